@@ -1,4 +1,4 @@
-"""The reference of the YAML files that people edit, from their models."""
+"""The reference of the YAML files that users edit, from their models."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FILES: Mapping[str, type[BaseModel]] = {
 }
 HEAD = """# Files
 
-Made by `./invoke docs` from the models that read these files; do not edit. An unknown key, a \
+Made by `./invoke docs` from the models that read these files. An unknown key, a \
 wrong type or a missing key is an error that names file, line and column. Editors that read JSON \
 schemas show the same while you type: [variant](../../envs/variant.schema.json), \
 [framework](../../envs/framework.schema.json), [blas](../../envs/blas.schema.json).
 
 Paths are relative to the checkout, except for `stack.yaml`, which is \
-[beside your code](../guides/your-own-code.md).
+[next to your code](../guides/your-own-code.md).
 """
 
 

@@ -54,8 +54,8 @@ def pin(
         "channel": CHANNEL + "; --check covers these locks, too",
         "check": "write nothing; fail if a committed lock is stale, and show what changed",
         "sdist": "with --no-sdist: refuse packages of a stack.yaml that have no wheel",
-        "upgrade": "take the newest packages for a stack.yaml; without it, those of its present "
-        "lock stay where they fit (a variant of envs/ always takes those of the recipes)",
+        "upgrade": "take the newest packages for a stack.yaml instead of the locked ones (a variant "
+        "of envs/ always takes those of the recipes)",
     },
     protects=("cache",),
 )
@@ -68,7 +68,7 @@ def lock(
     sdist: bool = True,
     upgrade: bool = False,
 ) -> None:
-    """Solve the variants and write their locks (envs/locks, or beside a stack.yaml)."""
+    """Solve the variants and write their locks (envs/locks, or next to a stack.yaml)."""
     workspace = default_workspace()
     from stacks.locks import update as lock_update
     from stacks.locks.folders import with_other_channels
@@ -165,7 +165,7 @@ def publish_channel(
     "release --to release",
     "release --to release --tag v1.0.0rc1 --channel",
     help={
-        "to": "the folder to write; a release that is there is replaced",
+        "to": "the folder to write (an existing release is replaced)",
         "tag": "the tag that is released; without it, this is a trial of any commit",
         "channel": "also write the channel's packages that may be republished",
     },
@@ -187,7 +187,7 @@ def release(context: Context, to: str, tag: str = "", channel: bool = False) -> 
     "serve --variant ~/model/stack.yaml",
     help={
         "port": "port to listen on, on this machine only (default: 8420, as in the locks)",
-        "variant": "also serve what the lock of this stack.yaml has beside its flavour's",
+        "variant": "also serve the packages of this stack.yaml",
     },
     protects=("build", "cache"),
 )

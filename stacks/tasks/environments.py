@@ -195,7 +195,7 @@ def verify(
         "time your program after -- on these",
         "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 9)",
-        "busy": "also time a small program, and all of it beside so many busy loops",
+        "busy": "also time a small program, and everything while N busy loops are running",
     },
     takes_command=True,
 )

@@ -11,12 +11,9 @@ from stacks.core.errors import UsageError
 from stacks.core.paths import expanded, is_dir
 from stacks.core.workspace import default_workspace
 
-VARIANT = (
-    "NAME or FRAMEWORK/NAME of a variant (./invoke list shows all), or the path of a stack.yaml"
-)
+VARIANT = "NAME, FRAMEWORK/NAME (./invoke list shows all), or the path of a stack.yaml"
 FRAMEWORK = (
-    "name of a framework, such as pytensor-3.3.7; the version is optional if there is only one "
-    "(default: theano-1.0.5)"
+    "the framework of a bare NAME, such as pytensor-3.3.7 or theano-pymc (default: theano-1.0.5)"
 )
 CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"
 FULL = "also run the long timings: larger matrices, and each linker of PyTensor"

@@ -203,7 +203,7 @@ def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool 
     "verify-app ~/blas-verify.pyz",
     "verify-app --wheel .",
     help={
-        "file": "the file, which is replaced if it is there; or a folder for it",
+        "file": "the file, which is replaced, or a folder for it",
         "wheel": "write a wheel for pip and uv, with a plugin for pytest; so does a name in .whl",
     },
     positional=["file"],

@@ -15,25 +15,35 @@ from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.project import file_reference
 from stacks.tasks.help import options_of, usage_of
+from stacks.tasks.options import CHANNEL, FRAMEWORK, FULL, JSON, VARIANT
 from stacks.tasks.task import EXAMPLES, HELP, TAKING_COMMANDS
 
+# What several tasks take, in the same words: described once.
+SHARED = {
+    "--variant TEXT": VARIANT,
+    "--framework TEXT": FRAMEWORK,
+    "--channel TEXT": CHANNEL,
+    "--json TEXT": JSON,
+    "--full": FULL,
+}
 COMMANDS = """# Commands
 
-Made by `./invoke docs` from the code; do not edit. `./invoke TASK --help` prints the same.
+Made by `./invoke docs` from the code. `./invoke TASK --help` prints the same.
 
 `./invoke -v TASK` shows each command that runs, each file fetched and each package built. After a \
-failure, the same log with times is in `build/logs/`, and the error names the file. \
-[Exit statuses](exit-statuses.md) are the same for all commands.
+failure, the same log is in `build/logs/`. A task that has a usual successor ends with a line that \
+begins with `next:`. Help and tables take 80 columns in a pipe. Ctrl-C ends a task within a \
+second, and finished parts are kept. [Exit statuses](exit-statuses.md) are the same for all.
 
-From other folders, start it by a link in a folder of `PATH`: \
-`ln -s "$PWD/invoke" ~/.local/bin/theano-stacks`. The link finds its checkout, and relative paths \
-are taken from the folder where you type. Without a checkout, the wheel of a release gives \
-`theano-stacks` with the same tasks ([install](../guides/upgrade.md#install)).
+From other folders, or without a checkout: see [Install and upgrade](../guides/upgrade.md#install).
 
-A task that has a usual successor ends with it, in one line that begins with `next:`. Help and \
-tables take 80 columns where they are not on a terminal. Colours are for a terminal only; \
-`NO_COLOR=1` leaves them out there, too. Ctrl-C ends each task within a second, in one line; what \
-was finished is kept.
+## Options of several tasks
+
+| option | |
+|---|---|
+{shared}
+
+After `--`, the words of your program follow.
 """
 
 
@@ -78,7 +88,8 @@ def all_tasks() -> Collection:
 
 def commands(tasks: Collection) -> str:
     """Return the page of all commands."""
-    return "\n".join([COMMANDS, *_commands(tasks)])
+    shared = "\n".join(f"| `{option}` | {_cell(text)} |" for option, text in SHARED.items())
+    return "\n".join([COMMANDS.replace("{shared}", shared), *_commands(tasks)])
 
 
 def _commands(tasks: Collection) -> Iterator[str]:
@@ -91,9 +102,12 @@ def _commands(tasks: Collection) -> Iterator[str]:
         yield "\n\n".join(paragraphs) + "\n"
         examples = "\n".join(f"./invoke {example}" for example in EXAMPLES[name])
         yield f"Usage: `{usage}`\n\n```sh\n{examples}\n```\n"
-        if options := options_of(context):
-            rows = (f"| `{option}` | {_cell(text)} |" for option, text in options)
+        options = options_of(context)
+        known = [option for option, text in options if SHARED.get(option) == text]
+        if rows := [f"| `{o}` | {_cell(text)} |" for o, text in options if o not in known]:
             yield "\n".join(["| option | |", "|---|---|", *rows, ""])
+        if known:
+            yield f"Also: {', '.join(f'`{option}`' for option in known)}.\n"
 
 
 def _cell(text: str) -> str:

@@ -34,7 +34,7 @@ from stacks.tasks.task import remainder, task
         "calls": "calls of a program in each round (default: 100; mlp: 300; with --quick 20)",
         "limit": "seconds that a process may take to answer (default: 3600)",
         "fix_scan": "import theano_stacks_scan before each program; see docs/guides/bench.md",
-        "busy": "busy loops that run beside every round (default: 0)",
+        "busy": "busy loops that run during every round (default: 0)",
         "together": "compile the programs of all variants at the same time; compile times are not "
         "stored",
         "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
@@ -62,7 +62,7 @@ def bench(
     cluster: str = "",
     json: str = "",
 ) -> None:
-    """Time variants in turn, and store the results in results/; or your program after --."""
+    """Time variants alternately and store the results in results/, or your program after --."""
     workspace = default_workspace()
     from stacks.bench.options import BenchOptions, split
     from stacks.core.errors import UsageError
@@ -267,7 +267,7 @@ def compare(
     case: str = "",
     rounds: int = 0,
 ) -> None:
-    """Show two profiles side by side; or time your program after -- on two variants."""
+    """Show two profiles side by side, or time your program after -- on two variants."""
     from stacks.core.errors import UsageError
 
     if program := remainder():

@@ -25,14 +25,14 @@ NO_JOBS = -sys.maxsize
     "init ~/model",
     "init ~/model --framework theano-pymc-1.1.2",
     help={
-        "folder": "your code's folder; it is made if it is not there",
-        "extends": "the variant that it is made of (default: openblas)",
+        "folder": "your code's folder, created if it is missing",
+        "extends": "the flavour that it is based on (default: openblas)",
         "framework": FRAMEWORK,
     },
     positional=["folder"],
 )
 def init(context: Context, folder: str, extends: str = "openblas", framework: str = "") -> None:
-    """Write a stack.yaml: a variant of your own beside your code."""
+    """Write a stack.yaml, which adds your packages to a variant, next to your code."""
     from stacks.core.errors import UsageError
     from stacks.variants import stack
     from stacks.variants.load import load_flavour
@@ -57,7 +57,7 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
-        "jobs": "run CMD once for each argument, so many at a time: -- CMD {} ::: ARG ARG ...",
+        "jobs": "run CMD once for each argument, N at a time: -- CMD {} ::: ARG ARG ...",
         "over": "with --jobs: file with one argument a line, in place of words after :::",
         "logs": "with --jobs: folder for the output of each run (default: job-logs)",
         "cluster": "with --jobs: " + CLUSTER,
@@ -175,7 +175,7 @@ def kernel(
     help={
         "variant": VARIANT,
         "framework": FRAMEWORK,
-        "as": "the form: conda-lock, environment, pixi, pylock, requirements, devcontainer, "
+        "as": "the format: conda-lock, environment, pixi, pylock, requirements, devcontainer, "
         "apptainer, modulefile, easyconfig, kernelspec or compose; see docs/guides/exports.md",
         "to": "the file, or the folder for a form of several files (default for one file: standard "
         "output)",
@@ -184,7 +184,7 @@ def kernel(
 def export(
     context: Context, variant: str, as_: str = "", framework: str = "", to: str = ""
 ) -> None:
-    """Write a variant's lock in the form that another tool reads."""
+    """Write a variant's lock in the format of another tool."""
     import sys
 
     from stacks.core.errors import UsageError

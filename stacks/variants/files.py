@@ -41,7 +41,7 @@ class FlavourFile(Strict):
     other key here replaces that of the extended flavour.
     """
 
-    summary: Line = Field(description="one line for people: lists, tables, file headers")
+    summary: Line = Field(description="one line for lists, tables and file headers")
     extends: Line | SkipJsonSchema[None] = Field(None, description="the flavour to begin with")
     python_packages: PythonPackages | SkipJsonSchema[None] = Field(
         None, description="where numpy, scipy and the framework come from"

@@ -76,9 +76,9 @@ REFUSED = {
 
 
 class StackFile(Strict):
-    """A variant beside one's own code."""
+    """Your packages and settings on a variant, next to your code."""
 
-    summary: Line = Field(description="one line for people: lists, tables, file headers")
+    summary: Line = Field(description="one line for lists, tables and file headers")
     extends: Line = Field(description="the flavour that it is made of")
     framework: Line = Field(description="which Theano on which Python")
     pip: tuple[Line, ...] = Field((), description="packages of your own, as pip takes them")
