@@ -86,10 +86,10 @@ class Variant(Strict):
 
     @property
     def option(self) -> str:
-        """The options of a command that name it, quoted for a shell."""
+        """The option of a command that names it, as short as it can be, quoted for a shell."""
         if self.file:
             return f"--variant {quoted([display_path(self.file)])}"
-        return f"--variant {self.name} --framework {self.framework.name}"
+        return f"--variant {self.name if self.framework.default else self.id}"
 
     @property
     def one_blas(self) -> bool:

@@ -127,7 +127,7 @@ def test_a_damaged_environment_is_repaired_by_the_printed_command(command: Comma
     damaged = command("verify", "--variant", "by-conda", COLUMNS="200")
     assert (damaged.returncode, "six.py: missing" in damaged.stdout) == (1, True)
     [fix] = re.findall(r"^ +fix: put the files back:\n +(.*)$", damaged.stdout, re.M)
-    assert fix == "theano-stacks build --variant by-conda --framework tiny --repair"
+    assert fix == "theano-stacks build --variant by-conda --repair"
     repaired = command(*shlex.split(fix)[1:])
     assert "put back: lib/python2.7/site-packages/six.py (missing)" in repaired.stderr
     assert "damaged" not in command("verify", "--variant", "by-conda").stderr

@@ -88,7 +88,7 @@ def test_a_report_of_schema_1_is_read_and_shown(tmp_path: Path) -> None:
 def test_the_error_for_a_missing_report_has_a_fix(workspace: Workspace) -> None:
     with pytest.raises(UsageError) as caught:
         profile_runs.find_report(workspace, "theano-0.8.2/blis", "scan_gc", None)
-    assert "--variant blis --framework theano-0.8.2 --workload scan_gc" in str(caught.value)
+    assert "--variant theano-0.8.2/blis --workload scan_gc" in str(caught.value)
 
 
 def test_the_fastest_of_the_commonest_graph_is_kept() -> None:

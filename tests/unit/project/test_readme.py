@@ -7,9 +7,11 @@ import re
 import pytest
 
 from stacks.bench import store
+from stacks.bench.result import Result
+from stacks.bench.rows import Row
+from stacks.bench.rows import rows as measured
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.publish.sessions import Figure, ResultSession, sessions
 from stacks.variants.load import framework_names
 
 TEXT = (REPOSITORY / "README.md").read_text(encoding="utf-8")
@@ -22,17 +24,16 @@ MEASURES = {
 
 
 @pytest.fixture(scope="module")
-def campaign() -> dict[str, ResultSession]:
-    """{framework: its newest idle session on the machine that the README names}."""
+def campaign() -> dict[str, Result]:
+    """{framework: its newest idle result on the machine that the README names}."""
     [machine] = set(re.findall(r"`results/([\w-]+)`", TEXT))
-    workspace = Workspace(REPOSITORY, REPOSITORY / "build")
-    stored, _ = store.read_all(workspace)
-    found: dict[str, ResultSession] = {}
-    for session in sessions(stored):
-        framework = session.result.subjects[0].id.partition("/")[0]
-        measured = {figure.row.measure.name for figure in session.figures}
-        if session.machine.name == machine and {*MEASURES.values()} <= measured:
-            found.setdefault(framework, session)
+    stored, _ = store.read_all(Workspace(REPOSITORY, REPOSITORY / "build"))
+    found: dict[str, Result] = {}
+    for result in sorted((each.result for each in stored), key=lambda each: each.began):
+        names = {series.name for run in result.runs for series in run.series}
+        idle = result.machine.name == machine and not result.settings.busy
+        if idle and {*MEASURES.values()} <= names:
+            found[result.subjects[0].id.partition("/")[0]] = result
     return found
 
 
@@ -45,23 +46,23 @@ def rows() -> dict[str, dict[str, str]]:
     return {cells[0].partition(",")[0]: dict(zip(names, cells[1:], strict=True)) for cells in split}
 
 
-def shown(figure: Figure) -> str:
+def shown(row: Row) -> str:
     """Return a ratio as the README shows it."""
-    ratio = figure.row.ratio
+    ratio = row.ratio
     assert ratio is not None
-    if figure.other_graph:
-        return f"{ratio.value:.1f} †"
+    if row.common is None and row.graphs.usual is not None:
+        return f"{ratio.value:.1f} \u2020"
     return f"{ratio.value:.1f}" if ratio.significant else "uncertain"
 
 
-def test_every_figure_is_that_of_the_campaign(campaign: dict[str, ResultSession]) -> None:
+def test_every_figure_is_that_of_the_campaign(campaign: dict[str, Result]) -> None:
     expected = {
         framework: {
-            figure.row.measure.name: shown(figure)
-            for figure in session.figures
-            if figure.flavour == "openblas" and figure.row.measure.name in MEASURES.values()
+            row.measure.name: shown(row)
+            for row in measured(result.runs, result.subjects)
+            if row.subject.endswith("/openblas") and row.measure.name in MEASURES.values()
         }
-        for framework, session in campaign.items()
+        for framework, result in campaign.items()
     }
     assert rows() == expected
 
@@ -70,8 +71,8 @@ def test_each_framework_has_a_row(workspace: Workspace) -> None:
     assert sorted(rows()) == sorted(framework_names(workspace))
 
 
-def test_the_dates_are_those_of_the_campaign(campaign: dict[str, ResultSession]) -> None:
-    days = sorted({session.result.began[:10] for session in campaign.values()})
+def test_the_dates_are_those_of_the_campaign(campaign: dict[str, Result]) -> None:
+    days = sorted({result.began[:10] for result in campaign.values()})
     line = next(line for line in TEXT.splitlines() if "`results/" in line)
     first, *others = days
     assert first in line

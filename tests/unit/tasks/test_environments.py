@@ -90,7 +90,7 @@ def test_clean_of_a_framework_without_a_variant(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("options", "command"),
     [
-        ({}, "./invoke run --variant openblas --framework theano-1.0.5 -- python train.py"),
+        ({}, "./invoke run --variant openblas -- python train.py"),
         ({"to": "docker"}, 'docker run --rm -v "$PWD:/work" theano-openblas:1 python train.py'),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -76,6 +77,7 @@ def test_a_checkout_without_tools_and_network_says_what_is_missing(
     checkout.mkdir()
     for name in ("invoke", "tasks.py", "requirements.lock"):
         (checkout / name).write_bytes((REPOSITORY / name).read_bytes())
+    shutil.copytree(REPOSITORY / "verify", checkout / "verify")
     (tmp_path / "pip.conf").write_text("[global]\nindex-url = http://127.0.0.1:9/\nretries = 0\n")
     done = subprocess.run(
         [other / "bin/invoke", "list"],
