@@ -54,8 +54,8 @@ def pin(
         "channel": CHANNEL + "; --check covers these locks, too",
         "check": "write nothing; fail if a committed lock is stale, and show what changed",
         "sdist": "with --no-sdist: refuse packages of a stack.yaml that have no wheel",
-        "upgrade": "take the newest packages for a stack.yaml instead of the locked ones (a variant "
-        "of envs/ always takes those of the recipes)",
+        "upgrade": "take the newest packages for a stack.yaml instead of the locked ones (a "
+        "variant of envs/ always takes those of the recipes)",
     },
     protects=("cache",),
 )

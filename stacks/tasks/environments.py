@@ -240,7 +240,7 @@ def recommend(
 
 @task("list", name="list")
 def list_(context: Context) -> None:
-    """Show every variant: locked, built, verified, how fast."""
+    """Show every variant: built, verified, how fast."""
     workspace = default_workspace()
     from stacks.environments import listing
     from stacks.locks.folders import with_other_channels

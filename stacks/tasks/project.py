@@ -20,7 +20,7 @@ from stacks.tasks.task import task
         "browser": "the page of timings, the documentation and a notebook in Chromium (4 min)",
         "examples": "the programs of examples/, each in its environment (15 min)",
         "faults": "this many random faults: kills, damage, bad mirrors, full disks, hostile "
-        "archives and more (60: 2 min; without a choice of parts, 60 are run)",
+        "archives and more (60: 2 min; without a choice of parts, 40 are run)",
         "seed": "of the random choices of --faults (default: 1)",
         "trial": "with --faults 1: the number of the one trial to repeat",
         "keyword": "the tests whose names match, as in pytest -k",

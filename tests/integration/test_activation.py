@@ -178,9 +178,7 @@ def test_run_without_a_program(prefix: MakePrefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     done = invoke("run", "-v", "openblas")
     assert done.returncode == 2
-    assert (
-        "./invoke run --variant openblas -- python train.py" in done.stderr
-    )
+    assert "./invoke run --variant openblas -- python train.py" in done.stderr
 
 
 @pytest.mark.parametrize(
