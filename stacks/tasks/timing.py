@@ -18,9 +18,9 @@ from stacks.tasks.task import remainder, task
     "bench --images theano-pip-default,theano-mkl --quick",
     "bench --all --quick",
     help={
-        "all": "build, verify and time every variant for the processor, or with --framework every "
-        "one of it; stopped and started again, it goes on",
-        "images": "images of a container engine to time in turn, in containers, with commas: "
+        "all": "build, verify and time every variant for the CPU, with --framework those of one; "
+        "the same command continues after ctrl-C",
+        "images": "images to time alternately, in containers, with commas: "
         "theano-pip-default,theano-mkl",
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
         "framework": FRAMEWORK,
@@ -29,7 +29,7 @@ from stacks.tasks.task import remainder, task
         "rounds": "number of rounds; each times every variant once (default: 11; with --quick 9)",
         "threads": "numbers of threads, such as 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
         "quick": "time fewer sizes in fewer rounds, for minutes instead of hours",
-        "machine": "folder in results/ (default: made of the processor's name)",
+        "machine": "folder in results/ (default: from the CPU's name)",
         "starts": "starts of each program (default: one for each round; ntm: 1)",
         "calls": "calls of a program in each round (default: 100; mlp: 300; with --quick 20)",
         "limit": "seconds that a process may take to answer (default: 3600)",

@@ -48,8 +48,8 @@ class FlavourFile(Strict):
     )
     blas: Line | SkipJsonSchema[None] = Field(
         None,
-        description="a file of envs/blas by its name, or numpy: the framework has no BLAS of its "
-        "own and calls NumPy",
+        description="a file of envs/blas by its name, or numpy: the framework is linked to no "
+        "BLAS and calls NumPy",
     )
     libm: Libm = Field("glibc", description="what computes exp, log and the like over arrays")
     device: Device = "cpu"
@@ -58,7 +58,7 @@ class FlavourFile(Strict):
     )
     flags: dict[Flag, Setting] = Field({}, description="more flags of the framework, section.name")
     environment: Variables = Field(
-        {}, description="environment variables; {prefix} is the environment's own folder"
+        {}, description="environment variables; {prefix} is the environment's folder"
     )
     packages: Specs = Field((), description="more conda packages, as match specs")
     frameworks: tuple[Line, ...] = Field(
@@ -98,7 +98,7 @@ class FrameworkFile(Strict):
     accelerator: Names = Field(
         (),
         exclude_if=lambda names: not names,
-        description="packages of the project's own channel, by name, that every flavour but the "
+        description="packages of the project's channel, by name, that every flavour except the "
         "baseline gets: they shorten the framework's compilation",
     )
     packages: Specs = Field(description="conda packages of the flavours that take them from conda")

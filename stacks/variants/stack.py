@@ -32,7 +32,7 @@ NAME = "stack.yaml"
 MAX_REQUIREMENTS = 1 << 20
 
 TEMPLATE = """\
-# A variant of your own: `./invoke lock --variant FILE`, then `./invoke build --variant FILE`.
+# Your variant: `./invoke lock --variant FILE`, then `./invoke build --variant FILE`.
 summary: {summary}
 
 # Where BLAS comes from: `./invoke list` shows all flavours.
@@ -45,10 +45,10 @@ framework: {framework}
 pip: []
 # pip: [scikit-learn, "matplotlib<4"]
 
-# A requirements file beside this one, with one package on each line.
+# A requirements file next to this one, with one package on each line.
 # requirements: requirements.txt
 
-# Settings of the framework, environment variables and conda packages of your own.
+# Settings of the framework, environment variables and more conda packages.
 # floatX: float32
 # flags: {{on_unused_input: warn}}
 # environment: {{OMP_NUM_THREADS: "2"}}
@@ -79,9 +79,9 @@ class StackFile(Strict):
     """Your packages and settings on a variant, next to your code."""
 
     summary: Line = Field(description="one line for lists, tables and file headers")
-    extends: Line = Field(description="the flavour that it is made of")
+    extends: Line = Field(description="the flavour that it is based on")
     framework: Line = Field(description="which Theano on which Python")
-    pip: tuple[Line, ...] = Field((), description="packages of your own, as pip takes them")
+    pip: tuple[Line, ...] = Field((), description="your packages, as pip takes them")
     requirements: Line | SkipJsonSchema[None] = Field(
         None, description="a requirements file, by its path from here"
     )
