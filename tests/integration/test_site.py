@@ -87,7 +87,7 @@ def test_search_finds_a_word_without_a_server(page: Browser, made: Path) -> None
         if page.run("return document.querySelectorAll('ul.search li').length"):
             break
     links = page.run("return [...document.querySelectorAll('ul.search li a')].map(a => a.href)")
-    assert any("from-docker-stacks.html" in link for link in links)
+    assert any("notebooks.html" in link for link in links)
 
 
 def test_the_switch_of_dark_mode(page: Browser, made: Path) -> None:
