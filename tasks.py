@@ -1,19 +1,21 @@
 """The front door: the tasks of ./invoke, which are in stacks/tasks.
 
-An `invoke` that was installed in another way lacks what the tasks need, or has other versions of
-it. It goes on as ./invoke, with the same words.
+An `invoke` that was installed alone lacks what the tasks need. It goes on as ./invoke, with the
+same words.
 """
 
 # The imports of stacks need .venv, so they come after the check.
 # ruff: noqa: E402
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
 
-# ./invoke starts Python with -c, and the command of the wheel has another name.
+# ./invoke itself starts Python with -c. Every task needs pydantic.
 started = Path(sys.argv[0])
-if started.name in ("invoke", "inv") or started.parts[-2:] == ("invoke", "__main__.py"):
+is_invoke = started.name in ("invoke", "inv") or started.parts[-2:] == ("invoke", "__main__.py")
+if is_invoke and importlib.util.find_spec("pydantic") is None:
     script = Path(__file__).resolve().with_name("invoke")
     os.execv("/bin/sh", ["sh", str(script), *sys.argv[1:]])  # noqa: S606
 
