@@ -50,7 +50,6 @@ def test_options_that_do_not_go_together(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"variant": "mkl", "upgrade": True}, "--upgrade is for a stack.yaml's own packages"),
         (
             {"variant": "mkl@conda-forge"},
             "mkl@conda-forge has the packages of another channel\n"
