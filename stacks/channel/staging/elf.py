@@ -80,7 +80,10 @@ def exported(library: Path, prefix: str = "") -> list[str]:
 
 
 def imported(module: Path) -> list[str]:
-    """Return the sorted dynamic symbols that an ELF file takes from others."""
+    """Return the sorted dynamic symbols that an ELF file takes from others.
+
+    A section has a symbol without a name, which is no function.
+    """
     return _symbols(module, defined=False)
 
 
@@ -93,7 +96,7 @@ def _symbols(path: Path, *, defined: bool) -> list[str]:
             {
                 symbol.name
                 for symbol in table.iter_symbols()
-                if (symbol["st_shndx"] != "SHN_UNDEF") == defined
+                if symbol.name and (symbol["st_shndx"] != "SHN_UNDEF") == defined
             }
         )
 
