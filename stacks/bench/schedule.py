@@ -13,7 +13,7 @@ from verify.workloads.rounds import ON_ONE_THREAD
 
 # Starts of programs that take minutes to compile; others start in every round.
 STARTS = {"ntm": 1}
-# Of which one start is enough with --quick, and whose rounds count as starts (docs/notes.md, Two
+# Of which one start is enough with --quick, and whose rounds count as starts (measurements/, Two
 # starts). The next start compiles to the same, and its first calls take longer than a round.
 ALIKE = ("check_blas",)
 T = TypeVar("T")

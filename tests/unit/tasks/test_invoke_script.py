@@ -68,7 +68,9 @@ class Machine:
         self.bin.mkdir()
         for tool in (*TOOLS, "sh", "cp"):
             (self.bin / tool).symlink_to(str(shutil.which(tool)))
-        shutil.copy(REPOSITORY / "invoke", self.checkout)
+        for name in ("invoke", "verify/core/surroundings.py"):
+            (self.checkout / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(REPOSITORY / name, self.checkout / name)
         self.lock = self.checkout / "requirements.lock"
         self.lock.write_text("invoke==1\n")
         (self.checkout / "stacks/tasks").mkdir(parents=True)
