@@ -53,6 +53,12 @@ def test_conda_lock_accepts_every_committed_lock(
         assert (package.url if kind == "explicit" else line) in text
 
 
+def test_the_committed_locks_and_those_of_the_examples_are_current(workspace: Workspace) -> None:
+    examples = lock_update.examples(workspace)
+    assert len(examples) >= 7
+    lock_update.check_locks(workspace, (*VARIANTS, *examples))
+
+
 def test_locks_contain_no_path_of_this_machine(workspace: Workspace) -> None:
     for path in workspace.locks.rglob("*"):
         if path.is_file():
