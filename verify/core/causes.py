@@ -15,6 +15,7 @@ from verify.core import causes_in_files as in_files
 from verify.core import causes_in_python as in_python
 from verify.core import packages
 from verify.core.report import UNKNOWN
+from verify.core.text import text
 
 
 class Facts(object):
@@ -36,7 +37,7 @@ class Facts(object):
         self.ldflags = ldflags
         self.user_flags = os.environ.get(framework.upper() + "_FLAGS", "")
         self.python = sys.version_info[:2]
-        self.prefix = sys.prefix
+        self.prefix = text(sys.prefix)
 
     is_installed = staticmethod(packages.is_installed)
     version_of = staticmethod(packages.installed)

@@ -8,6 +8,7 @@ import sys
 
 from verify.core import causes
 from verify.core.packages import is_installed
+from verify.core.text import text
 from verify.core.variables import quote
 
 MODULES = ("pytensor", "aesara", "theano")
@@ -233,7 +234,7 @@ def _failure(name, error):
     """Return the FrameworkError of an import that fails with this exception."""
     cause = causes.of_error(error, causes.Facts(name))
     message = causes.message_of(error)
-    program = "%s -c 'import %s'" % (quote(sys.executable), name)
+    program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
     failure = FrameworkError(
         "import of %s fails: %s%s" % (name, message, "\n  cause: " + cause.what if cause else ""),
         cause.fix if cause else causes.unknown(program),

@@ -11,6 +11,7 @@ import sys
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.core import progress
+from verify.core.text import native
 
 CANNOT_RUN, INTERRUPTED = 2, 130
 
@@ -66,8 +67,8 @@ def cannot_run(name, reason, fix):
     version = platform.python_version()
     progress.end()
     sys.stderr.write("%s cannot run with %s (Python %s)\n" % (name, sys.executable, version))
-    sys.stderr.write("  %s\n" % reason)
-    sys.stderr.write("  fix: %s\n" % fix)
+    sys.stderr.write("  %s\n" % native(reason))
+    sys.stderr.write("  fix: %s\n" % native(fix))
     return CANNOT_RUN
 
 

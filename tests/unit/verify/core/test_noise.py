@@ -70,7 +70,9 @@ def test_reasons_are_what_was_seen(files: dict[str, str], monkeypatch: pytest.Mo
     assert noise.reasons(before, after, 2) == []
     files["/proc/self/cgroup"] = "0::/job\n"
     files["/sys/fs/cgroup/job/cpu.max"] = "50000 100000\n"
-    seen = dict(after, throttled=1.5, steal=before["steal"] + 1.0, waited=before["waited"] + 1.0)
+    waiting = dict(after, waited=before["waited"] + 1.0)
+    assert noise.reasons(before, waiting, 2) == [], "for its own threads"
+    seen = dict(waiting, throttled=1.5, steal=before["steal"] + 1.0, busy=before["busy"] + 1.0)
     assert noise.reasons(before, seen, 2) == [
         "the container's limit, 0.5 processors (/sys/fs/cgroup/job/cpu.max), stopped it for 1.5 of "
         "2.0 s",
