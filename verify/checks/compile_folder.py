@@ -12,7 +12,7 @@ import struct
 from verify.core.config_files import sources_of
 from verify.core.matching import matching
 from verify.core.report import failed, passed, skipped
-from verify.core.text import text
+from verify.core.text import native, text
 from verify.core.variables import quote
 
 NAME = "compile folder"
@@ -60,13 +60,8 @@ def _folder(context):
     """
     for flag, pattern in (("compiledir", "*/*.so"), ("base_compiledir", BASE)):
         for _, value in sources_of(context, flag, own=True):
-            return os.path.expanduser(_native(value)), pattern
+            return os.path.expanduser(native(value)), pattern
     return os.path.expanduser("~/.%s" % context.framework.name), BASE
-
-
-def _native(value):
-    # Python 2 encodes text for the file system as ASCII where the locale is C.
-    return value if isinstance(value, str) else value.encode("utf-8")
 
 
 def _refused(context, folder, pattern):

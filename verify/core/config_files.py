@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 
-from verify.core.text import text
+from verify.core.text import native, text
 
 HEADER = re.compile(r"\[([^\]]+)\]")
 
@@ -45,7 +45,7 @@ def sources_of(context, flag, own=False):
     paths = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
     section, option = section_of(flag)
     for name in reversed(paths.split(os.pathsep)):
-        path = os.path.expanduser(name)
+        path = os.path.expanduser(native(name))
         value = options_of(path).get((section, option.lower()))
         if value is not None and (own or not _is_own(path)):
             yield text(name), value
@@ -57,7 +57,7 @@ def is_set(name, flag):
         return True
     section, option = section_of(flag)
     paths = os.environ.get(name.upper() + "RC", "~/.%src" % name).split(os.pathsep)
-    return any((section, option) in options_of(os.path.expanduser(path)) for path in paths)
+    return any((section, option) in options_of(os.path.expanduser(native(path))) for path in paths)
 
 
 def _is_own(path):

@@ -18,6 +18,7 @@ from verify.core.config_files import (
     sources_of,
 )
 from verify.core.matching import matching
+from verify.core.text import native
 
 # Optimisations that put calls of BLAS into graphs, by the names that leave them out.
 BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")
@@ -72,10 +73,10 @@ def setting_fix(context, flag, value):
     before = "%s, then " % removed if removed else ""
     section, option = section_of(flag)
     path = config_file(context)
-    if (section, option.lower()) in options_of(os.path.expanduser(path)):
+    if (section, option.lower()) in options_of(os.path.expanduser(native(path))):
         return "%sin %s, put %s = %s" % (before, path, option, value)
     lines = config_lines(section, option, value)
-    if section in sections_of(os.path.expanduser(path)):
+    if section in sections_of(os.path.expanduser(native(path))):
         # The frameworks do not read a file that has a section twice.
         line = lines.partition("\n")[2]
         return "%sput this line into %s, below [%s]:\n%s" % (before, path, section, line)

@@ -15,6 +15,7 @@ from verify.core import config_files, process, progress
 from verify.core.clock import monotonic
 from verify.core.compiling import compile_flags
 from verify.core.report import passed, skipped, timing
+from verify.core.text import native
 from verify.device import report as device_report
 from verify.device.probe import MARK
 
@@ -41,7 +42,7 @@ def requested(expectation, user_flags):
         return str(device) if device and _kind(device) == _kind(default) else default
     # The last file wins.
     for path in reversed(os.environ.get("THEANORC", "~/.theanorc").split(os.pathsep)):
-        options = config_files.options_of(os.path.expanduser(path))
+        options = config_files.options_of(os.path.expanduser(native(path)))
         device = device or options.get(("global", "device"))
     return str(device) if device and device.startswith(KINDS) else None
 
