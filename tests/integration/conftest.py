@@ -261,4 +261,7 @@ def tidied(running_engine: Running) -> Iterator[None]:
     engine = engine_door.find(environ)
     for name in NAMES:
         engine.remove_name(name)
+    if running_engine.root:
+        # Two builds of one image at once may leave it without a name.
+        engine.client.images.prune(filters={"dangling": True})
     engine.client.close()
