@@ -62,7 +62,6 @@ def reference() -> Iterator[Reference]:
                 done = room.run("make", "--variant", variant)
                 assert done.status == 0, str(done)
             trees = {variant: tree(room.place(variant)) for variant in VARIANTS}
-            # The keys are kept once the files that decide them are old enough: in a later run.
             cached = names_in(room.cache)
             room.root.rename(made.pristine)
             yield Reference(base, mirror, trees, cached)
