@@ -17,8 +17,8 @@ from typing import Any
 
 from harness import REPOSITORY, answer, environments, in_turn, options, save
 
-from stacks.environments import settings
-from stacks.environments.verify import environment
+from stacks.environments.make import settings
+from stacks.environments.use.variables import environment
 
 THREADS = {name + "_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "BLIS", "MKL")}
 PRECISIONS = ("float64", "float32")

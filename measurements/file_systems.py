@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import build, prefix
+from stacks.environments.make import build, prefix
 from stacks.variants.load import load_variant
 
 EDITED = "lib/python3.9/os.py"

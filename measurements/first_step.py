@@ -23,8 +23,9 @@ from typing import Any
 
 from harness import environments, options, run, save, seconds
 
-from stacks.environments import settings
-from stacks.environments.verify import SUITE, environment
+from stacks.environments.make import settings
+from stacks.environments.suite import SUITE
+from stacks.environments.use.variables import environment
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import Variant
 

@@ -19,8 +19,8 @@ from typing import Any
 from harness import REPOSITORY, line, options, run, seconds
 
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import build as pipeline
-from stacks.environments.verify import PASSED
+from stacks.environments.make import build as pipeline
+from stacks.environments.suite import PASSED
 from stacks.image import base, docker, layout, oci
 from stacks.image import engine as engines
 from stacks.image.config import config_of

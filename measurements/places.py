@@ -33,9 +33,9 @@ from harness import REPOSITORY, answer, options
 from stacks.channel.offers import read_channel
 from stacks.channel.places import CHANNEL
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments.build import make_environment
-from stacks.environments.pip_install import link_or_copy
-from stacks.environments.serve import server_of, write_channel
+from stacks.environments.make.build import make_environment
+from stacks.environments.make.pip_install import link_or_copy
+from stacks.environments.use.serve import server_of, write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.pins import total_size

@@ -30,7 +30,7 @@ from stacks.bench.user_program import ProgramRun, run_once
 from stacks.channel.settings_files import MODULES_VARIABLE
 from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import build, stack_lock
+from stacks.environments.make import build, stack_lock
 from stacks.profiles.program import ProgramError
 from stacks.variants import stack
 from stacks.variants.load import load_variant

@@ -65,7 +65,7 @@ def cached_install(checkout: Path, scratch: Path) -> None:
     code = (
         "import sys, time; sys.path.insert(0, sys.argv[1]);"
         "from stacks.core.workspace import default_workspace;"
-        "from stacks.environments import build; from stacks.variants import load;"
+        "from stacks.environments.make import build; from stacks.variants import load;"
         "w = default_workspace(); v = load.load_variant(w, 'pip-openblas');"
         "start = time.monotonic(); build.make_environment(w, v); print(time.monotonic() - start)"
     )

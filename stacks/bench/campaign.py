@@ -24,7 +24,8 @@ from stacks.core import cores
 from stacks.core.console import next_step, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, verify
+from stacks.environments.care import verify
+from stacks.environments.make import build
 from stacks.locks import lock
 from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant

@@ -12,10 +12,9 @@ from stacks.bench import machine
 from stacks.bench.result import Device, MeasuredPackage, Subject
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import ready, settings
-from stacks.environments.folders import folder_of
-from stacks.environments.key import key_of
-from stacks.environments.reports import read_report, report_path
+from stacks.environments.folders import folder_of, read_report, report_path
+from stacks.environments.make import ready, settings
+from stacks.environments.make.key import key_of
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant

@@ -16,7 +16,8 @@ from stacks.core import jsonfile
 from stacks.core.errors import StacksError
 from stacks.core.process import call
 from stacks.core.suggestions import unknown
-from stacks.environments import verify as verification
+from stacks.environments import suite
+from stacks.environments.use import variables
 from verify.workloads import rounds
 
 KERNELS: tuple[str, ...] = rounds.KERNELS
@@ -41,9 +42,9 @@ def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
     # The device that its verification opened, as the result names it.
     device = (candidate.report or {}).get("device")
     flags = f"device={device['where']}" if device else ""
-    inherited = verification.environment(candidate.place)
+    inherited = variables.environment(candidate.place)
     env = rounds.variables(inherited, candidate.variant.framework.module, threads, flags)
-    return verification.ending_with_this_process(env)
+    return suite.ending_with_this_process(env)
 
 
 def measure(
@@ -55,7 +56,7 @@ def measure(
     measurement.
     """
     module = candidate.variant.framework.module
-    words: list[str | Path] = [candidate.place / "bin/python", verification.SUITE, "bench-probe"]
+    words: list[str | Path] = [candidate.place / "bin/python", suite.SUITE, "bench-probe"]
     words += rounds.kernel_words(module, workload, quick)
     output = call(words, env=environment_of(candidate, threads), limit=limit)
     last = (output.strip().splitlines() or [""])[-1]

@@ -14,8 +14,8 @@ from stacks.bench.profile import Profile
 from stacks.bench.result import Series
 from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.errors import StacksError
-from stacks.environments.settings import EXPECTATION
-from stacks.environments.verify import SUITE
+from stacks.environments.make.settings import EXPECTATION
+from stacks.environments.suite import SUITE
 from stacks.profiles.run import PROGRAM
 from verify.workloads import rounds
 

@@ -17,8 +17,8 @@ from stacks.core.console import as_typed, display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError, VerifyError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, stack_lock
-from stacks.environments import verify as verification
+from stacks.environments.care import verify as verification
+from stacks.environments.make import build, stack_lock
 from stacks.locks import lock
 from stacks.variants import stack
 from stacks.variants.load import load_variant, on_framework

@@ -26,7 +26,7 @@ from stacks.bench.candidates import Candidate
 from stacks.core.disk import scratch
 from stacks.core.process import start_in_session
 from stacks.core.signals import ended_like_by_interrupt, put_off
-from stacks.environments import run as runs
+from stacks.environments.use import run as runs
 from stacks.profiles.program import failure, hook_variables, read_processes
 
 STEP = b"THEANO_STACKS_STEP"

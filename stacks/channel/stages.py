@@ -272,7 +272,7 @@ class Forwarding(Strict):
 
 
 class UserTarball(Strict):
-    """Package an archive that only the user has; see stacks/environments/user_packages.py."""
+    """Package an archive that only the user has; see stacks/environments/make/user_packages.py."""
 
     stage: Literal["amdlibm"]
     variable: Variable = Field(description="the environment variable that names the file")

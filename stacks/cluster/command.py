@@ -26,7 +26,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace
-from stacks.environments import verify as verification
+from stacks.environments import suite
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
@@ -249,5 +249,5 @@ def _finish(
             found="\n".join(f"{outcome.variant}: no device on {name}" for name, outcome in missing),
             fix="start a worker on a machine with the device: see docs/guides/gpu.md",
         )
-        not_verified.exit_code = verification.NO_DEVICE
+        not_verified.exit_code = suite.NO_DEVICE
         raise not_verified

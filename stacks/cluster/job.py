@@ -35,9 +35,9 @@ from stacks.core.disk import hold_lock
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import build as pipeline
-from stacks.environments import in_use, reports
-from stacks.environments import verify as verification
+from stacks.environments import folders, in_use, suite
+from stacks.environments.care import verify as verification
+from stacks.environments.make import build as pipeline
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -103,11 +103,11 @@ def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
         status = PASSED
     except StacksError as error:
         remote_error = RemoteError.of(error)
-        if status == FAILED and error.exit_code == verification.NO_DEVICE:
+        if status == FAILED and error.exit_code == suite.NO_DEVICE:
             status = NO_DEVICE
-        elif error.exit_code == verification.CANNOT_RUN:
+        elif error.exit_code == suite.CANNOT_RUN:
             status = NOT_MADE
-    report = None if status == NOT_MADE else reports.read_report(workspace, variant)
+    report = None if status == NOT_MADE else folders.read_report(workspace, variant)
     if status == FAILED and report:
         remote_error = _failed_checks(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)

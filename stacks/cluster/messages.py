@@ -10,7 +10,7 @@ from stacks.bench.options import BenchOptions
 from stacks.bench.result import Result
 from stacks.core.errors import StacksError
 from stacks.core.models import Strict
-from stacks.environments.jobs import Job
+from stacks.environments.use.jobs import Job
 
 PASSED, FAILED, NO_DEVICE, NOT_MADE = "passed", "failed", "no device", "not made"
 

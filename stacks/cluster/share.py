@@ -11,9 +11,9 @@ from stacks.cluster.messages import Answer, RemoteError, Run, Share
 from stacks.core.disk import scratch
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments.jobs import Job, run_each, shared_out
-from stacks.environments.run import variables
+from stacks.environments.make import build as pipeline
+from stacks.environments.use.jobs import Job, run_each, shared_out
+from stacks.environments.use.run import variables
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 

@@ -16,7 +16,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.signals import ended_like_by_interrupt
 from stacks.core.workspace import Workspace
-from stacks.environments.jobs import Job, check_number, recorded
+from stacks.environments.use.jobs import Job, check_number, recorded
 from stacks.variants.variant import Variant
 
 # So that a machine whose share ends early gets another.

@@ -9,7 +9,7 @@ from stacks.bench.rows import Row, rows
 from stacks.bench.table import display_name, number, scale
 from stacks.cluster.messages import Outcome
 from stacks.core.console import print_table
-from stacks.environments.listing import gemm
+from stacks.environments.care.listing import gemm
 
 DTYPES = ("float64", "float32")
 

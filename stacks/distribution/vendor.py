@@ -31,7 +31,7 @@ from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.venv import DOCS_LOCK, LOCKING_LOCK
 from stacks.core.workspace import Workspace
-from stacks.environments import kernel
+from stacks.environments.use import kernel
 from stacks.image import builder
 from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stacks.environments import kernel
+from stacks.environments.use import kernel
 from stacks.exports.subject import Export, Subject
 
 

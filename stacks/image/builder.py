@@ -19,8 +19,8 @@ from stacks.core.errors import IntegrityError, StacksError
 from stacks.core.models import Sha256, Strict
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import build as pipeline
-from stacks.environments import install
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import install
 from stacks.image import base, layout, normalised
 from stacks.image.compressed import compress
 from stacks.image.layout import Layer

@@ -20,11 +20,11 @@ from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
 from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments import key as environment_key
-from stacks.environments import prefix, settings
-from stacks.environments.manifest import write_manifest
-from stacks.environments.part import Part
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import key as environment_key
+from stacks.environments.make import prefix, settings
+from stacks.environments.make.manifest import write_manifest
+from stacks.environments.make.part import Part
 from stacks.image import base, manifest, normalised, precompiled, sbom
 from stacks.image import config as image_config
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of

@@ -16,9 +16,10 @@ from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.paths import expanded, is_file
 from stacks.core.workspace import Workspace
-from stacks.environments import settings
-from stacks.environments.reports import workload_reports
-from stacks.environments.verify import INTERRUPTED, NO_DEVICE, environment, run_suite
+from stacks.environments.folders import workload_reports
+from stacks.environments.make import settings
+from stacks.environments.suite import INTERRUPTED, NO_DEVICE, run_suite
+from stacks.environments.use.variables import environment
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from verify.workloads.rounds import PROGRAMS

@@ -8,7 +8,7 @@ from stacks.channel.recipe import Debs, IndexFile, Sources, read_recipes
 from stacks.core.console import next_step
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import kernel
+from stacks.environments.use import kernel
 from stacks.image import base, builder
 from stacks.locks import release_files, uv
 from stacks.sources import suites

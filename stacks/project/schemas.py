@@ -13,7 +13,7 @@ from stacks.core.console import display_path
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
-from stacks.environments.kernel import KernelFile
+from stacks.environments.use.kernel import KernelFile
 from stacks.variants.files import BlasFile, FlavourFile, FrameworkFile
 
 MODELS: dict[str, type[BaseModel]] = {

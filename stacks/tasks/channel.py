@@ -95,7 +95,7 @@ def lock(
             "a stack.yaml is locked on this project's channel", fix="leave out --channel"
         )
     elif chosen[0].file:
-        from stacks.environments import stack_lock
+        from stacks.environments.make import stack_lock
 
         stack_lock.relock(workspace, chosen[0], with_sdists=sdist, upgrade=upgrade)
         next_step(f"./invoke build {chosen[0].option}")
@@ -106,7 +106,7 @@ def lock(
         name = variant or chosen[0].name
         next_step(f"./invoke build --variant {name}{where} --channel {quoted([channel])}")
     else:
-        from stacks.environments import stack_lock
+        from stacks.environments.make import stack_lock
 
         lock_update.relock(workspace, chosen)
         for each in stacks:
@@ -193,7 +193,7 @@ def release(context: Context, to: str, tag: str = "", channel: bool = False) -> 
 )
 def serve(context: Context, port: int = 8420, variant: str = "") -> None:
     """Serve the channel on this machine for conda clients."""
-    from stacks.environments import serve as serving
+    from stacks.environments.use import serve as serving
     from stacks.variants.load import select
 
     workspace = default_workspace()

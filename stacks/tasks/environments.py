@@ -56,8 +56,8 @@ def build(
     workspace = default_workspace()
     from stacks.core.errors import UsageError
     from stacks.core.suggestions import unknown
-    from stacks.environments import ready
-    from stacks.environments import verify as verification
+    from stacks.environments.care import verify as verification
+    from stacks.environments.make import ready
     from stacks.variants.load import load_variant, select
 
     if from_ not in ("", "sources"):
@@ -131,7 +131,7 @@ def build(
         prefix = None if anew else ready.built_environment(workspace, chosen)
         if prefix is None:
             # Loaded here: the solver and the stages of packages.
-            from stacks.environments import build as pipeline
+            from stacks.environments.make import build as pipeline
 
             prefix = pipeline.make_environment(
                 workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
@@ -165,8 +165,8 @@ def verify(
     """Verify a built variant, or diagnose any Python (--python)."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.environments import verify as verification
-    from stacks.environments.ready import ready_environment
+    from stacks.environments.care import verify as verification
+    from stacks.environments.make.ready import ready_environment
 
     if bool(variant) == bool(python):
         raise UsageError(
@@ -242,7 +242,7 @@ def recommend(
 def list_(context: Context) -> None:
     """Show every variant: built, verified, how fast."""
     workspace = default_workspace()
-    from stacks.environments import listing
+    from stacks.environments.care import listing
     from stacks.locks.folders import with_other_channels
     from stacks.variants.load import all_variants
 
@@ -262,7 +262,7 @@ def clean(context: Context, variant: str = "", framework: str = "", cache: bool 
     """Remove environments and reports; with --cache, the cache too."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.environments import clean as cleaning
+    from stacks.environments.care import clean as cleaning
     from stacks.variants.load import load_variant
 
     if framework and not variant:

@@ -94,7 +94,8 @@ def _write_log(task_name: str, error: BaseException) -> None:
 def _protect(what: Collection[str]) -> None:
     if not what:
         return
-    from stacks.environments import in_use, leftovers
+    from stacks.environments import in_use
+    from stacks.environments.care import leftovers
 
     workspace = default_workspace()
     leftovers.collect(workspace, what)

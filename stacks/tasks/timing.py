@@ -218,7 +218,7 @@ def profile(
     """Run a workload, or your program after --, in an environment and print its profile."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.environments.ready import ready_environment
+    from stacks.environments.make.ready import ready_environment
     from stacks.profiles import program
     from stacks.profiles import run as profile_runs
 

@@ -75,10 +75,10 @@ def run(
 ) -> None:
     """Run a program in an environment: run --variant V -- CMD."""
     from stacks.core.errors import UsageError
-    from stacks.environments import run as run_module
+    from stacks.environments.use import run as run_module
 
     if jobs != NO_JOBS:
-        from stacks.environments import jobs as jobs_module
+        from stacks.environments.use import jobs as jobs_module
 
         every = jobs_module.jobs_of(remainder(), path_of(over))
         folder = path_of(logs or "job-logs")
@@ -110,7 +110,7 @@ def run(
 )
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
-    from stacks.environments import run as run_module
+    from stacks.environments.use import run as run_module
 
     chosen, prefix = _environment(variant, framework)
     run_module.shell(chosen, prefix)
@@ -143,8 +143,8 @@ def kernel(
     """Install a Jupyter kernel that runs notebooks in an environment."""
     workspace = default_workspace()
     from stacks.core.errors import UsageError
-    from stacks.environments import kernel as kernels
-    from stacks.environments.ready import ready_environment
+    from stacks.environments.make.ready import ready_environment
+    from stacks.environments.use import kernel as kernels
     from stacks.sources.pins import read_pins
 
     if user and prefix:
@@ -229,8 +229,8 @@ def completion(context: Context, name: str) -> None:
 
 def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
     """Return a variant and its built environment; say so if it did not pass its verification."""
-    from stacks.environments.ready import ready_environment
-    from stacks.environments.run import warn_of_verification
+    from stacks.environments.make.ready import ready_environment
+    from stacks.environments.use.run import warn_of_verification
 
     workspace = default_workspace()
     chosen, prefix = ready_environment(workspace, variant, framework or None)

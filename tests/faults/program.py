@@ -75,7 +75,7 @@ class Injector:
 @task(protects=("build", "cache"))
 def make(context: Context, variant: str, repair: bool = False) -> None:
     """Make an environment, as `build` does, without the verification."""
-    from stacks.environments import build as pipeline
+    from stacks.environments.make import build as pipeline
     from stacks.variants.load import load_variant
 
     workspace = default_workspace()

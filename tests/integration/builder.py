@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 from stacks.core import disk
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments import contents, pip_install, settings
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import contents, pip_install, settings
 from stacks.variants.load import load_variant
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stacks.core.disk import REPOSITORY
-from stacks.environments.settings import EXPECTATION
+from stacks.environments.make.settings import EXPECTATION
 
 DRIVER = Path(__file__).with_name("verify_driver.py")
 

@@ -20,7 +20,7 @@ from integration.workspaces import workspace_below
 from stacks.channel.licences import sources_of
 from stacks.channel.places import CHANNEL
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import build as pipeline
+from stacks.environments.make import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine

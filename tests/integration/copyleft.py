@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from integration.tiny import Tiny
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
-from stacks.environments.pip_install import link_or_copy
+from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks.publication import publication
 from stacks.sources import alive
 from stacks.sources.cache import cached_path, cached_sha256

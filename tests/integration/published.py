@@ -15,8 +15,8 @@ from stacks.channel.locked_package import URL
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.distribution.channel import publish_to_folder
-from stacks.environments.pip_install import link_or_copy
-from stacks.environments.serve import write_channel
+from stacks.environments.make.pip_install import link_or_copy
+from stacks.environments.use.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.locks.locked import entries_of

@@ -21,8 +21,8 @@ from stacks.channel.recipe import read_recipes
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments import user_packages
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import user_packages
 from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]

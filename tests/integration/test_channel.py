@@ -16,7 +16,7 @@ from elftools.elf.gnuversions import GNUVerNeedSection
 
 from integration.conftest import MakePrefix
 from stacks.channel.staging.elf import elf_files
-from stacks.environments.settings import EXPECTATION
+from stacks.environments.make.settings import EXPECTATION
 
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
 NEWEST_GLIBC = (2, 31)

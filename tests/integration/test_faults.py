@@ -12,9 +12,10 @@ import pytest
 from integration.tiny import Builder, Tiny, flip, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError
-from stacks.environments import build as pipeline
-from stacks.environments import leftovers, manifest, repair
+from stacks.environments.care import leftovers
 from stacks.environments.folders import READY
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import manifest, repair
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from integration.tiny import Tiny
-from stacks.environments import build as pipeline
+from stacks.environments.make import build as pipeline
 
 MAKERS = {"btrfs": ("mkfs.btrfs", "-q"), "xfs": ("mkfs.xfs", "-q"), "ext4": ("mkfs.ext4", "-q")}
 SIZE = 400 << 20

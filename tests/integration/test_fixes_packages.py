@@ -10,7 +10,7 @@ from pathlib import Path
 
 from integration.applied_fix import applied
 from integration.checking import checked
-from stacks.environments.verify import SUITE
+from stacks.environments.suite import SUITE
 
 Prefix = Callable[[str, str], Path]
 

@@ -20,7 +20,8 @@ from integration.browser import browser
 from integration.conftest import MakePrefix
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import build, kernel
+from stacks.environments.make import build
+from stacks.environments.use import kernel
 from stacks.exports.forms import FORMS, write
 from stacks.exports.subject import subject_of
 from stacks.sources.pins import read_pins

@@ -20,8 +20,8 @@ from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution.vendor import vendor
-from stacks.environments import build, stack_lock
 from stacks.environments.folders import folder_of
+from stacks.environments.make import build, stack_lock
 from stacks.locks import lock
 from stacks.locks.digests import digests_of
 from stacks.locks.folders import lock_folder

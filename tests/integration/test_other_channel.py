@@ -16,10 +16,10 @@ from integration.workspaces import workspace_below
 from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments import settings
-from stacks.environments.serve import maker, write_channel
-from stacks.environments.verify import environment
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import settings
+from stacks.environments.use.serve import maker, write_channel
+from stacks.environments.use.variables import environment
 from stacks.locks import lock, other_channel
 from stacks.locks.folders import with_other_channels
 from stacks.locks.locked import entries_of

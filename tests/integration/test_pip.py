@@ -20,11 +20,11 @@ from integration.conftest import MakePrefix
 from integration.tiny import Tiny
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import build as pipeline
-from stacks.environments import pip_settings
-from stacks.environments.additions import normal
 from stacks.environments.folders import READY
-from stacks.environments.settings import EXPECTATION
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import pip_settings
+from stacks.environments.make.additions import normal
+from stacks.environments.make.settings import EXPECTATION
 from stacks.locks import uv
 from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants

@@ -13,7 +13,7 @@ from integration.tiny import Tiny, flip, tree
 from stacks.channel.places import CHANNEL
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
+from stacks.environments.make import build as pipeline
 from stacks.sources.vendored import VARIABLE as VENDOR
 
 pytestmark = pytest.mark.usefixtures("no_other_place")

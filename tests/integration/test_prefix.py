@@ -17,10 +17,9 @@ from integration.tiny import Tiny, flip, tree
 from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments.build import device_of
-from stacks.environments.folders import READY
-from stacks.environments.reports import report_path
+from stacks.environments.folders import READY, report_path
+from stacks.environments.make import build as pipeline
+from stacks.environments.make.build import device_of
 from stacks.variants.load import load_variant
 
 CHECKOUT = (

@@ -19,9 +19,9 @@ from stacks.channel import build
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments import prefix
-from stacks.environments.pip_install import link_or_copy
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import prefix
+from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.sources.fetch import fetch
 from stacks.variants.load import all_variants, load_variant

@@ -21,7 +21,7 @@ from stacks.channel.locked_package import URL
 from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments.serve import Make, maker, server_of, write_channel
+from stacks.environments.use.serve import Make, maker, server_of, write_channel
 from stacks.locks import lock
 from stacks.locks.folders import lock_folder
 from stacks.locks.locked import entries_of

@@ -14,8 +14,8 @@ from integration.tiny import Tiny
 from stacks.core.disk import scratch
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, stack_lock
 from stacks.environments.folders import folder_of
+from stacks.environments.make import build, stack_lock
 from stacks.locks import lock, uv
 from stacks.locks.update import check_locks
 from stacks.sources.pins import read_pins

@@ -10,9 +10,9 @@ import pytest
 from integration.tiny import Tiny
 from stacks.bench import machine, stack_flavours
 from stacks.core.workspace import Workspace
-from stacks.environments import verify
-from stacks.environments.reports import report_path
-from stacks.environments.settings import EXPECTATION
+from stacks.environments.care import verify
+from stacks.environments.folders import report_path
+from stacks.environments.make.settings import EXPECTATION
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 

@@ -21,7 +21,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from stacks.core.workspace import Workspace
-from stacks.environments import build, leftovers, stack_lock
+from stacks.environments.care import leftovers
+from stacks.environments.make import build, stack_lock
 from stacks.variants.load import load_variant
 root, cache, file = sys.argv[1:]
 workspace = Workspace(Path(root), Path(cache))

@@ -13,9 +13,9 @@ import pytest
 from unit.helpers.environments import write_manifest
 
 from integration.checking import checked, edited
-from stacks.environments.pip_install import link_or_copy
-from stacks.environments.settings import EXPECTATION
-from stacks.environments.verify import SUITE
+from stacks.environments.make.pip_install import link_or_copy
+from stacks.environments.make.settings import EXPECTATION
+from stacks.environments.suite import SUITE
 
 Prefix = Callable[[str, str], Path]
 

@@ -9,7 +9,7 @@ import pytest
 
 from integration.checking import checked, compiled, edited
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
+from stacks.environments.make import build as pipeline
 from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]

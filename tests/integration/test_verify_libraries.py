@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked, compiled
-from stacks.environments.settings import EXPECTATION
-from stacks.environments.verify import SUITE
+from stacks.environments.make.settings import EXPECTATION
+from stacks.environments.suite import SUITE
 
 Prefix = Callable[[str, str], Path]
 

@@ -14,8 +14,8 @@ from integration.workspaces import share_packages, workspace_below
 from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
-from stacks.environments import prefix
+from stacks.environments.make import build as pipeline
+from stacks.environments.make import prefix
 from stacks.locks import lock
 from stacks.locks import update as lock_update
 from stacks.variants.load import load_variant

@@ -12,7 +12,7 @@ from stacks.channel.offers import Channel
 from stacks.channel.settings import with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments.pip_install import link_or_copy
+from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.sources.fetch import fetch
 from stacks.variants.variant import Variant

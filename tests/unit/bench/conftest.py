@@ -4,8 +4,8 @@ import pytest
 
 from stacks.bench import machine
 from stacks.core.workspace import Workspace
-from stacks.environments import ready, settings
 from stacks.environments.folders import folder_of
+from stacks.environments.make import ready, settings
 from stacks.locks import lock
 from unit.helpers.benching import LOCK, PASSED
 

@@ -14,7 +14,8 @@ from stacks.bench.result import Missing, Series
 from stacks.core import cores
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, verify
+from stacks.environments.care import verify
+from stacks.environments.make import build
 from stacks.locks import lock
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant

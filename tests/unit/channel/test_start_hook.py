@@ -10,7 +10,7 @@ import pytest
 
 from stacks.channel.settings_files import CONSTRAINTS, HOOK, MODULES, MODULES_VARIABLE
 from stacks.core.workspace import Workspace
-from stacks.environments import pip_settings, settings
+from stacks.environments.make import pip_settings, settings
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.starts import PACKAGES, install_settings, variables_after

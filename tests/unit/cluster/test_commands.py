@@ -18,8 +18,8 @@ from stacks.cluster.messages import Answer, Outcome, RemoteError
 from stacks.cluster.resume import open_session
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.jobs import Job as UserJob
-from stacks.environments.jobs import jobs_of
+from stacks.environments.use.jobs import Job as UserJob
+from stacks.environments.use.jobs import jobs_of
 from stacks.variants.load import load_variant
 from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
 from unit.helpers.cluster import ORDER

@@ -21,8 +21,8 @@ from stacks.cluster import worker as cluster_worker
 from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build
-from stacks.environments.jobs import jobs_of
+from stacks.environments.make import build
+from stacks.environments.use.jobs import jobs_of
 from unit.helpers.benching import BASE, result, runs
 from unit.helpers.cluster import ORDER
 

@@ -24,7 +24,8 @@ sys.stdin.readline()
 RUNNER = """
 import sys
 from pathlib import Path
-from stacks.environments import in_use, run
+from stacks.environments import in_use
+from stacks.environments.use import run
 in_use.hold_shared(Path(sys.argv[-1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """

@@ -14,8 +14,8 @@ from stacks.bench.candidates import Candidate
 from stacks.cluster import job
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import listing
-from stacks.environments.reports import read_report, report_path, workload_reports
+from stacks.environments.care import listing
+from stacks.environments.folders import read_report, report_path, workload_reports
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 

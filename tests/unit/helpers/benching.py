@@ -26,7 +26,7 @@ from stacks.bench.result import (
 )
 from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
-from stacks.environments import reports
+from stacks.environments import folders
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
@@ -135,7 +135,7 @@ def plan(
 
 
 def write_report(workspace: Workspace, content: dict[str, Any]) -> Path:
-    path = reports.report_path(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
+    path = folders.report_path(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content))
     return path

@@ -10,7 +10,7 @@ import pytest
 
 from stacks.core.disk import REPOSITORY, fixed_umask
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
+from stacks.environments.make import build as pipeline
 from stacks.image import config as image_config
 from stacks.image import docker, layout, precompiled
 from stacks.locks.lock import Lock

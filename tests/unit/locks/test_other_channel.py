@@ -14,7 +14,7 @@ import zstandard
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build as pipeline
+from stacks.environments.make import build as pipeline
 from stacks.locks import lock, other_channel
 from stacks.locks.lock import Lock
 from stacks.sources.pins import Pins, write_pins

@@ -10,7 +10,7 @@ import pytest
 
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
-from stacks.environments.reports import workload_reports
+from stacks.environments.folders import workload_reports
 from stacks.profiles import program
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant

@@ -9,7 +9,7 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import leftovers
+from stacks.environments.care import leftovers
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import IndexPin
 from stacks.sources.vendored import VARIABLE, take, vendored_folder, vendored_path

@@ -12,8 +12,9 @@ from invoke.exceptions import Exit
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import build, clean, prefix, ready, verify
+from stacks.environments.care import clean, verify
 from stacks.environments.folders import READY, folder_of
+from stacks.environments.make import build, prefix, ready
 from stacks.image import docker
 from stacks.locks import lock
 from stacks.tasks import environments
@@ -39,7 +40,7 @@ sys.path.insert(0, {repository!r})
 from pathlib import Path
 from stacks.core import workspace
 workspace.default_workspace = lambda: workspace.Workspace(Path({root!r}), Path({root!r}, "cache"))
-from stacks.environments import verify
+from stacks.environments.care import verify
 verify.verify_variant = lambda *given, **options: None
 from stacks.tasks.program import Program
 words = ["./invoke", "--search-root", {repository!r}, *sys.argv[1:]]

@@ -7,7 +7,7 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import reports
+from stacks.environments import folders
 from stacks.environments.folders import folder_of
 from stacks.locks.folders import lock_folder
 from stacks.variants import stack
@@ -85,7 +85,7 @@ def test_all_lies_beside_it(workspace: Workspace, file: Path) -> None:
     variant, folder = load_variant(workspace, str(file.parent)), file.parent
     assert lock_folder(workspace, variant) == folder / "stack.lock"
     assert folder_of(workspace, variant) == folder / "stack.build/environment"
-    assert reports.report_path(workspace, variant) == folder / "stack.build/report.json"
+    assert folders.report_path(workspace, variant) == folder / "stack.build/report.json"
     assert variant.option == "--variant stack.yaml"
     assert select(workspace, str(file)) == (variant,)
 

@@ -1,0 +1,165 @@
+"""Running the verification suite on an interpreter."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from stacks.core import paths
+from stacks.core.console import as_typed
+from stacks.core.disk import replace_atomically, scratch, scratch_parent, write_atomically
+from stacks.core.errors import UsageError, VerifyError
+from stacks.core.paths import expanded
+from stacks.core.workspace import Workspace
+from stacks.environments.care import interpreter
+from stacks.environments.folders import report_path
+from stacks.environments.make import settings
+from stacks.environments.suite import (
+    FAILED,
+    NO_DEVICE,
+    OWN_PYTHON,
+    PASSED,
+    check_report,
+    raise_for,
+    run_suite,
+)
+from stacks.environments.use.variables import USER_SITE, environment
+from stacks.variants.variant import Variant
+from verify.core import surroundings
+
+# Tells the suite how a person repairs the environment.
+REPAIR = "THEANO_STACKS_REPAIR"
+
+
+def verify_variant(
+    workspace: Workspace,
+    variant: Variant,
+    prefix: Path,
+    *,
+    full: bool = False,
+    json_file: Path | None = None,
+    limit: int = 0,
+    brief: bool = False,
+) -> None:
+    """Verify a variant's environment, print the table, and keep the report.
+
+    limit: seconds after which a step counts as hanging; 0 is the suite's default. brief: print the
+    table only if the environment does not pass. Raises VerifyError if a check failed or the suite
+    could not run.
+    """
+    with _output(brief) as output:
+        with replace_atomically(report_path(workspace, variant)) as report:
+            what = f"{variant.id} could not be verified"
+            # The environment's own Python may be damaged, so this one compares the files first.
+            words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
+            repair = f"./invoke build {variant.option} --repair"
+            fixes = {REPAIR: as_typed(repair)}
+            status = run_suite(OWN_PYTHON, words, {**os.environ, **fixes}, output)
+            if status not in (PASSED, FAILED):
+                raise_for(status, what)
+            is_damaged = status == FAILED
+            if is_damaged and not report.is_file():
+                report_path(workspace, variant).unlink(missing_ok=True)
+                raise VerifyError(f"the environment of {variant.id} is damaged", fix=repair)
+            if not is_damaged:
+                arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
+                env = {**environment(prefix), **fixes}
+                python = str(prefix / "bin/python")
+                status = _verify(python, arguments, env, report, what, output)
+        if json_file:
+            write_atomically(json_file, report_path(workspace, variant).read_bytes())
+        if status == FAILED:
+            reason = "is damaged" if is_damaged else "failed its verification"
+            raise_for(status, f"{variant.id} {reason}")
+        if status == NO_DEVICE:
+            raise_for(status, f"{variant.id} is verified but for its device")
+
+
+@contextmanager
+def _output(brief: bool) -> Iterator[IO[bytes] | None]:
+    """Give the file for the suite's output, which is printed if the block fails; None: a terminal.
+
+    brief: whether it is a file.
+    """
+    if not brief:
+        yield None
+        return
+    with tempfile.TemporaryFile(dir=scratch_parent()) as file:
+        try:
+            yield file
+        except BaseException:
+            file.seek(0)
+            print(file.read().decode(errors="replace"), end="", flush=True)
+            raise
+
+
+def verify_python(
+    python: str, *, full: bool = False, json_file: Path | None = None, limit: int = 0
+) -> None:
+    """Diagnose any interpreter that has Theano or a descendant; nothing is installed.
+
+    That of an environment that the builder made is compared with what it must have. limit: as for
+    verify_variant. Raises UsageError if there is no such interpreter, VerifyError if a check failed
+    or the device is missing.
+    """
+    path = expanded(python)
+    # A name without a slash is looked up on PATH.
+    if "/" in python and paths.is_dir(path):
+        raise UsageError(
+            f"{python} is a folder",
+            expected="a Python interpreter",
+            fix=f"give the interpreter: {path / 'bin' / 'python'}",
+        )
+    # No file may be written into another environment, not even compiled modules.
+    env = {**surroundings.program(os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
+    # Not as a Path: `./python` would become a name that is looked up on PATH.
+    command = os.path.abspath(path) if "/" in python else python  # noqa: PTH100
+    interpreter.require(python, command, env)
+    arguments = _options(full, limit)
+    prefix = Path(shutil.which(command) or command).parent.parent
+    if (prefix / settings.EXPECTATION).is_file():
+        # A person who calls this interpreter by its path has not left out the home's packages.
+        env |= environment(prefix) | {USER_SITE: os.environ.get(USER_SITE, "")}
+        arguments += ["--expect", str(prefix / settings.EXPECTATION)]
+    with scratch() as folder:
+        report = folder / "report.json"
+        what = f"{python} could not be verified"
+        status = _verify(command, arguments, env, report, what)
+        if json_file:
+            write_atomically(json_file, report.read_bytes())
+    if status != PASSED:
+        raise_for(status, f"{python} did not pass")
+
+
+def _options(full: bool, limit: int) -> list[str]:
+    return [*(["--full"] if full else []), *(["--limit", str(limit)] if limit else [])]
+
+
+def _verify(
+    python: str,
+    arguments: list[str],
+    env: Mapping[str, str],
+    report: Path,
+    what: str,
+    output: IO[bytes] | None = None,
+) -> int:
+    """Run the suite on an interpreter; return PASSED, FAILED or NO_DEVICE as its report has it.
+
+    report: the path for the report. output: as for run_suite. Raises VerifyError `what` if the
+    suite did not run to its end: any other program may end with a status of the suite's.
+    """
+    status = run_suite(python, [*arguments, "--json", str(report)], env, output)
+    if status not in (PASSED, FAILED, NO_DEVICE):
+        raise_for(status, what)
+    check_report(
+        status,
+        report,
+        what,
+        f"see the message above; without one, {python} is no Python that runs the suite",
+    )
+    return status

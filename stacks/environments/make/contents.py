@@ -1,0 +1,207 @@
+"""The files that an environment's packages install, and what differs from them on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from stacks.channel.archive import Entry, parents
+from stacks.core.disk import sha256_of
+from stacks.core.errors import IntegrityError
+from stacks.environments.make.part import Part
+
+# How rattler names the second of two packages' files with one path.
+CLOBBERED = re.compile(r"(.+)__clobber-from-.+")
+RECORDS = "conda-meta"
+# More steps than any path of a sound package has.
+STEPS = 1000
+# What rattler writes beside the packages' files.
+GENERATED = (f"{RECORDS}/history", "CACHEDIR.TAG")
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """A file that was compared with its package: its status before that, and its SHA-256."""
+
+    status: os.stat_result
+    sha256: str
+
+    def is_still(self, status: os.stat_result) -> bool:
+        """Return whether a file with this status is the same one, not written since."""
+        before = self.status
+        return (before.st_ino, before.st_size, before.st_mtime_ns) == (
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+        )
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The files of all packages by path: more than one entry where packages have the same path.
+
+    generated: the paths of files that an installation writes by itself.
+    """
+
+    files: Mapping[str, tuple[Entry, ...]]
+    generated: Collection[str]
+
+
+def contents_of(parts: Sequence[Part], python: str) -> Contents:
+    """Return what the packages install together.
+
+    Raises IntegrityError, before anything is written, for a package whose paths lead out of the
+    environment, by themselves or through a link of another package.
+    """
+    files: dict[str, tuple[Entry, ...]] = {}
+    owners: dict[str, str] = {}
+    generated = set(GENERATED)
+    links: dict[str, str] = {}
+    for part in parts:
+        generated |= {f"{RECORDS}/{part.stem}.json", *part.archive.scripts}
+        for name, entry in part.files(python).items():
+            if entry.target is not None:
+                links[name] = entry.target
+            same = files.get(name, ())
+            files[name] = same if entry in same else (*same, entry)
+            owners[name] = part.file_name
+    for name, entries in files.items():
+        targets = [entry.target for entry in entries if entry.target is not None]
+        if any(_leads_out(name, target, links) for target in targets):
+            raise IntegrityError(
+                f"{owners[name]} is refused: the link {name} leads out of the environment",
+                expected="a target inside the environment",
+                found=", ".join(targets),
+                fix="lock another build of this package, or take it from another channel",
+            )
+    # rattler would write through a hard or symbolic link, into the cache.
+    for name in sorted(generated & files.keys()):
+        raise IntegrityError(
+            f"{owners[name]} is refused: {name} is also written by the installation",
+            expected="a path of its own",
+            fix="lock another build of one of the packages that have it",
+        )
+    for name in (*files, *generated):
+        for folder in parents(name):
+            if folder in files:
+                raise IntegrityError(
+                    f"{owners.get(name, name)} is refused: {name} leads through {folder}",
+                    expected="a folder",
+                    found=f"a file or link of {owners[folder]}",
+                    fix="lock another build of one of the two packages",
+                )
+    return Contents(files, generated)
+
+
+def _leads_out(name: str, target: str, links: Mapping[str, str]) -> bool:
+    """Return whether a link leads out of the environment, by itself or by way of other links."""
+    place, steps = name.split("/")[:-1], target.split("/")[::-1]
+    if target.startswith("/"):
+        return True
+    for _ in range(STEPS):
+        if not steps:
+            return False
+        step = steps.pop()
+        if step == "..":
+            if not place:
+                return True
+            place.pop()
+        elif step not in ("", "."):
+            place.append(step)
+            if (further := links.get("/".join(place))) is not None:
+                if further.startswith("/"):
+                    return True
+                place.pop()
+                steps += further.split("/")[::-1]
+    # A loop leads nowhere.
+    return ".." in steps
+
+
+def check(prefix: Path, contents: Contents) -> dict[str, CheckedFile]:
+    """Compare a folder with what its packages install, and make the packages' files read-only.
+
+    The files may be hard links into the cache: an edit through one of them would change every
+    environment. Returns by path the files whose bytes were compared: not links, nor files that the
+    installation writes. Raises IntegrityError if a file is missing, differs, or is of no package.
+    """
+    present = dict(walk(prefix))
+    names = sorted(present)
+    checked: dict[str, CheckedFile] = {}
+
+    def faults_of(part: Sequence[str]) -> list[str]:
+        faults = []
+        for name in part:
+            result = _compare(prefix / name, name, present[name], contents)
+            if isinstance(result, str):
+                faults.append(f"{name}: {result}")
+            elif result:
+                checked[name] = result
+        return faults
+
+    faults = [f"{name}: missing" for name in sorted(contents.files.keys() - present.keys())]
+    with ThreadPoolExecutor(cores()) as pool:
+        for some in pool.map(faults_of, (names[i :: cores()] for i in range(cores()))):
+            faults += some
+    if faults:
+        raise IntegrityError(
+            f"{len(faults)} files of {prefix.name} are not the locked ones",
+            found="; ".join(faults[:3]),
+            fix="run the command again; if it persists, check the disk and its file system",
+        )
+    for name in contents.files:
+        status = present[name]
+        mode = 0o555 if status.st_mode & 0o100 else 0o444
+        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != mode:
+            (prefix / name).chmod(mode)
+    return checked
+
+
+def _compare(
+    path: Path, name: str, status: os.stat_result, contents: Contents
+) -> str | CheckedFile | None:
+    """Return what is wrong with a file; else the file, None if its bytes were not compared."""
+    clobbered = CLOBBERED.fullmatch(name)
+    entries = contents.files.get(name) or (clobbered and contents.files.get(clobbered[1]))
+    if not entries:
+        if name in contents.generated:
+            return None if stat.S_ISREG(status.st_mode) else "not a file"
+        return "in no package"
+    if stat.S_ISLNK(status.st_mode):
+        target = os.readlink(path)  # noqa: PTH115 - as it is written, not normalised
+        return None if target in [e.target for e in entries] else f"a link to {target}"
+    candidates = [entry for entry in entries if entry.target is None]
+    if not stat.S_ISREG(status.st_mode) or not candidates:
+        return "another kind of file"
+    if bool(status.st_mode & 0o111) not in [entry.executable for entry in candidates]:
+        return f"mode {stat.S_IMODE(status.st_mode):o}"
+    if any(entry.is_rewritten for entry in candidates):
+        return None
+    digest = sha256_of(path)
+    digests = [entry.sha256 for entry in candidates]
+    if digest not in digests:
+        return f"sha256 {digest}, not {digests[0]}"
+    return CheckedFile(status, digest)
+
+
+def walk(prefix: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the path and status of everything below a folder that is no folder."""
+    queue = [""]
+    while queue:
+        folder = queue.pop()
+        with os.scandir(prefix / folder) as entries:
+            for entry in entries:
+                name = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    queue.append(name)
+                else:
+                    yield name, entry.stat(follow_symlinks=False)
+
+
+def cores() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))

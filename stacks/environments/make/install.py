@@ -1,0 +1,194 @@
+"""Installing conda packages into a folder, checked against their archives."""
+
+from __future__ import annotations
+
+import asyncio
+import glob
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import rattler
+from rattler.package_cache import PackageCache, PackageCacheLayer, ValidationMode
+
+from stacks.channel import rattler_errors
+from stacks.channel.archive import INFO
+from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
+from stacks.core.errors import IntegrityError
+from stacks.environments.make import contents
+from stacks.environments.make.contents import RECORDS, CheckedFile, Contents
+from stacks.environments.make.part import Part
+from stacks.variants.variant import Variant
+
+
+def install(
+    packages: Path, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
+) -> dict[str, CheckedFile]:
+    """Install the parts into the new folder `prefix`, to be renamed to `target`.
+
+    packages: the cache's folder of unpacked packages; what is damaged there is replaced. Nothing is
+    left of a package that is not safe to install. Returns the files that were compared with their
+    packages, by path. Raises IntegrityError.
+    """
+    with explain_disk_errors(packages):
+        packages.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(packages.parent, f".{packages.name}.", ".part") as new:
+            _read(parts, packages, new)
+            expected = contents.contents_of(parts, variant.framework.python)
+            # One build must not remove damaged files while another links them.
+            with hold_lock(packages, "an environment from the same cache"):
+                for part in parts:
+                    if (new / part.stem).exists() and not os.path.lexists(packages / part.stem):
+                        (new / part.stem).rename(packages / part.stem)
+                made, checked = _link_or_repair(variant, parts, expected, packages, prefix, target)
+    made.rename(prefix)
+    _remove_machine_paths(prefix / RECORDS, {part.file_name: part.url for part in parts})
+    return checked
+
+
+def _read(parts: Sequence[Part], packages: Path, new: Path) -> None:
+    """Read all archives; what the folder `packages` lacks is unpacked into the folder `new`."""
+
+    def read(part: Part) -> None:
+        if os.path.lexists(packages / part.stem):
+            _ = part.archive
+        else:
+            part.unpack(new / part.stem)
+
+    # The largest first, so that no thread ends long after the others.
+    largest_first = sorted(parts, key=lambda part: part.built.size, reverse=True)
+    with ThreadPoolExecutor(contents.cores()) as pool:
+        for _ in pool.map(read, largest_first):
+            pass
+
+
+def _link_or_repair(
+    variant: Variant,
+    parts: Sequence[Part],
+    expected: Contents,
+    packages: Path,
+    prefix: Path,
+    target: Path,
+) -> tuple[Path, dict[str, CheckedFile]]:
+    """Link the packages; if the unpacked ones are damaged, unpack all again and link those.
+
+    Returns the folder, which is beside `prefix`, and the files that were compared.
+    """
+    made = prefix.with_name("first")
+    try:
+        return made, _link(variant, parts, expected, packages, made, target)
+    except (IntegrityError, rattler_errors.CondaError) as error:
+        print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
+    # Other folders: rattler may still link into the first one.
+    made = prefix.with_name("second")
+    with temporary_folder(packages, ".damaged.", ".part") as folder:
+        (folder / "sound").mkdir()
+        checked = _link(variant, parts, expected, folder / "sound", made, target)
+        with explain_disk_errors(packages):
+            for part in parts:
+                for path in packages.glob(f"{glob.escape(part.stem)}*"):
+                    path.rename(folder / path.name)
+                # Not if rattler made it again: the next installation checks that.
+                with suppress(OSError):
+                    (folder / "sound" / part.stem).rename(packages / part.stem)
+    return made, checked
+
+
+def _link(
+    variant: Variant,
+    parts: Sequence[Part],
+    expected: Contents,
+    packages: Path,
+    prefix: Path,
+    target: Path,
+) -> dict[str, CheckedFile]:
+    """Link the packages in the folder `packages`, which gets those it lacks; check the files."""
+    with rattler_errors.translated(packages, f"the packages of {variant.id} cannot be installed"):
+        with ThreadPoolExecutor(contents.cores()) as pool:
+            for _ in pool.map(lambda part: _prepare(packages, part), parts):
+                pass
+        # Without a validation of its own, which unpacks a package again.
+        layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
+        asyncio.run(
+            rattler.install(
+                [_record(part, prefix.parent) for part in parts],
+                prefix,
+                package_cache=PackageCache.from_layers([layer]),
+                show_progress=False,
+                alternative_target_prefix=target,
+            )
+        )
+    checked = contents.check(prefix, expected)
+    for part in parts:
+        _check_written(prefix, part)
+    return checked
+
+
+def _prepare(packages: Path, part: Part) -> None:
+    """Unpack a package if it is missing; check the files that decide how it is linked."""
+    folder = packages / part.stem
+    if folder.is_symlink():
+        raise IntegrityError(
+            f"{folder}: it is a link", expected="a folder", found=f"{part.stem}: a link"
+        )
+    if not folder.exists():
+        with temporary_folder(packages, f".{part.stem}.", ".part") as scratch:
+            part.unpack(scratch / part.stem)
+            (scratch / part.stem).rename(folder)
+    # rattler would unpack again a folder whose lock file has another SHA-256.
+    (packages / f"{part.stem}.lock").unlink(missing_ok=True)
+    files = part.archive.files.items()
+    rewritten = {name: entry.sha256 for name, entry in files if entry.is_rewritten}
+    _check_digests(folder, {name: part.archive.info.get(name) for name in INFO} | rewritten)
+
+
+def _check_written(prefix: Path, part: Part) -> None:
+    """Check the files that rattler wrote a path into."""
+    record = json.loads((prefix / RECORDS / f"{part.stem}.json").read_bytes())
+    if any(entry.is_rewritten for entry in part.archive.files.values()):
+        entries = record["paths_data"]["paths"]
+        digests = {e["_path"]: e["sha256_in_prefix"] for e in entries if "prefix_placeholder" in e}
+        _check_digests(prefix, digests)
+
+
+def _check_digests(folder: Path, expected: Mapping[str, str | None]) -> None:
+    """Raise IntegrityError unless each file has its SHA-256, or is missing for None."""
+    for name, digest in expected.items():
+        path = folder / name
+        actual = sha256_of(path) if path.is_file() else None
+        if actual != digest:
+            raise IntegrityError(
+                f"{path} differs from the locked package",
+                expected=f"sha256 {digest}" if digest else "no such file",
+                found=f"{name}: sha256 {actual}" if actual else f"{name}: missing",
+                fix="run the command again; if it persists, check the disk and its file system",
+            )
+
+
+def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
+    built, path = part.built, scratch / "index.json"
+    path.write_text(json.dumps(part.index))
+    record = rattler.PackageRecord.from_index_json(path, size=built.size, sha256=built.sha256)
+    channel = part.url.rsplit("/", 2)[0]
+    return rattler.RepoDataRecord(record, part.file_name, built.path.as_uri(), channel)
+
+
+def _remove_machine_paths(folder: Path, urls: Mapping[str, str]) -> None:
+    """Remove the paths of this machine from conda's records, and sort their keys.
+
+    urls: the address of each archive in locks, by file name.
+    """
+    for path in sorted(folder.glob("*.json")):
+        record = json.loads(path.read_bytes())
+        for name in ("extracted_package_dir", "package_tarball_full_path", "link"):
+            record.pop(name, None)
+        record["url"] = urls[record["fn"]]
+        path.unlink()
+        path.write_text(json.dumps(record, sort_keys=True) + "\n")
+    history = folder / "history"
+    history.unlink(missing_ok=True)
+    history.touch()

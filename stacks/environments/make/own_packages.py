@@ -1,0 +1,234 @@
+"""Installing a stack.yaml's own packages: wheels first, then what is compiled from source archives.
+
+A source archive is compiled once, in the environment that it is for, and its wheel kept in the
+cache: the lock fixes the archive, not the wheel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import posixpath
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from stacks.core import jsonfile, reproducible
+from stacks.core.disk import hold_lock, replace_atomically, scratch, sha256_of
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import CommandError, call
+from stacks.core.workspace import Workspace
+from stacks.environments.make import pip_install
+from stacks.locks.lock import Lock
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import IndexPin
+
+# The cache's folder of compiled wheels.
+WHEELS = "wheels"
+RECORD = "wheel.json"
+# A line of an `__init__.py` that is empty or only declares a namespace.
+NAMESPACE = re.compile(
+    r"(#.*|try:|except \w+:|import (pkgutil|pkg_resources)"
+    r"|.*\b(extend_path|declare_namespace)\b.*)?"
+)
+# By path in the environment: the own package that installs it, and a mark of its content.
+Owners = dict[str, tuple[IndexPin, str]]
+
+
+def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
+    """Install a lock's own packages into a prefix that has all else; `python` is its version.
+
+    Raises FetchError; IntegrityError if a package would replace a file of another; CommandError
+    with pip's output if one cannot be compiled.
+    """
+    pins = lock.requirements[len(lock.requirements) - lock.own :]
+    files = fetch(workspace, pins)
+    wheels = {pin: files[pin] for pin in pins if pin.filename.endswith(".whl")}
+    owners: Owners = {}
+    for pin, path in wheels.items():
+        check_files(pin, path, prefix, python, owners)
+    pip_install.install(prefix, wheels)
+    # The other own packages, too: a wheel may be compiled against one of them.
+    base = [package.sha256 for package in lock.packages]
+    base += [pin.sha256 for pin in lock.requirements]
+    waiting = [pin for pin in pins if pin not in wheels]
+    while waiting:
+        failed: dict[IndexPin, UsageError] = {}
+        for pin in waiting:
+            try:
+                built, path = _wheel_of(workspace, prefix, pin, files[pin], base)
+            except UsageError as error:
+                failed[pin] = error
+                continue
+            check_files(pin, path, prefix, python, owners)
+            pip_install.install(prefix, {built: path})
+        # One of those that were compiled may be what it lacked.
+        if len(failed) == len(waiting):
+            raise next(iter(failed.values()))
+        waiting = list(failed)
+
+
+def check_files(pin: IndexPin, wheel: Path, prefix: Path, python: str, owners: Owners) -> None:
+    """Raise IntegrityError if a wheel would replace a file of another package, or write elsewhere.
+
+    owners: what the own packages checked before install; what the wheel installs is added. Two of
+    them may have a file of the same content, or the `__init__.py` of one namespace.
+    """
+    for path, content in _installed(pin, wheel, python).items():
+        exists = os.path.lexists(prefix / path)
+        owner, first = owners.setdefault(path, (pin, content))
+        if owner == pin and exists:
+            raise IntegrityError(
+                f"{pin.name} {pin.version} is refused: it would replace {path} of a locked package",
+                expected="packages with files of their own",
+                fix=f"leave {pin.name} out of stack.yaml, and what needs it; or ask for a version "
+                "without this file",
+            )
+        # pip writes an installed script anew, with the path of its prefix in it.
+        if owner != pin and (content != first or (exists and path.startswith("bin/"))):
+            raise IntegrityError(
+                f"{pin.name} {pin.version} is refused: it would replace {path} of "
+                f"{owner.name} {owner.version}",
+                expected="packages with files of their own",
+                fix=f"leave {pin.name} or {owner.name} out of stack.yaml, and what needs it",
+            )
+
+
+def _installed(pin: IndexPin, wheel: Path, python: str) -> dict[str, str]:
+    """Return the paths in an environment that a wheel writes, each with a mark of its content."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            members = [info for info in archive.infolist() if not info.is_dir()]
+            marks = {info.filename: _mark(archive, info) for info in members}
+            scripts = {
+                name: reference
+                for info in members
+                if re.fullmatch(r"[^/]+\.dist-info/entry_points\.txt", info.filename)
+                for name, reference in _scripts(archive.read(info).decode(errors="replace"))
+            }
+    except (OSError, zipfile.BadZipFile) as error:
+        raise IntegrityError(f"{pin.filename} is no wheel", found=str(error)) from error
+    for name in (*marks, *scripts):
+        if name.startswith("/") or ".." in name.split("/"):
+            raise IntegrityError(
+                f"{pin.filename} is refused: it has a file outside of its folder", found=name
+            )
+    files = {_place(name, pin.name, python): mark for name, mark in marks.items()}
+    return files | {posixpath.normpath(f"bin/{name}"): scripts[name] for name in scripts}
+
+
+def _mark(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
+    """Return a mark of a file's content: equal for all spellings of a namespace's `__init__.py`."""
+    if info.filename.endswith("/__init__.py"):
+        lines = archive.read(info).decode(errors="replace").splitlines()
+        if all(NAMESPACE.fullmatch(line.strip()) for line in lines):
+            return "namespace"
+    # To read all of a large wheel takes seconds; pip checks the CRC when it unpacks.
+    return f"{info.CRC:08x} {info.file_size}"
+
+
+def _scripts(entry_points: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the reference of each script that pip makes of an entry_points.txt."""
+    group = ""
+    for line in map(str.strip, entry_points.splitlines()):
+        name, equals, reference = line.partition("=")
+        if line.startswith("["):
+            group = line.strip("[]").strip()
+        elif equals and not line.startswith("#") and group in ("console_scripts", "gui_scripts"):
+            yield name.strip(), reference.strip()
+
+
+def _place(name: str, package: str, python: str) -> str:
+    """Return the path in an environment of a file in a package's wheel (its .data by scheme)."""
+    site_packages = f"lib/python{python}/site-packages"
+    name = posixpath.normpath(name)
+    first, _, rest = name.partition("/")
+    if not first.endswith(".data"):
+        return f"{site_packages}/{name}"
+    scheme, _, rest = rest.partition("/")
+    folders = {
+        "purelib": site_packages,
+        "platlib": site_packages,
+        "headers": f"include/python{python}/{package}",
+        "scripts": "bin",
+        "data": ".",
+    }
+    return posixpath.normpath(f"{folders.get(scheme, site_packages)}/{rest}")
+
+
+def _wheel_of(
+    workspace: Workspace, prefix: Path, pin: IndexPin, archive: Path, base: Sequence[str]
+) -> tuple[IndexPin, Path]:
+    """Return the wheel of a source archive, compiled in the prefix if the cache lacks it."""
+    key = hashlib.sha256(json.dumps([pin.sha256, *base]).encode()).hexdigest()
+    folder = workspace.cache / WHEELS / key
+    with hold_lock(folder, f"the wheel of {pin.name}"):
+        if cached := _cached(pin, folder):
+            return cached
+        print(f"  {'compile':<9}{pin.name} {pin.version}, once", file=sys.stderr, flush=True)
+        with replace_atomically(folder) as new:
+            new.mkdir(parents=True)
+            wheel = _compile(prefix, pin, archive, new)
+            built = {"filename": wheel.name, "sha256": sha256_of(wheel)}
+            (new / RECORD).write_text(json.dumps(built))
+        cached = _cached(pin, folder)
+        assert cached
+        return cached
+
+
+def _cached(pin: IndexPin, folder: Path) -> tuple[IndexPin, Path] | None:
+    """Return the wheel in a folder of the cache, None if there is none or it is damaged."""
+    try:
+        record = jsonfile.read(folder / RECORD)
+        path = folder / Path(str(record["filename"])).name
+        if sha256_of(path) != record["sha256"]:
+            return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    built = IndexPin(
+        name=pin.name,
+        version=pin.version,
+        filename=path.name,
+        size=path.stat().st_size,
+        sha256=str(record["sha256"]),
+    )
+    return built, path
+
+
+def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
+    """Compile a source archive in the prefix into a folder; return the wheel."""
+    with scratch() as folder:
+        # Python 2.7's pip fails if the path of its prefix is not ASCII.
+        alias = folder / "prefix"
+        alias.symlink_to(prefix.absolute())
+        source = folder / pin.filename
+        pip_install.link_or_copy(archive, source)
+        environment = reproducible.environment(
+            folder,
+            PATH=f"{alias / 'bin'}:/usr/bin:/bin",
+            PIP_CONFIG_FILE=os.devnull,
+            PIP_DISABLE_PIP_VERSION_CHECK="1",
+        )
+        try:
+            call(
+                [
+                    alias / "bin/python", "-m", "pip", "wheel", "--no-index", "--no-deps",
+                    "--no-build-isolation", "--no-cache-dir", "--wheel-dir", folder / "wheels",
+                    source,
+                ],
+                cwd=folder,
+                env=environment,
+            )  # fmt: skip
+        except CommandError as error:
+            raise UsageError(
+                f"{pin.name} {pin.version} cannot be compiled from its source archive",
+                found=error.output or error.what,
+                fix="if a module is missing that it is built with, add that to `pip:`; or ask for "
+                "a version with a wheel",
+            ) from error
+        [wheel] = (folder / "wheels").iterdir()
+        return Path(shutil.copy(wheel, target / wheel.name))

@@ -1,0 +1,165 @@
+"""What an environment has beside its packages: it depends on the lock, the path and the cache.
+
+Its settings are a package: see stacks/channel/settings_files.py.
+"""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from stacks.channel.settings_files import FOLDER, MODULES, flags_of
+from stacks.core.errors import UsageError
+from stacks.environments.make import pip_settings
+from stacks.variants.variant import ACCELERATOR, Variant
+
+EXPECTATION = f"{FOLDER}/expect.json"
+
+# What a path cannot have in it, and why.
+UNUSABLE = {
+    ":": "it separates the entries of PATH",
+    "%": "GCC's specs give it a meaning",
+    "\\": "GCC's specs give it a meaning",
+    ";": "Python 2's configuration files begin a comment there",
+    "\n": "it ends the line of a configuration file",
+}
+
+
+def check_place(prefix: Path) -> None:
+    """Raise UsageError where a prefix cannot be used at this path."""
+    found = [f"{char!r}: {why}" for char, why in UNUSABLE.items() if char in str(prefix)]
+    if any("\ud800" <= char <= "\udfff" for char in str(prefix)):
+        found.append("a name that is not UTF-8")
+    if found:
+        raise UsageError(
+            f"{prefix}: an environment cannot be made here",
+            expected="a path without " + " ".join(c for c in UNUSABLE if c.isprintable()),
+            found="; ".join(found),
+            fix="move the checkout, or the stack.yaml that it is for, to another folder",
+        )
+
+
+def write(
+    variant: Variant,
+    prefix: Path,
+    final: Path,
+    packages: list[dict[str, Any]],
+    modules: Path | None = None,
+) -> None:
+    """Write this into `prefix`, for the place `final` that it will be renamed to.
+
+    `packages` are the entries that the verification suite compares with what it finds; `modules`
+    is the folder of compiled modules that environments share, None where this one has no part in
+    it.
+    """
+    flags = flags_of(variant, str(final), compiler_of(prefix))
+    expected = expectation(variant, flags, packages)
+    _write(prefix / EXPECTATION, json.dumps(expected, indent=1, sort_keys=True).encode() + b"\n")
+    if modules and ACCELERATOR in variant.accelerator:
+        _write(prefix / MODULES, os.fsencode(modules))
+    pip_settings.write(prefix, final, variant.framework.python)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a new file; a package's own may be a hard link into the cache."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+
+
+def compiler_of(prefix: Path) -> str:
+    """Return the name of an environment's C++ compiler."""
+    return compiler_among(f"bin/{path.name}" for path in prefix.glob("bin/*g++"))
+
+
+def compiler_among(files: Iterable[str]) -> str:
+    """Return the name of the C++ compiler among files: conda's own bear the platform in it."""
+    found = sorted(name for name in files if re.fullmatch(r"bin/(.+-conda-linux-gnu-)?g\+\+", name))
+    return found[0].removeprefix("bin/") if found else "g++"
+
+
+def own_flags(flags: Mapping[str, str]) -> dict[str, str]:
+    """Return the flags that make the variant what it is.
+
+    floatX is not one of them: it is a default that each program may choose for itself.
+    """
+    return {name: value for name, value in flags.items() if name != "floatX"}
+
+
+def expectation(
+    variant: Variant, flags: Mapping[str, str], packages: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return what verify/ is told of the environment (its --expect file)."""
+    framework, blas = variant.framework, variant.blas
+    return {
+        "schema": 1,
+        "variant": variant.name,
+        "framework": framework.name,
+        "module": framework.module,
+        "version": framework.version,
+        "python": next(p["version"] for p in packages if p["name"] == "python"),
+        "baseline": variant.baseline,
+        "accelerator": list(variant.accelerator),
+        "blas": blas
+        and {
+            "name": blas.name,
+            "ldflags": blas.ldflags,
+            "libraries": list(blas.libraries),
+            "alone": variant.one_blas,
+        },
+        "floatX": variant.floatX,
+        "flags": own_flags(flags),
+        "packages": packages,
+    }
+
+
+def undone(variant: Variant, prefix: Path, environ: Mapping[str, str]) -> list[str]:
+    """Say which of the variant's own settings the user's THEANO_FLAGS or rc files undo."""
+    wanted = own_flags(flags_of(variant, str(prefix), compiler_of(prefix)))
+    # Where modules are compiled is the user's choice, as on a cluster's nodes.
+    del wanted["base_compiledir"]
+    found: list[str] = []
+    others = environ.get(variant.framework.rc_variable, f"~/.{variant.framework.module}rc")
+    for name in others.split(os.pathsep):
+        path = Path(os.path.expanduser(name))  # noqa: PTH111 - that one raises without a home
+        if name and not _is_own(path):
+            found += _differences(wanted, _read_rc(path), str(path))
+    variable = variant.framework.flags_variable
+    pairs = (p.partition("=") for p in environ.get(variable, "").split(",") if "=" in p)
+    # PyTensor writes blas__ldflags for what its file has as [blas] ldflags.
+    given = {k.strip().replace("__", "."): v.strip() for k, _, v in pairs}
+    return found + _differences(wanted, given, variable)
+
+
+def _is_own(path: Path) -> bool:
+    # In `etc`: a checkout of the project beside the user's own file has the same name.
+    return path.parent.name == "etc" and (path.parent / Path(FOLDER).name).is_dir()
+
+
+def _read_rc(path: Path) -> dict[str, str]:
+    """Return what an rc file sets; its names come in lower case, as the framework reads them."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read(path, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError):
+        return {}
+    return {
+        key if section == "global" else f"{section}.{key}": value
+        for section in parser.sections()
+        for key, value in parser.items(section)
+    }
+
+
+def _differences(wanted: Mapping[str, str], given: Mapping[str, str], source: str) -> list[str]:
+    found = []
+    for name, value in wanted.items():
+        # Only rc files give names in lower case where they have capitals.
+        have = given.get(name, given.get(name.lower()))
+        if have is not None and have != value:
+            found.append(f"{source} sets {name} to {have!r}, where the variant needs {value!r}")
+    return found

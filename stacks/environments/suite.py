@@ -1,0 +1,88 @@
+"""Running a program of the verification suite, and what its exit status says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, NoReturn
+
+from stacks.core import jsonfile
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import VerifyError
+from stacks.core.process import run_attached
+
+SUITE = REPOSITORY / "verify"
+# The builder's own: PYTHONPATH and PYTHONHOME are meant for the environment's Python.
+OWN_PYTHON = (sys.executable, "-I")
+PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def run_suite(
+    python: str | Path | tuple[str, ...],
+    arguments: Sequence[str | Path],
+    env: Mapping[str, str],
+    output: IO[bytes] | None = None,
+) -> int:
+    """Run a program of the suite on the user's own terminal and return its exit status.
+
+    python: an interpreter, or one and its options. output: the file for its standard output, if not
+    the terminal. Raises CommandError if Python cannot be started.
+    """
+    sys.stdout.flush()
+    env = ending_with_this_process(env)
+    # A Python that is interrupted before it runs any program prints a traceback.
+    interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    if interruptible:
+        env["THEANO_STACKS_INTERRUPT"] = "1"
+    words = [*(python if isinstance(python, tuple) else [python]), SUITE, *arguments]
+    return run_attached(words, env=env, output=output, ignores_interrupt=interruptible)
+
+
+def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:
+    """Return variables by which a program of the suite ends when this process is killed."""
+    return {**env, "THEANO_STACKS_PARENT": str(os.getpid())}
+
+
+def check_report(status: int, report: Path, what: str, fix: str) -> None:
+    """Raise VerifyError `what` unless a report agrees with PASSED, FAILED or NO_DEVICE."""
+    ok = _verdict(report)
+    if ok is (status != FAILED):
+        return
+    reports = {None: "no report", True: "a report without failures", False: "a report of a failure"}
+    error = VerifyError(
+        what,
+        expected="a report that agrees with the exit status",
+        found=f"exit status {status} and {reports[ok]}",
+        fix=fix,
+    )
+    error.exit_code = FAILED if status == FAILED else CANNOT_RUN
+    raise error
+
+
+def _verdict(report: Path) -> bool | None:
+    """Return whether all checks of a report passed, None if there is no valid report."""
+    try:
+        content = jsonfile.read(report)
+        statuses = {check["status"] for check in content["checks"]}
+        ok = content["ok"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return ok if statuses and ok is ("fail" not in statuses) else None
+
+
+def raise_for(status: int, what: str) -> NoReturn:
+    """Raise the VerifyError for a status of the suite, KeyboardInterrupt for an interrupt."""
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
+    if status == FAILED:
+        raise VerifyError(what, fix="the table above has a fix for each check that failed")
+    if status == NO_DEVICE:
+        error = VerifyError(what, fix="the line `device` above has the fix")
+        error.exit_code = NO_DEVICE
+        raise error
+    error = VerifyError(what, fix="see the suite's own message above")
+    error.exit_code = CANNOT_RUN
+    raise error

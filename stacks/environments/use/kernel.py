@@ -1,0 +1,293 @@
+"""A Jupyter kernel in an environment: a kernelspec, and ipykernel beside the environment.
+
+ipykernel and what it imports are locked (envs/kernel.yaml) and lie in a folder of their own, last
+on the kernel's path: the environment stays as locked, and its own packages win. An environment that
+has ipykernel itself, from a stack.yaml, uses that.
+
+A kernelspec is a folder with a kernel.json in a place where Jupyter looks:
+https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from stacks.core import jsonfile, paths, yamlfile
+from stacks.core.console import as_typed, display_path, print_table, step
+from stacks.core.disk import explain_disk_errors, fixed_umask, hold_lock, replace_atomically
+from stacks.core.errors import UsageError
+from stacks.core.models import FileName, Strict
+from stacks.core.paths import expanded
+from stacks.core.process import call
+from stacks.core.workspace import Workspace
+from stacks.environments.make import pip_install
+from stacks.environments.use.variables import environment, own_variables
+from stacks.sources.pins import IndexPin, Pins
+from stacks.variants.variant import Variant
+from verify.core import surroundings
+
+# In a kernelspec's metadata: it is one of ours.
+OWNER = "theano-stacks"
+START = "start.py"
+KEY = "key"
+# What Jupyter takes as the name of a kernel.
+NAME = r"[A-Za-z0-9._-]+"
+
+# Runs under every Python that an environment can have, from 2.7 on.
+START_SOURCE = '''\
+"""Starts ipykernel, which lies beside this file, in the environment whose Python runs it."""
+
+import os
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+# Not the folder of this file: ipykernel adds the notebook's.
+del sys.path[0]
+# For this Python alone, not for the programs that a notebook starts.
+os.environ.pop("PYTHONHOME", None)
+# Last: the environment's own packages win.
+sys.path.append(os.path.join(FOLDER, "packages"))
+
+if __name__ == "__main__":
+    from ipykernel import kernelapp
+
+    kernelapp.launch_new_instance()
+'''
+
+
+class KernelFile(Strict):
+    """What a notebook's kernel needs beside an environment."""
+
+    files: dict[str, tuple[FileName, ...]] = Field(
+        description="by Python version: the files of ipykernel and of all that it imports"
+    )
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An installed kernelspec of ours. folder: with its kernel.json."""
+
+    name: str
+    folder: Path
+    variant: str
+    python: Path
+
+
+def kernel_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
+    """Return the names of ipykernel's files by Python version."""
+    return dict(yamlfile.load(workspace.envs / "kernel.yaml", KernelFile).files)
+
+
+def pins_of(workspace: Workspace, variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
+    """Return the pinned files of ipykernel for a variant; UsageError if it has none."""
+    files = kernel_files(workspace)
+    python = variant.framework.python
+    if python not in files:
+        raise UsageError(
+            f"{variant.id}: no ipykernel is locked for Python {python}",
+            expected=f"one of Python {', '.join(files)}",
+            fix=f"add it to {display_path(workspace.envs / 'kernel.yaml')}, then ./invoke pin",
+        )
+    return tuple(pins.file(name) for name in files[python])
+
+
+def default_name(variant: Variant) -> str:
+    """Return the name of a variant's kernel, `theano-1.0.5-openblas`."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", variant.id).strip("-")
+
+
+def kernels_below(root: Path | None) -> Path:
+    """Return the folder of kernelspecs below a Python's prefix, or the user's own for None.
+
+    As jupyter_core has it: JUPYTER_DATA_DIR, else jupyter/ in XDG_DATA_HOME, else in
+    ~/.local/share.
+    """
+    if root:
+        return root / "share/jupyter/kernels"
+    if folder := os.environ.get("JUPYTER_DATA_DIR"):
+        return Path(folder) / "kernels"
+    data = os.environ.get("XDG_DATA_HOME") or expanded("~/.local/share")
+    return Path(data) / "jupyter/kernels"
+
+
+def install(
+    workspace: Workspace, variant: Variant, target: Path, pins: Pins, *, name: str, kernels: Path
+) -> Path:
+    """Install a kernelspec that starts ipykernel in the environment `target`; return its folder.
+
+    kernels: the folder of kernelspecs. Raises UsageError if a kernel of another origin has that
+    name, CommandError if ipykernel does not start in the environment.
+    """
+    if not re.fullmatch(NAME, name):
+        raise UsageError(
+            f"{name!r} is no name of a kernel", expected="letters, digits and the signs . _ -"
+        )
+    folder = kernels / name
+    if paths.exists(folder) and (owner := _other_owner(folder, target)):
+        raise UsageError(
+            f"{display_path(folder)} is there and is {owner}",
+            fix="choose another name: --name NAME",
+        )
+    own = has_own(variant, target)
+    if not own:
+        _install_packages(workspace, variant, target, pins_of(workspace, variant, pins))
+    words = command(target, own=own)
+    version = call([*words, "--version"], env=environment(target)).strip()
+    with fixed_umask(), replace_atomically(Path(os.path.realpath(folder))) as new:
+        new.mkdir(parents=True)
+        (new / "kernel.json").write_text(spec_text(variant, words, target))
+    print(f"kernel {name}: IPython {version} in {display_path(target)}")
+    return folder
+
+
+def show(folder: Path) -> None:
+    """Print a line for each kernel of ours in a folder of kernelspecs."""
+    kernels = installed(folder)
+    if not kernels:
+        print(as_typed("no kernel is installed; ./invoke kernel --variant V installs one"))
+        return
+    rows = [
+        (
+            k.name,
+            k.variant,
+            "yes" if paths.exists(k.python) else "not built",
+            display_path(k.folder),
+        )
+        for k in kernels
+    ]
+    print_table(("kernel", "variant", "environment", "folder"), (), rows)
+
+
+def remove(name: str, folder: Path) -> None:
+    """Remove our kernel of a name from a folder of kernelspecs; UsageError if there is none."""
+    known = {kernel.name: kernel.folder for kernel in installed(folder)}
+    if name not in known:
+        raise UsageError(
+            f"no kernel {name} of theano-stacks is in {display_path(folder)}",
+            expected=f"one of {', '.join(known)}" if known else None,
+            fix="./invoke kernel --list shows them; those elsewhere need --prefix DIR",
+        )
+    with explain_disk_errors(known[name]):
+        if known[name].is_symlink():
+            known[name].unlink()
+        else:
+            shutil.rmtree(known[name])
+    print(f"removed: {display_path(known[name])}")
+
+
+def installed(kernels_folder: Path) -> list[Kernel]:
+    """Return our kernels in a folder of kernelspecs, sorted by name."""
+    kernels = []
+    for folder in sorted(kernels_folder.glob("*")):
+        spec = _read(folder)
+        if spec:
+            variant, python = spec["metadata"][OWNER]["variant"], Path(spec["argv"][0])
+            kernels.append(Kernel(folder.name, folder, variant, python))
+    return kernels
+
+
+def has_own(variant: Variant, target: Path) -> bool:
+    """Return whether an environment has ipykernel itself: locked, or added by the user."""
+    return (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir()
+
+
+def folder_of_packages(target: Path) -> Path:
+    """Return the folder of ipykernel beside an environment."""
+    return target.with_name(f"{target.name}.kernel")
+
+
+def display_name(variant: Variant) -> str:
+    """Return the name that Jupyter shows."""
+    return f"{variant.name} on {variant.framework.name}"
+
+
+def command(target: Path, *, own: bool) -> list[str]:
+    """Return the words that start ipykernel in an environment.
+
+    own: the environment has ipykernel itself; else it lies beside it.
+    """
+    python = str(target / "bin/python")
+    beside = str(folder_of_packages(target) / START)
+    return [python, "-m", "ipykernel_launcher"] if own else [python, beside]
+
+
+def spec_text(variant: Variant, words: Sequence[str], target: Path) -> str:
+    """Return the text of the kernel.json of an environment; words: those that start ipykernel."""
+    content = {
+        "argv": [*words, "-f", "{connection_file}"],
+        "display_name": display_name(variant),
+        "language": "python",
+        "interrupt_mode": "signal",
+        "env": {**own_variables(target), **_without_another_python(variant, target)},
+        "metadata": {"debugger": variant.framework.python != "2.7", OWNER: {"variant": variant.id}},
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _without_another_python(variant: Variant, target: Path) -> dict[str, str]:
+    """Return the values by which Python variables have no effect: a kernelspec cannot unset them.
+
+    Python 2 takes even an empty PYTHONHOME for a folder.
+    """
+    names = [name for name in surroundings.dropped() if name.startswith("PYTHON")]
+    home = str(target) if variant.framework.python == "2.7" else ""
+    return {**dict.fromkeys(names, ""), "PYTHONHOME": home}
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
+    """Return our kernelspec in a folder, None if there is none or it is another's."""
+    try:
+        spec: dict[str, Any] = jsonfile.read(folder / "kernel.json")
+        (str(spec["metadata"][OWNER]["variant"]), str(spec["argv"][0]))
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return None
+    return spec
+
+
+def _other_owner(folder: Path, target: Path) -> str:
+    """Return whose a kernelspec is, if it must not be replaced by one of the environment."""
+    spec = _read(folder)
+    if spec is None:
+        return "not of theano-stacks"
+    python = Path(spec["argv"][0])
+    # That of an environment which is gone may be replaced.
+    is_other = python != target / "bin/python" and paths.exists(python)
+    return f"that of {display_path(python.parents[1])}" if is_other else ""
+
+
+def _install_packages(
+    workspace: Workspace, variant: Variant, target: Path, pins: Sequence[IndexPin]
+) -> None:
+    """Install ipykernel beside an environment, if it is not there."""
+    place = folder_of_packages(target)
+    digests = [pin.sha256 for pin in pins]
+    key = hashlib.sha256(json.dumps([START_SOURCE, digests]).encode()).hexdigest()
+
+    def are_there() -> bool:
+        return (place / KEY).is_file() and (place / KEY).read_text() == key
+
+    # A user of a shared environment may not write the lock.
+    if are_there():
+        return
+    with hold_lock(place, f"the kernel of {variant.id}"):
+        if are_there():
+            return
+        with (
+            step("kernel", f"{len(pins)} packages with ipykernel"),
+            fixed_umask(),
+            replace_atomically(place) as new,
+        ):
+            new.mkdir()
+            pip_install.add_beside(workspace, target, pins, new / "packages")
+            (new / START).write_text(START_SOURCE)
+            (new / KEY).write_text(key)

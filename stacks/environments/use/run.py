@@ -1,0 +1,110 @@
+"""Running a program or a shell in an environment."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from stacks.core.console import as_typed
+from stacks.core.errors import UsageError
+from stacks.core.process import quoted
+from stacks.core.workspace import Workspace
+from stacks.environments import in_use
+from stacks.environments.folders import read_report
+from stacks.environments.make import pip_settings, settings
+from stacks.environments.use import shells
+from stacks.environments.use.variables import environment
+from stacks.variants.variant import Variant
+from verify.core import surroundings
+
+LOGGER = logging.getLogger(__name__)
+# What to do where a file cannot be started.
+FIXES = {
+    errno.ENOENT: "the program that its first line (#!) names is missing",
+    errno.EACCES: "make it a program (chmod +x), or name one that runs it, such as python",
+    errno.ENOEXEC: "its first line is no `#!` line: name a program that runs it, such as python",
+}
+IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+
+
+def warn(variant: Variant, prefix: Path) -> None:
+    """Print on standard error which settings and variables override the variant's."""
+    for line in settings.undone(variant, prefix, os.environ):
+        print(f"warning: {line}: this is no longer {variant.name}", file=sys.stderr)
+    for line in surroundings.remarks(os.environ, str(prefix)):
+        print(f"warning: {line}", file=sys.stderr)
+
+
+def warn_of_verification(workspace: Workspace, variant: Variant) -> None:
+    """Print a line on standard error if the environment is not verified, or failed the last."""
+    report = read_report(workspace, variant)
+    command = as_typed(f"./invoke verify {variant.option}")
+    if report is None:
+        print(f"warning: {variant.id} has not been verified: `{command}`", file=sys.stderr)
+    elif not report.get("ok"):
+        print(
+            f"warning: the last verification of {variant.id} failed: `{command}` says what to do",
+            file=sys.stderr,
+        )
+
+
+def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
+    """Replace this process by a command, with the environment's programs first on PATH.
+
+    Raises UsageError if there is no command, no such program, or only a link to a missing one.
+    """
+    if not command:
+        raise UsageError(
+            "nothing to run",
+            expected="a command after --",
+            fix=f"./invoke run {variant.option} -- python train.py",
+        )
+    warn(variant, prefix)
+    own = prefix / "bin" / command[0]
+    if "/" not in command[0] and own.is_symlink() and not own.exists():
+        raise UsageError(
+            f"the environment of {variant.id} is damaged: {own} leads to nothing",
+            fix=f"./invoke build {variant.option} --repair",
+        )
+    _replace_by(list(command), variables(prefix))
+
+
+def shell(variant: Variant, prefix: Path) -> None:
+    """Replace this process by an interactive shell whose prompt names the variant."""
+    warn(variant, prefix)
+    print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
+    _replace_by(*shells.start_of(variant.name, variables(prefix)))
+
+
+def variables(prefix: Path) -> dict[str, str]:
+    """Return the environment variables for a person's program in an environment."""
+    return environment(prefix) | pip_settings.for_uv(prefix, os.environ)
+
+
+def _fix_of_start(error: OSError, program: str) -> str:
+    is_there = "/" in program and Path(program).is_file()
+    spelling = "check the spelling; the environment's bin/ is first on PATH"
+    return FIXES.get(error.errno or 0, spelling) if is_there else spelling
+
+
+def _replace_by(command: list[str], env: dict[str, str]) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    in_use.keep_over_exec()
+    LOGGER.info("+ %s", quoted(command))
+    # Python ignores these, and a program inherits what is ignored.
+    handlers = {number: signal.signal(number, signal.SIG_DFL) for number in IGNORED_BY_PYTHON}
+    try:
+        os.execvpe(command[0], command, env)  # noqa: S606
+    except OSError as error:
+        raise UsageError(
+            f"cannot run {command[0]}: {error.strerror}", fix=_fix_of_start(error, command[0])
+        ) from error
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -1,0 +1,284 @@
+"""What becomes of a verification that ends without a report: where a library hangs, for one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import UsageError, VerifyError
+from stacks.core.workspace import Workspace
+from stacks.environments import folders, suite
+from stacks.environments.care import interpreter
+from stacks.environments.care import verify as verification
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
+from unit.helpers.environments import EXPECTATION, add, environment, write_manifest
+from unit.helpers.killed import kill_during_import, slow_environment
+
+
+@pytest.fixture
+def workspace(own_workspace: Workspace) -> Workspace:
+    return own_workspace
+
+
+@pytest.fixture
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas")
+
+
+@pytest.fixture
+def kept(workspace: Workspace, variant: Variant) -> Path:
+    """Give the report of an earlier verification."""
+    path = folders.report_path(workspace, variant)
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    return path
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """Give an environment with a manifest, whose Python exits with status 1."""
+    return with_python(tmp_path / "environment", "exit 1")
+
+
+def with_python(prefix: Path, script: str) -> Path:
+    if not prefix.exists():
+        environment(prefix)
+    answer = '[ "$1" != -c ] || exec echo 42'
+    add(prefix, "bin/python", f"#!/bin/sh\n{answer}\n{script}\n", 0o555)
+    write_manifest(prefix)
+    return prefix
+
+
+def test_of_an_environment(
+    workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path, prefix: Path
+) -> None:
+    with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
+    assert caught.value.exit_code == 1 and "see the message above" in str(caught.value.fix)
+    assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
+
+
+def test_a_damaged_environment_is_not_started(
+    workspace: Workspace,
+    variant: Variant,
+    kept: Path,
+    prefix: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    add(prefix, "bin/python", f"#!/bin/sh\ntouch {tmp_path}/started\n", 0o555)
+    with pytest.raises(VerifyError, match="/openblas is damaged") as caught:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
+    assert caught.value.exit_code == 1
+    assert caught.value.fix == "the table above has a fix for each check that failed"
+    assert not (tmp_path / "started").exists()
+    table = capfd.readouterr().out
+    assert "bin/python: changed" in table
+    assert f"build {variant.option} --repair" in table
+    for path in (kept, tmp_path / "report.json"):
+        assert json.loads(path.read_text())["checks"][0]["name"] == "files"
+
+
+def test_modules_for_the_environments_python_are_not_the_builders(
+    workspace: Workspace,
+    variant: Variant,
+    kept: Path,
+    tmp_path: Path,
+    prefix: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "enum.py").write_text("raise SyntaxError('of Python 2')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    test_of_an_environment(workspace, variant, kept, tmp_path, prefix)
+
+
+def test_the_command_that_repairs_a_stack_names_its_file(
+    workspace: Workspace,
+    variant: Variant,
+    prefix: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    (prefix / "bin/python").unlink()
+    stack = variant.model_copy(update={"file": tmp_path / "a model/stack.yaml"})
+    with pytest.raises(VerifyError, match="is damaged"):
+        verification.verify_variant(workspace, stack, prefix)
+    command = f"./invoke build --variant '{tmp_path}/a model/stack.yaml' --repair\n"
+    assert f"fix: put the files back:\n           {command}" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_brief_verification_has_a_table_only_where_it_fails(
+    status: int,
+    workspace: Workspace,
+    variant: Variant,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    report = json.dumps({"ok": not status, "checks": [{"status": "fail" if status else "pass"}]})
+    script = f"""\
+while [ "$1" != --json ]; do shift; done
+echo '{report}' >"$2"
+echo the table
+exit {status}"""
+    prefix = with_python(tmp_path / "environment", script)
+    with pytest.raises(VerifyError, match="failed") if status else nullcontext():
+        verification.verify_variant(workspace, variant, prefix, brief=True)
+    assert capfd.readouterr().out == ("the table\n" if status else "")
+
+
+def test_the_last_report_of_an_environment_without_a_name_is_removed(
+    workspace: Workspace, variant: Variant, kept: Path, prefix: Path
+) -> None:
+    (prefix / EXPECTATION).unlink()
+    with pytest.raises(VerifyError, match="/openblas is damaged"):
+        verification.verify_variant(workspace, variant, prefix)
+    assert not kept.exists()
+
+
+def test_without_a_manifest_and_an_expectation_it_cannot_run(
+    workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
+        verification.verify_variant(workspace, variant, tmp_path)
+    assert caught.value.exit_code == 2 and kept.read_text() == "{}"
+
+
+# The header of a program for a little-endian machine, up to the machine's number.
+ELF = "\x7fELF\2\1\1" + 9 * "\0" + "\2\0"
+PASS, FAIL = (
+    {"name": "x", "status": status, "detail": "", "fix": None} for status in ("pass", "fail")
+)
+REPORT = 'while test "$1" != --json; do shift; done; cat > "$2" <<E\n{}\nE\nexit {}'
+
+
+def reporting(status: int, content: object) -> str:
+    return REPORT.format(content if isinstance(content, str) else json.dumps(content), status)
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("exit 0", "exit status 0 and no report"),
+        ("echo all checks passed", "exit status 0 and no report"),
+        ("exit 3", "exit status 3 and no report"),
+        (reporting(0, "{"), "exit status 0 and no report"),
+        (reporting(0, {"ok": True}), "exit status 0 and no report"),
+        (reporting(0, {"ok": True, "checks": []}), "exit status 0 and no report"),
+        (reporting(0, {"ok": True, "checks": [FAIL]}), "exit status 0 and no report"),
+        (reporting(0, {"ok": False, "checks": [FAIL]}), "exit status 0 and a report of"),
+        (reporting(1, {"ok": True, "checks": [PASS]}), "exit status 1 and a report without"),
+    ],
+)
+def test_a_program_that_does_not_verify_never_passes(
+    script: str, found: str, workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
+) -> None:
+    prefix = with_python(tmp_path / "environment", script)
+    python = str(prefix / "bin/python")
+    with pytest.raises(VerifyError, match="could not be verified") as caught:
+        verification.verify_python(python, json_file=tmp_path / "report.json")
+    assert str(caught.value.found).startswith(found) and caught.value.exit_code in (1, 2)
+    with pytest.raises(VerifyError, match="could not be verified") as caught:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
+    assert str(caught.value.found).startswith(found)
+    assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "what", "found", "fix"),
+    [
+        ("#!/bin/sh\n", "^python is no Python$", "''", "give another"),
+        ("#!/bin/sh\necho 42 and more", "^python is no Python$", "'42 and more", "give another"),
+        ("#!/bin/sh\necho 2.6", "^python is too old$", "Python 2.6", "give another"),
+        ("#!/bin/sh\necho 3.3", "^python is too old$", "Python 3.3", "give another"),
+        ("#!/bin/sh\necho broken >&2\nexit 3", "Python that starts: .*\nbroken", "3", "look at"),
+        ("#!/bin/sh\nkill -SEGV $$", "Python that starts: ", "-11", "look at"),
+        ("#!/bin/sh\nexec sleep 1000", "Python that starts: ", "it still ran", "look at"),
+        (ELF + "\x28\0", "Exec format error", "a program for armv7l", "give an inter"),
+        (ELF + "\x09\x09", "Exec format error", "for ELF machine 2313", "give an inter"),
+        ("hello", "Exec format error", "neither a program nor a script", "give an inter"),
+        ("#!/nowhere", "No such file", "names a program that is not there", "give an inter"),
+    ],
+)
+def test_what_is_no_python_is_refused(
+    content: str, what: str, found: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreter, "ANSWER", 0.5)
+    monkeypatch.chdir(tmp_path)
+    add(tmp_path, "python", content, 0o555)
+    with pytest.raises(UsageError) as caught:
+        # Not the one on PATH.
+        verification.verify_python("./python")
+    error = caught.value
+    assert error.exit_code == 2
+    assert re.search(what.replace("^", r"^\./"), str(error), re.MULTILINE)
+    assert found in str(error.found) and str(error.fix).startswith(fix) and error.expected
+
+
+def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
+    add(tmp_path, "text", "hello", 0o444)
+    for name, found, fix in (
+        ("text", "may not be executed", "give an"),
+        ("missing", "nothing there", "check the spelling"),
+        ("text/below", "nothing there", "check the spelling"),
+    ):
+        with pytest.raises(UsageError, match=f"cannot run .*/{name}: ") as caught:
+            verification.verify_python(str(tmp_path / name))
+        assert found in str(caught.value.found) and str(caught.value.fix).startswith(fix)
+    with pytest.raises(UsageError, match="cannot run no-such-python: ") as caught:
+        verification.verify_python("no-such-python")
+    assert caught.value.found == "nothing there"
+    with pytest.raises(UsageError, match="is a folder") as caught:
+        verification.verify_python(str(tmp_path))
+    assert caught.value.fix == f"give the interpreter: {tmp_path}/bin/python"
+    assert caught.value.expected and caught.value.exit_code == 2
+
+
+def test_the_suite_ends_with_a_killed_builder(tmp_path: Path) -> None:
+    # The suite cannot know by itself whether it should outlive a shell that has started it.
+    code = "import sys; from stacks.environments.care.verify import verify_python\n"
+    code += "verify_python(sys.argv[1])"
+    kill_during_import(tmp_path, code, slow_environment(tmp_path) / "bin/python")
+    assert not list(tmp_path.glob("theano-verify-*"))
+
+
+@pytest.mark.parametrize(("status", "check", "ok"), [(0, PASS, True), (1, FAIL, False)])
+def test_a_report_that_agrees_is_stored(
+    status: int,
+    check: object,
+    ok: bool,
+    workspace: Workspace,
+    variant: Variant,
+    kept: Path,
+    tmp_path: Path,
+) -> None:
+    content = {"ok": ok, "checks": [check]}
+    prefix = with_python(tmp_path / "environment", reporting(status, content))
+    failure = nullcontext() if ok else pytest.raises(VerifyError, match=r"did not pass|failed")
+    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
+        path.unlink(missing_ok=True)
+    with failure:
+        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "a.json")
+    with failure:
+        verification.verify_python(str(prefix / "bin/python"), json_file=tmp_path / "b.json")
+    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
+        assert json.loads(path.read_text()) == content
+
+
+def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
+    mask = 1 << (signal.SIGINT - 1)
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ngrep SigIgn /proc/$$/status > {tmp_path}/ignored\n")
+    python.chmod(0o755)
+    assert suite.run_suite(python, ["files"], os.environ) == 0
+    ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
+    assert ignored & mask

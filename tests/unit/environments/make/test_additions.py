@@ -1,0 +1,142 @@
+"""What a user has added to an environment, when it is made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stacks.core.errors import StacksError
+from stacks.environments.make import additions
+from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
+
+COMMAND = "./invoke run --variant openblas -- pip install"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return environment(tmp_path / "old")
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    place = environment(tmp_path / "new")
+    add(place, f"{SITE_PACKAGES}/numpy-1.22.4.dist-info/METADATA", metadata("numpy", "1.22.4"))
+    return place
+
+
+def metadata(name: str, version: str, *requires: str) -> str:
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    return "\n".join([*lines, *(f"Requires-Dist: {text}" for text in requires)]) + "\n"
+
+
+def install(prefix: Path, name: str, *requires: str, site: str = SITE_PACKAGES) -> None:
+    info = f"{site}/{name}-1.0.dist-info"
+    files = {f"{site}/{name}.py": f"# {name}\n", f"bin/{name}": "#!/bin/sh\n"}
+    for path, text in files.items():
+        add(prefix, path, text, 0o755 if path.startswith("bin") else 0o644)
+    add(prefix, f"{info}/METADATA", metadata(name, "1.0", *requires))
+    add(prefix, f"{info}/INSTALLER", "pip\n")
+    names = [f"{name}.py", f"../../../bin/{name}", *(f"{name}-1.0.dist-info/{n}" for n in RECORDED)]
+    add(prefix, f"{info}/RECORD", "".join(f"{each},,\n" for each in names))
+
+
+RECORDED = ("METADATA", "INSTALLER", "RECORD")
+
+
+def carried(old: Path, new: Path) -> list[str]:
+    return additions.carry_over(old, new, "3.9", COMMAND)
+
+
+def test_an_added_package_is_in_the_new_environment(old: Path, new: Path) -> None:
+    install(old, "pandas", "numpy>=1.20", "six; python_version < '3'", "pytest; extra == 'test'")
+    assert carried(old, new) == ["kept, added by you: pandas 1.0"]
+    assert (new / SITE_PACKAGES / "pandas.py").read_text() == "# pandas\n"
+    assert (new / "bin/pandas").stat().st_mode & 0o777 == 0o755
+    info = new / SITE_PACKAGES / "pandas-1.0.dist-info"
+    assert sorted(path.name for path in info.iterdir()) == sorted(RECORDED)
+    assert {each.name for each in additions.added_to(new) or ()} == {"pandas"}
+
+
+def test_two_packages_with_a_file_in_common(old: Path, new: Path) -> None:
+    for name in ("backports_abc", "backports_ssl"):
+        install(old, name)
+        record = old / SITE_PACKAGES / f"{name}-1.0.dist-info/RECORD"
+        record.write_text(record.read_text() + "backports/__init__.py,,\n")
+    add(old, f"{SITE_PACKAGES}/backports/__init__.py", "common\n")
+    assert carried(old, new) == ["kept, added by you: backports_abc 1.0, backports_ssl 1.0"]
+    assert (new / SITE_PACKAGES / "backports/__init__.py").read_text() == "common\n"
+
+
+def test_nothing_where_no_environment_was(new: Path, tmp_path: Path) -> None:
+    assert carried(tmp_path / "missing", new) == []
+    assert carried(environment(tmp_path / "fresh"), new) == []
+
+
+def test_what_the_new_lock_does_not_suit_is_named_with_all_that_needs_it(
+    old: Path, new: Path
+) -> None:
+    install(old, "pandas", "numpy>=1.23")
+    install(old, "seaborn", "pandas")
+    install(old, "toolz")
+    assert carried(old, new) == [
+        "kept, added by you: toolz 1.0",
+        "not kept, added by you: pandas 1.0: it needs numpy>=1.23, and 1.22.4 is here; "
+        f"get it back with `{COMMAND} pandas`",
+        "not kept, added by you: seaborn 1.0: it needs pandas, which is not kept; "
+        f"get it back with `{COMMAND} seaborn`",
+    ]
+    assert not (new / SITE_PACKAGES / "pandas.py").exists()
+
+
+def test_a_package_that_is_now_locked_is_the_locks(old: Path, new: Path) -> None:
+    install(old, "NumPy")
+    assert carried(old, new) == ["not kept, added by you: NumPy 1.0: the lock has NumPy 1.22.4"]
+
+
+def test_a_file_that_is_now_a_locked_one(old: Path, new: Path) -> None:
+    install(old, "pandas")
+    add(new, "bin/pandas", "locked")
+    [line] = carried(old, new)
+    assert "pandas 1.0: bin/pandas is in the way of a locked file; get it back with" in line
+    assert (new / "bin/pandas").read_text() == "locked"
+
+
+def test_a_package_for_another_python(old: Path, new: Path) -> None:
+    install(old, "pandas", site="lib/python2.7/site-packages")
+    [line] = carried(old, new)
+    assert "pandas 1.0: it is not for Python 3.9; get it back with" in line
+
+
+def test_a_damaged_list_of_files_is_said(old: Path, new: Path) -> None:
+    install(old, "pandas")
+    (old / MANIFEST).chmod(0o644)
+    (old / MANIFEST).write_text("{}")
+    [line] = carried(old, new)
+    assert "list of this environment's files is damaged" in line and f"`{COMMAND} NAME`" in line
+    assert not (new / SITE_PACKAGES / "pandas.py").exists()
+
+
+def test_modules_for_another_python_change_nothing(
+    old: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(old, "pandas")
+    (tmp_path / "enum.py").write_text("raise SyntaxError('of Python 2')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert carried(old, new) == ["kept, added by you: pandas 1.0"]
+
+
+def test_nothing_is_replaced_where_nobody_knows_what_was_added(
+    old: Path, new: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(additions, "OWN_PYTHON", ("/bin/false",))
+    with pytest.raises(StacksError, match="what you have added cannot be listed") as caught:
+        carried(old, new)
+    assert "--clean" in str(caught.value.fix)
+
+
+def test_metadata_in_another_encoding_is_read(old: Path, new: Path) -> None:
+    install(old, "legacy", "numpy>=1.20")
+    path = old / SITE_PACKAGES / "legacy-1.0.dist-info/METADATA"
+    path.write_bytes(path.read_bytes() + b"Author: Jos\xe9\n")
+    assert carried(old, new) == ["kept, added by you: legacy 1.0"]

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import rattler
+
+from stacks.core.errors import IntegrityError
+from stacks.environments.make import install
+from stacks.environments.make.part import Part
+from stacks.variants.variant import Variant
+from unit.helpers.archives import member
+from unit.helpers.conda import Member, conda, file, link, listed, part_of
+
+
+def make(variant: Variant, folder: Path, *parts: Part) -> Path:
+    made = folder / "scratch" / "environment"
+    made.parent.mkdir()
+    install.install(folder / "unpacked", variant, parts, made, folder / "final")
+    return made
+
+
+def below(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+HOSTILE = [
+    ([file("lib/a")], [{"_path": "../odd-1-0/lib/a", "path_type": "hardlink"}]),
+    ([link("lib", "../../.."), file("lib/outside")], None),
+    ([link("lib", "../../../outside")], None),
+    ([link("lib", "/")], None),
+]
+
+
+@pytest.mark.parametrize(("members", "paths"), HOSTILE)
+def test_a_package_that_leads_out_of_the_environment(
+    members: list[Member], paths: list[object] | None, variant: Variant, tmp_path: Path
+) -> None:
+    path = conda(tmp_path, *members, paths=paths)
+    with pytest.raises(IntegrityError, match=r"odd-1-0\.conda is refused: "):
+        make(variant, tmp_path, part_of(path))
+    assert below(tmp_path) == {"odd-1-0.conda"}
+
+
+def test_an_installation(variant: Variant, tmp_path: Path) -> None:
+    members = [file("bin/run", b"run", 0o775), file("lib/a", mode=0o600), link("lib/b", "a")]
+    rewritten = file("etc/path", b"root=/placeholder/x\n")
+    paths = listed([*members, rewritten])
+    paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
+    made = make(variant, tmp_path, part_of(conda(tmp_path, *members, rewritten, paths=paths)))
+    assert (made / "etc/path").read_text() == f"root={tmp_path}/final/x\n"
+    assert {name: f"{(made / name).stat().st_mode & 0o777:o}" for name in ("bin/run", "lib/a")} == {
+        "bin/run": "555",
+        "lib/a": "444",
+    }
+    record = json.loads((made / "conda-meta/odd-1-0.json").read_bytes())
+    assert not [value for value in record.values() if str(tmp_path) in str(value)]
+
+
+def damage_list(unpacked: Path) -> None:
+    path = unpacked / "info/paths.json"
+    content = json.loads(path.read_bytes())
+    (unpacked / "more").write_bytes(b"body\n")
+    content["paths"] += listed([file("more")])
+    path.write_text(json.dumps(content))
+
+
+def damage_placeholder(unpacked: Path) -> None:
+    path = unpacked / "info/paths.json"
+    path.write_text(path.read_text().replace("/placeholder", "=/placeholder"))
+
+
+def damage_mode(unpacked: Path) -> None:
+    (unpacked / "lib/a").chmod(0o755)
+
+
+def damage_content(unpacked: Path) -> None:
+    (unpacked / "lib/a").chmod(0o644)
+    (unpacked / "lib/a").write_bytes(b"bodY\n")
+
+
+def damage_link(unpacked: Path) -> None:
+    (unpacked / "lib/b").unlink()
+    (unpacked / "lib/b").symlink_to("/etc/passwd")
+
+
+def damage_kind(unpacked: Path) -> None:
+    (unpacked / "lib/a").unlink()
+    (unpacked / "lib/a").symlink_to("../etc/path")
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        (damage_list, "info/paths.json: sha256"),
+        (damage_placeholder, "info/paths.json: sha256"),
+        (damage_mode, "lib/a: mode 755"),
+        (damage_content, "lib/a: sha256"),
+        (damage_link, "lib/b: a link to /etc/passwd"),
+        (damage_kind, "lib/a: a link to ../etc/path"),
+    ],
+)
+def test_a_damaged_cache_is_unpacked_again(
+    damage: object, found: str, variant: Variant, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert callable(damage)
+    members = [file("lib/a"), link("lib/b", "a"), file("etc/path", b"root=/placeholder/x\n")]
+    paths = listed(members)
+    paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
+    part = part_of(conda(tmp_path, *members, paths=paths))
+    first = make(variant, tmp_path, part)
+    sound = {name: (first / name).read_bytes() for name in below(first)}
+    (tmp_path / "scratch").rename(tmp_path / "before")
+    damage(tmp_path / "unpacked/odd-1-0")
+    second = make(variant, tmp_path, part)
+    assert f"damaged ({found}" in capsys.readouterr().err
+    assert {name: (second / name).read_bytes() for name in below(second)} == sound
+    assert (second / "lib/a").stat().st_mode & 0o777 == 0o444
+
+
+@pytest.mark.parametrize("change", ["u+w", "go-rwx", "a+w"])
+def test_a_chmod_of_the_cache_does_not_reach_what_is_made_of_it(
+    change: str, variant: Variant, tmp_path: Path
+) -> None:
+    part = part_of(conda(tmp_path, file("lib/a"), file("bin/run", mode=0o755)))
+    make(variant, tmp_path, part)
+    (tmp_path / "scratch").rename(tmp_path / "before")
+    subprocess.run(["chmod", "-R", change, tmp_path / "unpacked"], check=True)
+    made = make(variant, tmp_path, part)
+    modes = {name: (made / name).stat().st_mode & 0o777 for name in ("lib/a", "bin/run")}
+    assert modes == {"lib/a": 0o444, "bin/run": 0o555}
+
+
+def test_rattler_unpacks_on_while_the_damage_is_removed(
+    variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = part_of(conda(tmp_path, file("lib/a", b"sound")))
+    link_packages, prepare = rattler.install, install._prepare
+    calls: list[object] = []
+
+    async def fail_once(*args: Any, **options: Any) -> None:
+        calls.append(args)
+        if len(calls) == 1:
+            raise rattler.exceptions.InstallerError("damaged")
+        await link_packages(*args, **options)
+
+    def prepare_beside(packages: Path, part: Part) -> None:
+        if calls:
+            shutil.rmtree(tmp_path / "unpacked/odd-1-0", ignore_errors=True)
+            (tmp_path / "unpacked/odd-1-0/info").mkdir(parents=True)
+        prepare(packages, part)
+
+    monkeypatch.setattr(rattler, "install", fail_once)
+    monkeypatch.setattr(install, "_prepare", prepare_beside)
+    made = make(variant, tmp_path, part)
+    assert len(calls) == 2
+    assert (made / "lib/a").read_bytes() == b"sound"
+
+
+def extended(path: bytes) -> bytes:
+    return b"%d path=%s\n" % (len(path) + 9, path)
+
+
+def second_list(*more: Member) -> list[Member]:
+    """Return members by which rattler would read another list of paths than Python."""
+    entries = listed([file("lib/a")])
+    entries[0]["_path"] = "../odd-1-0/lib/a"
+    evil = json.dumps({"paths": entries, "paths_version": 1}).encode()
+    return [file("lib/a"), *more, file("q", evil)]
+
+
+SMUGGLED = {
+    "two kinds of long names": second_list(
+        (member("x", tarfile.XHDTYPE), extended(b"lib/b")),
+        (member("././@LongLink", tarfile.GNUTYPE_LONGNAME), b"info/paths.json\0"),
+    ),
+    "one key twice": second_list(
+        (member("x", tarfile.XHDTYPE), extended(b"info/paths.json") + extended(b"lib/b"))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["two kinds of long names", "one key twice"])
+def test_a_list_of_paths_that_another_reader_sees(
+    name: str, variant: Variant, tmp_path: Path
+) -> None:
+    """Tar readers disagree on such members: one reader checks and unpacks, rattler reads none."""
+    path = conda(tmp_path, *SMUGGLED[name], paths=listed([file("lib/a")]))
+    made = make(variant, tmp_path, part_of(path))
+    assert below(made / "lib") == {"a"}
+    assert below(tmp_path / "scratch") == {
+        "index.json",
+        *(f"environment/{name}" for name in below(made)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_a_cached_package_that_is_no_folder_of_files(
+    kind: str, variant: Variant, tmp_path: Path
+) -> None:
+    part = part_of(conda(tmp_path, file("lib/a")))
+    make(variant, tmp_path, part)
+    (tmp_path / "scratch").rename(tmp_path / "before")
+    unpacked = tmp_path / "unpacked/odd-1-0"
+    if kind == "link":
+        unpacked.rename(tmp_path / "elsewhere")
+        unpacked.symlink_to(tmp_path / "elsewhere")
+    else:
+        (unpacked / "info/paths.json").unlink()
+        os.mkfifo(unpacked / "info/paths.json")
+    made = make(variant, tmp_path, part)
+    assert (made / "lib/a").read_bytes() == b"body\n"
+    assert unpacked.is_dir() and not unpacked.is_symlink()
+    assert (made / "lib/a").samefile(unpacked / "lib/a")

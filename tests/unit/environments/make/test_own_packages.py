@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.process import CommandError
+from stacks.core.workspace import Workspace
+from stacks.environments.make import own_packages, pip_install
+from stacks.locks.lock import Lock
+from stacks.sources.pins import IndexPin
+
+PLACE = "lib/python3.9/site-packages"
+
+
+def pin(name: str, filename: str) -> IndexPin:
+    return IndexPin(name=name, version="1.0", filename=filename, size=1, sha256="0" * 64)
+
+
+def wheel(
+    folder: Path, *names: str, package: str = "a", entry_points: str = "", text: str = "x"
+) -> Path:
+    """Write a wheel with files of one text."""
+    path = folder / f"{package}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, text)
+        if entry_points:
+            archive.writestr(f"{package}-1.0.dist-info/entry_points.txt", entry_points)
+    return path
+
+
+def check(path: Path, prefix: Path) -> None:
+    """Check a wheel that is the only one."""
+    own_packages.check_files(pin("a", path.name), path, prefix, "3.9", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("numpy/core.py", f"{PLACE}/numpy/core.py"),
+        ("a-1.0.data/purelib/numpy/core.py", f"{PLACE}/numpy/core.py"),
+        ("a-1.0.data/scripts/g++", "bin/g++"),
+        ("a-1.0.data//scripts/g++", "bin/g++"),
+        ("a-1.0.data/data/etc/theanorc", "etc/theanorc"),
+        ("a-1.0.data/headers/a.h", "include/python3.9/a/a.h"),
+    ],
+)
+def test_a_file_of_another_package_is_not_replaced(name: str, path: str, tmp_path: Path) -> None:
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text("locked")
+    with pytest.raises(
+        IntegrityError, match=rf"a 1\.0 is refused: it would replace {re.escape(path)} of a locked"
+    ):
+        check(wheel(tmp_path, "a.py", name), tmp_path)
+    (tmp_path / path).unlink()
+    check(wheel(tmp_path, "a.py", name), tmp_path)
+
+
+@pytest.mark.parametrize("group", ["console_scripts", "gui_scripts"])
+@pytest.mark.parametrize("script", ["f2py", "g++", "pip", "python"])
+def test_a_script_of_another_package_is_not_replaced(
+    group: str, script: str, tmp_path: Path
+) -> None:
+    points = f"# of pip\n\n[{group}]\na = a:main\n  {script}=a:main [extra]\n"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / script).symlink_to("locked")
+    with pytest.raises(IntegrityError, match=re.escape(f"replace bin/{script} of a locked")):
+        check(wheel(tmp_path, "a.py", entry_points=points), tmp_path)
+    check(wheel(tmp_path, "a.py", entry_points=points.replace(group, "a.plugins")), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../a.py", "/etc/a", "a/../../b"])
+def test_a_wheel_that_leaves_its_folder(name: str, tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match="outside of its folder"):
+        check(wheel(tmp_path, name), tmp_path)
+    with pytest.raises(IntegrityError, match="outside of its folder"):
+        check(wheel(tmp_path, entry_points=f"[console_scripts]\n{name} = a:main"), tmp_path)
+
+
+def test_a_file_that_is_no_wheel(tmp_path: Path) -> None:
+    (tmp_path / "a.whl").write_text("no")
+    with pytest.raises(IntegrityError, match=r"a\.whl is no wheel"):
+        check(tmp_path / "a.whl", tmp_path)
+
+
+FILE = {"names": ("cv2/__init__.py",)}
+SCRIPT = {"entry_points": "[console_scripts]\nboard = a.main:run"}
+
+
+def check_both(first: dict[str, Any], second: dict[str, Any], folder: Path) -> None:
+    """Check the wheels of two packages, a and b."""
+    owners: own_packages.Owners = {}
+
+    def check_one(package: str, names: tuple[str, ...] = (), **content: str) -> None:
+        path = wheel(folder, *names, package=package, **content)
+        own_packages.check_files(pin(package, path.name), path, folder, "3.9", owners)
+
+    check_one("a", **first)
+    check_one("b", **second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "path"),
+    [
+        (FILE, {**FILE, "text": "y"}, f"{PLACE}/cv2/__init__.py"),
+        (
+            FILE,
+            {"names": ("b-1.0.data/platlib/cv2//__init__.py",), "text": "y"},
+            f"{PLACE}/cv2/__init__.py",
+        ),
+        (SCRIPT, {"entry_points": "[gui_scripts]\nboard = b:run"}, "bin/board"),
+        (SCRIPT, {"names": ("b-1.0.data/scripts/board",)}, "bin/board"),
+    ],
+)
+def test_wheels_do_not_replace_files_of_each_other(
+    first: dict[str, Any], second: dict[str, Any], path: str, tmp_path: Path
+) -> None:
+    with pytest.raises(IntegrityError, match=rf"b 1\.0 .* replace {path} of a 1\.0") as caught:
+        check_both(first, second, tmp_path)
+    assert caught.value.fix and "leave b or a out of stack.yaml" in caught.value.fix
+
+
+@pytest.mark.parametrize("content", [FILE, SCRIPT])
+def test_wheels_may_have_the_same_file(content: dict[str, Any], tmp_path: Path) -> None:
+    check_both(content, content, tmp_path)
+
+
+# As four packages of the namespace `backports` spell it.
+NAMESPACES = [
+    "",
+    "from pkgutil import extend_path\n__path__ = extend_path(__path__, __name__)\n",
+    "__path__ = __import__('pkgutil').extend_path(__path__, __name__)  # type: ignore\n",
+    "# See PEP 420\ntry:\n    __import__('pkg_resources').declare_namespace(__name__)\n"
+    "except ImportError:\n    import pkgutil\n"
+    "    __path__ = pkgutil.extend_path(__path__, __name__)\n",
+]
+
+
+@pytest.mark.parametrize("text", NAMESPACES)
+def test_wheels_may_declare_one_namespace(text: str, tmp_path: Path) -> None:
+    check_both({**FILE, "text": NAMESPACES[1]}, {**FILE, "text": text}, tmp_path)
+    with pytest.raises(IntegrityError, match="would replace"):
+        check_both({**FILE, "text": f"{text}VERSION = 1\n"}, {**FILE, "text": text}, tmp_path)
+
+
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give the names of what is compiled and installed, without a pip."""
+    done: list[str] = []
+
+    def call(words: list[Any], **options: Any) -> str:
+        folder = Path(words[words.index("--wheel-dir") + 1])
+        folder.mkdir()
+        wheel(folder, "a.py")
+        done.append(f"compile {Path(words[-1]).name}")
+        return ""
+
+    def install(prefix: Path, files: dict[IndexPin, Path]) -> None:
+        for each, path in files.items():
+            assert path.is_file()
+            done.append(f"install {each.filename}")
+
+    archive = tmp_path / "archive"
+    archive.write_text("sdist")
+    monkeypatch.setattr(own_packages, "call", call)
+    monkeypatch.setattr(own_packages, "fetch", lambda _, pins: dict.fromkeys(pins, archive))
+    monkeypatch.setattr(pip_install, "install", install)
+    return done
+
+
+def lock_of(*pins: IndexPin) -> Lock:
+    return Lock((), pins, own=len(pins))
+
+
+def test_a_source_archive_is_compiled_once(
+    compiled: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))
+    for _ in range(2):
+        own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
+    installed = "install a-1.0-py3-none-any.whl"
+    assert compiled == ["compile a-1.0.tar.gz", installed, installed]
+    assert capsys.readouterr().err.count("compile  a 1.0, once") == 1
+    [record] = (tmp_path / "cache/wheels").glob("*/wheel.json")
+    built = record.with_name("a-1.0-py3-none-any.whl").read_bytes()
+    assert json.loads(record.read_text())["sha256"] == hashlib.sha256(built).hexdigest()
+
+
+@pytest.mark.parametrize("shared", [f"{PLACE}/a.py", "bin/a"])
+def test_a_compiled_package_may_share_a_file_but_no_script(
+    shared: str, compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "a.py" if shared.endswith(".py") else "a-1.0.data/scripts/a"
+    a, b = pin("a", "a-1.0-py3-none-any.whl"), pin("b", "b-1.0.tar.gz")
+    path, prefix = wheel(tmp_path, name), tmp_path / "prefix"
+    monkeypatch.setattr(own_packages, "fetch", lambda _, pins: dict.fromkeys(pins, path))
+    monkeypatch.setattr(own_packages, "_wheel_of", lambda *_: (b, path))
+
+    def install(prefix: Path, files: dict[IndexPin, Path]) -> None:
+        (prefix / shared).parent.mkdir(parents=True, exist_ok=True)
+        (prefix / shared).touch()
+        compiled.extend(each.name for each in files)
+
+    monkeypatch.setattr(pip_install, "install", install)
+    refusal = pytest.raises(IntegrityError, match=r"b 1\.0 .* replace bin/a of a 1\.0")
+    with refusal if shared == "bin/a" else nullcontext():
+        own_packages.add(Workspace(tmp_path, tmp_path), prefix, lock_of(a, b), "3.9")
+    assert compiled == (["a"] if shared == "bin/a" else ["a", "b"])
+
+
+def test_a_damaged_wheel_is_compiled_again(compiled: list[str], tmp_path: Path) -> None:
+    workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))
+    own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
+    [built] = (tmp_path / "cache/wheels").glob("*/*.whl")
+    built.write_bytes(built.read_bytes() + b"x")
+    own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
+    assert compiled.count("compile a-1.0.tar.gz") == 2
+
+
+def test_a_failed_compilation_leaves_nothing(
+    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **options: Any) -> str:
+        raise CommandError("pip wheel\nNo module named hatchling")
+
+    monkeypatch.setattr(own_packages, "call", fail)
+    workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))
+    with pytest.raises(UsageError, match=r"cannot be compiled(.|\n)*No module named hatchling"):
+        own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
+    assert not list((tmp_path / "cache/wheels").glob("[!.]*"))
+
+
+def test_an_archive_that_needs_another_is_compiled_after_it(
+    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    succeed: Callable[..., str] = vars(own_packages)["call"]
+
+    def call(words: list[Any], **options: Any) -> str:
+        needs_b = Path(words[-1]).name == "a-1.0.tar.gz"
+        if needs_b and "compile b-1.0.tar.gz" not in compiled:
+            raise CommandError("No module named b")
+        return succeed(words, **options)
+
+    monkeypatch.setattr(own_packages, "call", call)
+    monkeypatch.setattr(own_packages, "check_files", lambda *_: None)
+    b = IndexPin(name="b", version="1.0", filename="b-1.0.tar.gz", size=1, sha256="1" * 64)
+    lock = lock_of(pin("a", "a-1.0.tar.gz"), b)
+    own_packages.add(Workspace(tmp_path, tmp_path / "cache"), tmp_path / "prefix", lock, "3.9")
+    assert [each for each in compiled if "compile" in each] == [
+        "compile b-1.0.tar.gz",
+        "compile a-1.0.tar.gz",
+    ]
+
+
+def test_another_version_of_an_own_package_compiles_the_others_again(
+    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_packages, "check_files", lambda *_: None)
+    workspace = Workspace(tmp_path, tmp_path / "cache")
+    torch = wheel(tmp_path, "torch.py", package="torch").name
+    for digest in ("1" * 64, "2" * 64):
+        needed = IndexPin(name="torch", version="1.0", filename=torch, size=1, sha256=digest)
+        lock = lock_of(needed, pin("a", "a-1.0.tar.gz"))
+        own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
+    assert compiled.count("compile a-1.0.tar.gz") == 2

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from stacks.core import cores
+from stacks.core.errors import UsageError
+from stacks.core.locking import acquire
+from stacks.core.process import CommandError, start_in_session
+from stacks.core.workspace import Workspace
+from stacks.environments.use import jobs
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
+
+
+@pytest.fixture
+def variant(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Variant:
+    for name in jobs.THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return load_variant(workspace, "openblas")
+
+
+def test_the_words_after_the_colons_are_the_arguments() -> None:
+    every = jobs.jobs_of(["python", "x.py", "--rate={}", "{}.log", ":::", "1", "a b"], None)
+    assert [job.words for job in every] == [
+        ("python", "x.py", "--rate=1", "1.log"),
+        ("python", "x.py", "--rate=a b", "a b.log"),
+    ]
+
+
+def test_lines_of_a_file_come_last_without_a_place(tmp_path: Path) -> None:
+    over = tmp_path / "over"
+    over.write_text("é\n\n2\n", "utf-8")
+    assert [job.words[-1] for job in jobs.jobs_of(["python", "x.py"], over)] == ["é", "2"]
+
+
+def test_no_arguments_no_command_two_sources_and_no_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no arguments"):
+        jobs.jobs_of(["python", "x.py"], None)
+    with pytest.raises(UsageError, match="nothing to run"):
+        jobs.jobs_of([":::", "1"], None)
+    with pytest.raises(UsageError, match="No such file"):
+        jobs.jobs_of(["python"], tmp_path / "missing")
+    with pytest.raises(UsageError, match="and after"):
+        jobs.jobs_of(["python", ":::", "1"], tmp_path / "over")
+
+
+def test_cores_are_shared_out_unless_the_person_chose() -> None:
+    shares = jobs.threads_each(3, 8, {"MKL_NUM_THREADS": "7"})
+    assert shares["OPENBLAS_NUM_THREADS"] == shares["OMP_NUM_THREADS"] == "2"
+    assert "MKL_NUM_THREADS" not in shares
+    # Each library takes its own variable before this one, which numba does not read.
+    assert jobs.threads_each(3, 8, {"OMP_NUM_THREADS": "1"}) == {"NUMBA_NUM_THREADS": "2"}
+    assert set(jobs.threads_each(9, 8, {}).values()) == {"1"}
+
+
+def test_a_stacks_own_threads_and_a_containers_limit_count(
+    variant: Variant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
+    monkeypatch.setattr(cores, "quota", lambda: 4.0)
+    assert jobs.shared_out(variant, {}, 2, 9)["OPENBLAS_NUM_THREADS"] == "2"
+    own = variant.model_copy(update={"variables": {"OMP_NUM_THREADS": "3"}})
+    assert jobs.shared_out(own, {}, 2, 9) == {"NUMBA_NUM_THREADS": "2"}
+
+
+def test_a_list_written_on_windows(tmp_path: Path) -> None:
+    over = tmp_path / "over"
+    over.write_bytes("\ufeff0.1\r\na\u2028b\r\n".encode())
+    assert [job.argument for job in jobs.jobs_of(["python"], over)] == ["0.1", "a\u2028b"]
+    over.write_bytes(b"a\0b\0")
+    with pytest.raises(UsageError, match="zero bytes"):
+        jobs.jobs_of(["python"], over)
+
+
+def test_each_run_has_a_log_and_the_failures_are_listed(
+    variant: Variant, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = "import os, sys; n = int(sys.argv[1]); print(n, os.environ['OMP_NUM_THREADS'])"
+    program += "; n == 3 and os.kill(os.getpid(), 9); sys.exit(n == 2)"
+    every = jobs.jobs_of([sys.executable, "-uc", program, "{}", ":::", "1", "2", "3"], None)
+    with pytest.raises(jobs.JobsError) as raised:
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 2, tmp_path / "logs")
+    share = max(1, len(os.sched_getaffinity(0)) // 2)
+    assert (tmp_path / "logs/1.log").read_text() == f"1 {share}\n"
+    assert "2 of 3 jobs failed" in str(raised.value)
+    assert raised.value.exit_code == 1
+    assert "2: 2: failed with status 1" in str(raised.value.found)
+    assert "3: 3: killed by signal 9" in str(raised.value.found)
+    assert "1: 1: done" in capfd.readouterr().out
+
+
+def _runs(pid: int) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_runs(number: int, variant: Variant, tmp_path: Path) -> None:
+    """A run that takes 1000 s, as its child does, signals its parent once both have started."""
+    program = "import os, subprocess, sys, time; child = subprocess.Popen(['sleep', '1000']); "
+    program += f"print(child.pid, flush=True); os.kill(os.getppid(), {int(number)}); "
+    program += "time.sleep(1000)"
+    every = jobs.jobs_of([sys.executable, "-c", program, ":::", "1", "2"], None)
+    with pytest.raises((KeyboardInterrupt, SystemExit)) as raised:
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+    if number != signal.SIGINT:
+        assert isinstance(raised.value, SystemExit)
+        assert raised.value.code == 128 + number
+    child, *trace = (tmp_path / "logs/1.log").read_text().splitlines()
+    assert trace[-1] == "KeyboardInterrupt"
+    # A killed process takes a moment to end.
+    until = time.monotonic() + 60
+    while _runs(int(child)):
+        assert time.monotonic() < until
+    assert not (tmp_path / "logs/2.log").exists()
+
+
+def test_a_signal_while_a_run_is_started_ends_it(
+    variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start_and_be_interrupted(*arguments: Any) -> Any:
+        started.append(start_in_session(*arguments))
+        os.kill(os.getpid(), signal.SIGINT)
+        return started[0]
+
+    monkeypatch.setattr(jobs, "start_in_session", start_and_be_interrupted)
+    every = jobs.jobs_of(["sleep", ":::", "1000"], None)
+    with pytest.raises(KeyboardInterrupt):
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+    assert started[0].returncode == -signal.SIGINT
+
+
+def test_the_table_has_each_run_and_the_logs_of_a_former_sweep_are_gone(
+    variant: Variant, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    command = [sys.executable, "-c", "import sys; sys.exit(int(sys.argv[1]))", ":::"]
+    jobs.run_jobs(
+        variant, tmp_path / "prefix", jobs.jobs_of([*command, "0", "0", "0"], None), 2, logs
+    )
+    (logs / "notes.log").write_text("a person's own")
+    with pytest.raises(jobs.JobsError):
+        jobs.run_jobs(variant, tmp_path / "prefix", jobs.jobs_of([*command, "7"], None), 2, logs)
+    assert sorted(path.name for path in logs.glob("*.log")) == ["1.log", "notes.log"]
+    head, row = (line.split("\t") for line in (logs / jobs.TABLE).read_text().splitlines())
+    assert head == ["job", "status", "seconds", "argument"]
+    assert (row[0], row[1], row[3]) == ("1", "7", "7")
+    assert float(row[2]) >= 0
+
+
+def test_a_row_is_a_line(variant: Variant, tmp_path: Path) -> None:
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "a\tb\nc\\d"], None)
+    jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path)
+    _, row = (tmp_path / jobs.TABLE).read_text().splitlines()
+    assert row.split("\t")[3:] == [r"a\tb\nc\\d"]
+
+
+def test_a_folder_that_is_a_file_is_named(variant: Variant, tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    with pytest.raises(UsageError, match="logs is no folder"):
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+
+
+def test_files_of_another_origin_stay(variant: Variant, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "5.log").write_text("a person's own")
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    jobs.run_jobs(variant, tmp_path / "prefix", every, 1, logs)
+    assert (logs / "5.log").read_text() == "a person's own"
+
+
+@pytest.mark.parametrize("name", ["1.log", "jobs.tsv"])
+def test_a_file_of_another_origin_is_not_replaced(
+    name: str, variant: Variant, tmp_path: Path
+) -> None:
+    for each in {name, "2.log"}:
+        (tmp_path / each).write_text("1 2 3\n")
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    with pytest.raises(UsageError, match=f"{name} would be replaced") as caught:
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path)
+    assert caught.value.fix == "choose another folder: --logs FOLDER"
+    assert {(tmp_path / each).read_text() for each in (name, "2.log")} == {"1 2 3\n"}
+
+
+def test_two_sweeps_do_not_share_a_folder_of_logs(variant: Variant, tmp_path: Path) -> None:
+    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    held = acquire(logs / ".lock", fcntl.LOCK_EX)
+    assert held is not None
+    try:
+        with pytest.raises(UsageError, match="another run --jobs writes its logs"):
+            jobs.run_jobs(variant, tmp_path / "prefix", every, 1, logs)
+    finally:
+        os.close(held)
+
+
+def test_a_missing_program_is_named(variant: Variant, tmp_path: Path) -> None:
+    every = jobs.jobs_of(["no-such-program", ":::", "1"], None)
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")

@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import errno
+import http.client
+import http.server
+import queue
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from stacks.channel.offers import read_channel
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments.use import serve
+from stacks.environments.use.serve import Make, maker, server_of, write_channel
+from unit.helpers.checkout import CHECKOUT
+from unit.helpers.publication import body, entry
+
+
+def test_only_files_of_the_channel_are_served(tmp_path: Path) -> None:
+    (tmp_path / "channel").mkdir()
+    (tmp_path / "channel/a").write_text("text")
+    (tmp_path / "secret").write_text("secret")
+    with server_of(tmp_path / "channel", 0) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        answers = []
+        for path in ("/theano-stacks/a", "/a", "/theano-stacks/../secret"):
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port)
+            connection.request("GET", path, headers={"If-Modified-Since": "never"})
+            answers.append(connection.getresponse().status)
+            connection.close()
+        server.shutdown()
+    assert answers == [200, 404, 404]
+
+
+def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port} cannot be served") as caught:
+            server_of(tmp_path, port)
+    assert caught.value.fix and "--port" in caught.value.fix
+
+
+@contextmanager
+def serving(folder: Path, seconds: float = 15.0, make: Make = lambda path: None) -> Iterator[int]:
+    """Serve a folder; give the port."""
+    with server_of(folder, 0, seconds, make) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+def answer(port: int, request: bytes) -> bytes:
+    """Return all that the server sends for the bytes of a request."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        with suppress(ConnectionError):
+            connection.sendall(request)
+        blocks = []
+        with suppress(ConnectionError):
+            while block := connection.recv(1 << 16):
+                blocks.append(block)
+    return b"".join(blocks)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a channel with one file, beside a secret."""
+    folder = tmp_path / "channel"
+    folder.mkdir()
+    (folder / "a").write_text("text")
+    (tmp_path / "secret").write_text("secret")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/secret",
+        "//secret",
+        "../secret",
+        "/theano-stacks/../secret",
+        "/theano-stacks/%2e%2e/secret",
+        "/theano-stacks/%2E%2E%2Fsecret",
+        "/theano-stacks/..%2fsecret",
+        "/theano-stacks/%252e%252e/secret",
+        "/theano-stacks/..\\secret",
+        "/theano-stacks/a/../../secret",
+        "/theano-stacks//{parent}/secret",
+        "/theano-stacks/%2f{parent}/secret",
+        "/theano-stacks/file",
+        "/theano-stacks/folder/secret",
+        "/theano-stacks/folder/",
+        "/theano-stacks/a%00",
+        "/theano-stacks/%ff%fe",
+        "http://127.0.0.1/theano-stacks/../secret",
+        pytest.param(f"/theano-stacks/{'a' * 300}", id="long name"),
+        pytest.param(f"/theano-stacks/{'a/' * 3000}", id="long path"),
+    ],
+)
+def test_no_path_leaves_the_folder(
+    folder: Path, path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "file").symlink_to(folder.parent / "secret")
+    (folder / "folder").symlink_to(folder.parent)
+    with serving(folder) as port:
+        request = f"GET {path.format(parent=folder.parent)} HTTP/1.1\r\n\r\n"
+        received = answer(port, request.encode())
+    assert received.startswith(b"HTTP/1.0 404 ")
+    assert b"secret" not in received
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_missing_package_is_made_when_it_is_asked_for(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = []
+
+    def make(path: str) -> None:
+        asked.append(path)
+        if path == "noarch/broken.conda":
+            raise IntegrityError("broken was built with other bytes", fix="report it")
+        if path == "noarch/six.conda":
+            (folder / "noarch").mkdir()
+            (folder / path).write_bytes(b"a package")
+
+    with serving(folder, make=make) as port:
+        for name in ("six", "six", "other"):
+            received = answer(
+                port, f"GET /theano-stacks/noarch/{name}.conda HTTP/1.1\r\n\r\n".encode()
+            )
+            assert received.endswith(b"a package") == (name == "six")
+        broken = answer(port, b"GET /theano-stacks/noarch/broken.conda HTTP/1.1\r\n\r\n")
+    assert asked == ["noarch/six.conda", "noarch/other.conda", "noarch/broken.conda"]
+    assert broken.startswith(b"HTTP/1.0 500 ")
+    [line] = [line for line in capfd.readouterr().err.splitlines() if "broken was" in line]
+    assert line.endswith("broken was built with other bytes fix: report it")
+
+
+def test_a_full_disk_is_named_and_no_fault_of_the_client(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    workspace, six = Workspace(folder.parent, folder.parent / "cache"), entry("six")
+
+    def build(*arguments: object, **options: object) -> dict[str, Path]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(serve, "packages_of", build)
+    make = maker(workspace, folder, read_channel(CHECKOUT), (six,))
+    with serving(folder, make=make) as port:
+        received = answer(port, f"GET /theano-stacks/{six.path} HTTP/1.1\r\n\r\n".encode())
+    assert received.startswith(b"HTTP/1.0 500 ")
+    message = capfd.readouterr().err
+    assert f"{workspace.cache}: No space left on device fix: free some space" in message
+    assert "disconnected" not in message
+
+
+def test_any_other_error_of_a_file_is_the_answer_500(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def make(path: str) -> None:
+        raise OSError(errno.EIO, "Input/output error", "/a/disk")
+
+    with serving(folder, make=make) as port:
+        received = answer(port, b"GET /theano-stacks/noarch/six.conda HTTP/1.1\r\n\r\n")
+    assert received.startswith(b"HTTP/1.0 500 ")
+    assert "Input/output error: '/a/disk'" in capfd.readouterr().err
+
+
+def test_servers_share_no_channel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = Workspace(tmp_path, tmp_path / "cache")
+    channels = {name: (entry(name),) for name in ("six", "libopenblas", "mkl")}
+    started: queue.Queue[http.server.ThreadingHTTPServer] = queue.Queue()
+
+    def start(*arguments: Any, **options: Any) -> http.server.ThreadingHTTPServer:
+        server = server_of(*arguments, **options)
+        started.put(server)
+        return server
+
+    def index(server: http.server.ThreadingHTTPServer) -> bytes:
+        request = b"GET /theano-stacks/linux-64/repodata.json HTTP/1.1\r\n\r\n"
+        noarch = request.replace(b"linux-64", b"noarch")
+        return answer(server.server_port, request) + answer(server.server_port, noarch)
+
+    monkeypatch.setattr(serve, "read_channel", lambda _: None)
+    monkeypatch.setattr(serve, "all_variants", lambda _: ())
+    monkeypatch.setattr(serve, "entries_of", lambda *arguments: channels[arguments[2][0]])
+    monkeypatch.setattr(serve, "server_of", start)
+    threads, servers = [], {}
+    for name in ("six", "libopenblas"):
+        # In place of variants their channel's name.
+        threads.append(
+            threading.Thread(target=serve.serve, args=(workspace, 0, (name,)), daemon=True)
+        )
+        threads[-1].start()
+        servers[name] = started.get(timeout=20)
+    with pytest.raises(UsageError, match="cannot be served"):
+        serve.serve(workspace, servers["six"].server_port, cast(Any, ("mkl",)))
+    for name, server in servers.items():
+        found = {other for other in channels if f'"name": "{other}"'.encode() in index(server)}
+        assert found == {name}
+        server.shutdown()
+    for thread in threads:
+        thread.join(timeout=20)
+    assert list(workspace.build.iterdir()) == []
+
+
+def test_clients_at_once_get_a_package_that_is_built_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, six = Workspace(tmp_path, tmp_path / "cache"), entry("six")
+    folder = tmp_path / "channel"
+    write_channel(folder, (six,))
+    (tmp_path / "built").write_bytes(body("six"))
+    began, built = threading.Semaphore(0), []
+
+    def build(*arguments: object, **options: object) -> dict[str, Path]:
+        built.append(arguments)
+        # The other requests come while this one is under way.
+        for _ in range(4):
+            assert began.acquire(timeout=20)
+        return {six.path: tmp_path / "built"}
+
+    monkeypatch.setattr(serve, "packages_of", build)
+    made = maker(workspace, folder, read_channel(CHECKOUT), (six,))
+
+    def make(path: str) -> None:
+        began.release()
+        made(path)
+
+    answers: list[bytes] = []
+    with serving(folder, make=make) as port:
+        request = f"GET /theano-stacks/{six.path} HTTP/1.1\r\n\r\n".encode()
+        clients = [
+            threading.Thread(target=lambda: answers.append(answer(port, request)), daemon=True)
+            for _ in range(4)
+        ]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join(timeout=20)
+    assert [received.endswith(body("six")) for received in answers] == [True] * 4
+    assert len(built) == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "X\x1b[31m"])
+def test_only_get_and_head_are_answered(folder: Path, method: str) -> None:
+    with serving(folder) as port:
+        received = answer(port, f"{method} /theano-stacks/a HTTP/1.1\r\n\r\n".encode())
+        head = answer(port, b"HEAD /theano-stacks/a HTTP/1.1\r\n\r\n")
+    assert received.startswith(b"HTTP/1.0 501 ")
+    assert head.startswith(b"HTTP/1.0 200 ") and head.endswith(b"\r\n\r\n")
+
+
+def test_only_this_machine_reaches_it(folder: Path) -> None:
+    with server_of(folder, 0) as server:
+        assert server.server_address[0] == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "status"),
+    [
+        (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"414"),
+        (b"GET /theano-stacks/a HTTP/1.1\r\nA: " + b"a" * 70_000 + b"\r\n\r\n", b"431"),
+        (b"GET /theano-stacks/a HTTP/1.1\r\n" + b"A: b\r\n" * 101 + b"\r\n", b"431"),
+        (b"GET /theano-stacks/a HTTP/x\r\n\r\n", b"400"),
+        (b"\x00\xff\x1b[31m\r\n\r\n", b"400"),
+        (b"GET /theano-stacks/a HTTP/1.1\r\nno colon\r\nIf-Modified-Since: \xff\r\n\r\n", b"200"),
+    ],
+)
+def test_a_request_has_limits(
+    folder: Path, request_text: bytes, status: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serving(folder) as port:
+        received = answer(port, request_text)
+    # The client may lose the answer when the server closes before it has read the request.
+    assert status in received[:400] or (not received and len(request_text) > 1 << 16)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("piece", [b"", b"G", b"A: b\r\n"])
+def test_a_client_that_drips_is_cut(
+    folder: Path, piece: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        serving(folder, 0.3) as port,
+        socket.create_connection(("127.0.0.1", port)) as connection,
+        suppress(ConnectionError),
+    ):
+        if len(piece) > 1:
+            connection.sendall(b"GET /theano-stacks/a HTTP/1.1\r\n")
+        connection.settimeout(0.02)
+        for _ in range(1000):
+            connection.sendall(piece)
+            with suppress(TimeoutError):
+                assert not connection.recv(1), "an answer to half a request"
+                break
+        else:
+            pytest.fail("the server still waits")
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_client_that_does_not_read_is_cut_in_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (folder / "large").open("wb") as file:
+        file.truncate(50_000_000)
+    request = b"GET /theano-stacks/large HTTP/1.1\r\n\r\n"
+    with serving(folder, 0.2) as port:
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(request)
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(request)
+            deadline = time.monotonic() + 30
+            message = ""
+            while "timed out" not in message and time.monotonic() < deadline:
+                message += capfd.readouterr().err
+                time.sleep(0.01)
+    assert "timed out" in message
+    assert "Traceback" not in message
