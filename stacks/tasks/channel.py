@@ -12,6 +12,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, file_of, folder_of, names_of, path_of
+from stacks.tasks.rules import excludes, needs
 from stacks.tasks.task import require_checkout, task
 
 
@@ -25,6 +26,7 @@ from stacks.tasks.task import require_checkout, task
         "status 4 if a file is at one place only, or at none",
         "json": "with --alive: also write what each place has to this file, as JSON",
     },
+    rules=(excludes("alive", "check expired", "pins nothing"), needs("json", "alive")),
     protects=("cache",),
 )
 def pin(
@@ -34,10 +36,6 @@ def pin(
     from stacks.project import alive as survival
     from stacks.project import pinning
 
-    if alive and (check or expired):
-        raise UsageError("--alive pins nothing: it goes with --json only")
-    if json and not alive:
-        raise UsageError("--json goes with --alive only")
     if alive:
         survival.report(default_workspace(), path=file_of(json))
     else:
@@ -57,6 +55,7 @@ def pin(
         "upgrade": "take the newest packages for a stack.yaml instead of the locked ones (a "
         "variant of envs/ always takes those of the recipes)",
     },
+    rules=(excludes("check", "upgrade", "writes nothing"),),
     protects=("cache",),
 )
 def lock(
@@ -78,8 +77,6 @@ def lock(
     where = f" --framework {framework}" if framework else ""
     if not chosen[0].file:
         require_checkout("lock without a stack.yaml")
-    if check and upgrade:
-        raise UsageError("--check writes nothing, --upgrade does", fix="leave one of them out")
     if chosen[0].channel and not (check or channel):
         name = variant.partition("@")[0]
         raise UsageError(

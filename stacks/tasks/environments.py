@@ -7,9 +7,11 @@ import sys
 from invoke.context import Context
 
 from stacks.core.console import as_typed, display_path, next_step
+from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, file_of, path_of
+from stacks.tasks.rules import excludes, needs, one_of, values
 from stacks.tasks.task import remainder, task
 
 
@@ -35,6 +37,22 @@ from stacks.tasks.task import remainder, task
         "json": JSON,
         "cluster": CLUSTER + "; without --variant, build all variants",
     },
+    rules=(
+        values("to", "prefix docker oci"),
+        values("from", "sources"),
+        needs("channel", "variant cluster"),
+        needs("file", "to=oci"),
+        needs("base", "to"),
+        excludes("cluster", "to file base json", "builds environments, with reports of its own"),
+        excludes("repair", "to cluster", "is for one environment; an image is never changed"),
+        excludes("clean", "repair to cluster", "makes one environment again, on this machine only"),
+        excludes(
+            "from",
+            "channel to cluster",
+            "builds environments of this project's channel, on this machine only",
+        ),
+        excludes("to=oci", "full json", "writes an image; `docker run IMAGE verify` verifies it"),
+    ),
     protects=("build", "cache"),
 )
 def build(
@@ -54,62 +72,31 @@ def build(
 ) -> None:
     """Build a variant's environment, verify it, print the table."""
     workspace = default_workspace()
-    from stacks.core.errors import UsageError
-    from stacks.core.suggestions import unknown
     from stacks.environments.care import verify as verification
     from stacks.environments.make import ready
     from stacks.variants.load import load_variant, select
 
-    if from_ not in ("", "sources"):
-        raise unknown("value of --from", from_, ("sources",))
-    if clean and (repair or cluster or to != "prefix"):
-        raise UsageError(
-            "--clean makes one environment again, on this machine only",
-            fix="leave out --repair, --to and --cluster",
-        )
-    if from_ and (cluster or to != "prefix" or channel):
-        raise UsageError(
-            "--from builds environments of this project's channel, on this machine only",
-            fix="leave out --to, --channel and --cluster",
-        )
     if cluster:
-        if to != "prefix" or file or base or json or repair:
-            raise UsageError(
-                "--cluster builds environments only, and stores their reports in build/cluster",
-                fix="leave out --to, --file, --base, --json and --repair",
-            )
         from stacks.cluster import programs
 
         programs.prepare()
         from stacks.cluster import command
 
-        command.build(
-            workspace, cluster, select(workspace, _on(channel, variant), framework), full=full
-        )
+        chosen = select(workspace, _on(channel, variant), framework)
+        command.build(workspace, cluster, chosen, full=full)
         return
     if variant:
         chosen = load_variant(workspace, _on(channel, variant), framework or None)
-    elif channel:
-        raise UsageError("--channel needs a variant", fix="--variant NAME; ./invoke list shows all")
     else:
         from stacks.bench.choice import recommended
 
         chosen, reason = recommended(workspace, framework)
         print(f"building {chosen.name}: {reason}", file=sys.stderr)
         print(as_typed("--variant NAME builds another; ./invoke list shows all"), file=sys.stderr)
-    if file and to != "oci":
-        raise UsageError("--file needs --to oci", fix="add --to oci")
-    if repair and to != "prefix":
-        raise UsageError("--repair is for environments; an image is never changed")
     if chosen.channel and to != "prefix":
         raise UsageError(
             "an image's name cannot have the `@` of another channel's packages",
             fix="leave out --to, or --channel and the `@`",
-        )
-    if to == "oci" and (full or json):
-        raise UsageError(
-            "--to oci writes an image and verifies nothing",
-            fix="leave out --full and --json; `docker run IMAGE verify` verifies it",
         )
     if to == "docker":
         from stacks.image import docker
@@ -122,10 +109,6 @@ def build(
         target = oci.file_for(workspace, chosen, file_of(file))
         print(oci.write(workspace, chosen, target, path_of(base)))
         next_step(f"docker load --input {quoted([display_path(target)])}")
-    elif to != "prefix":
-        raise unknown("value of --to", to, ("prefix", "docker", "oci"))
-    elif base:
-        raise UsageError("--base needs an image", fix="add --to docker or --to oci")
     else:
         anew = repair or clean or from_
         prefix = None if anew else ready.built_environment(workspace, chosen)
@@ -152,6 +135,10 @@ def build(
         "json": JSON,
         "limit": "stop a step that takes longer than this, in seconds (default: 1200)",
     },
+    rules=(
+        one_of("variant python"),
+        excludes("python", "framework", "has the framework that is installed there"),
+    ),
 )
 def verify(
     context: Context,
@@ -164,19 +151,9 @@ def verify(
 ) -> None:
     """Verify a built variant, or diagnose any Python (--python)."""
     workspace = default_workspace()
-    from stacks.core.errors import UsageError
     from stacks.environments.care import verify as verification
     from stacks.environments.make.ready import ready_environment
 
-    if bool(variant) == bool(python):
-        raise UsageError(
-            "both --variant and --python" if variant else "nothing to verify",
-            expected="either --variant NAME or --python PATH",
-        )
-    if python and framework:
-        raise UsageError(
-            "--python has the framework that is installed there", fix="leave out --framework"
-        )
     if python:
         verification.verify_python(python, full=full, json_file=file_of(json), limit=limit)
     else:
@@ -197,6 +174,7 @@ def verify(
         "rounds": "number of rounds; each measures every variant once (default: 9)",
         "busy": "also time a small program, and everything while N busy loops are running",
     },
+    rules=(needs("variant", "--"), excludes("busy", "-- variant", "times workloads only")),
     takes_command=True,
 )
 def recommend(
@@ -204,20 +182,11 @@ def recommend(
 ) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
-    from stacks.core.errors import UsageError
-
     program = remainder()
-    if busy and (program or variant):
-        raise UsageError("--busy times workloads only, no program", fix="leave one of them out")
     if variant:
         from stacks.bench import stack_flavours
         from stacks.variants.load import load_variant
 
-        if not program:
-            raise UsageError(
-                "--variant without a program",
-                fix=f"./invoke recommend --variant {quoted([variant])} -- python train.py",
-            )
         chosen = load_variant(workspace, variant, framework or None)
         stack_flavours.recommend(workspace, chosen, program, rounds=rounds)
         return
@@ -257,16 +226,14 @@ def list_(context: Context) -> None:
         "framework": FRAMEWORK,
         "cache": "also the cache of fetched and built files (THEANO_STACKS_CACHE)",
     },
+    rules=(needs("framework", "variant"),),
 )
 def clean(context: Context, variant: str = "", framework: str = "", cache: bool = False) -> None:
     """Remove environments and reports; with --cache, the cache too."""
     workspace = default_workspace()
-    from stacks.core.errors import UsageError
     from stacks.environments.care import clean as cleaning
     from stacks.variants.load import load_variant
 
-    if framework and not variant:
-        raise UsageError("--framework without --variant", fix="name the variant, too")
     chosen = [load_variant(workspace, variant, framework or None)] if variant else None
     cleaning.clean(workspace, chosen, cache=cache)
 
@@ -275,7 +242,6 @@ def _on(channel: str, variant: str) -> str:
     """Return the name of a variant with the packages of a channel, if one is named."""
     if not channel:
         return variant
-    from stacks.core.errors import UsageError
     from stacks.sources.condarc import channel_address
     from stacks.variants import stack
 

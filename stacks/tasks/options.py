@@ -70,6 +70,14 @@ def _variants() -> Iterable[str]:
     return (*flavour_names(workspace), *(variant.id for variant in all_variants(workspace)))
 
 
+def is_variant(word: str) -> bool:
+    """Return whether a word names a variant: NAME, FRAMEWORK/NAME, NAME@CHANNEL or a file."""
+    from stacks.variants.load import flavour_names
+
+    name = word.rpartition("/")[2].partition("@")[0]
+    return word.endswith((".yaml", ".yml")) or name in flavour_names(default_workspace())
+
+
 def _forms() -> Iterable[str]:
     from stacks.exports.forms import FORMS
 

@@ -16,6 +16,7 @@ import invoke
 import invoke.config
 import invoke.program
 from invoke.exceptions import Exit, ParseError
+from invoke.parser import Parser
 from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
@@ -26,7 +27,7 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.suggestions import nearest
 from stacks.tasks.completion import candidates
 from stacks.tasks.help import asked_for, name_of, text_of, with_each_file
-from stacks.tasks.options import VALUES
+from stacks.tasks.options import VALUES, is_variant
 from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
 
 
@@ -65,20 +66,25 @@ class Program(invoke.program.Program):
 
     def parse_tasks(self) -> None:
         """Parse the tasks' words; show an error and exit with status 2 if they are not valid."""
+        tasks = self._make_parser().contexts
+        self.core.unparsed = with_variant(self.core.unparsed, tasks)
         try:
             super().parse_tasks()
         # ValueError: the value of an option is no number.
         except (ParseError, ValueError) as error:
-            tasks = {str(context.name): context for context in self.collection.to_contexts()}
             words, core = self.core.unparsed, self.initial_context
             show_error(command_line_error(words, tasks, core, str(error)))
             raise Exit(code=UsageError.exit_code) from error
 
+    def _make_parser(self) -> Parser:
+        # Once: invoke gives the texts of the options once.
+        self._parser = getattr(self, "_parser", None) or super()._make_parser()
+        return self._parser
+
     def parse_cleanup(self) -> None:
         """Show the help, list or completion asked for; a misspelt task's help is an error."""
         if self.args.complete.value:
-            tasks = {str(context.name): context for context in self.collection.to_contexts()}
-            for word in candidates(remainder() or [""], tasks, VALUES):
+            for word in candidates(remainder() or [""], self.parser.contexts, VALUES):
                 print(word)
             raise Exit
         name = self.args.help.value
@@ -117,10 +123,11 @@ def command_line_error(
     first = words[0].partition("=")[0]
     if first.startswith("-"):
         near = nearest(first, core.flags)
-        return UsageError(
-            f"there is no option {first} before a task",
-            fix=f"did you mean {near}?" if near else "`./invoke --help` shows them",
-        )
+        fix = f"did you mean {near}?" if near else "`./invoke --help` shows them"
+        task = next((word for word in words if word in tasks), "")
+        if task and first in tasks[task].flags:
+            fix = f"the options of a task follow its name: ./invoke {task} {first} ..."
+        return UsageError(f"there is no option {first} before a task", fix=fix)
     task = words[0]
     help_of = f"`./invoke {task} --help` shows its options"
     if task not in tasks:
@@ -145,11 +152,29 @@ def command_line_error(
         shown = name_of(tasks[task], lacking[1])
         return UsageError(f"{task} needs {shown}", fix=help_of)
     if (unknown := re.search("No idea what '(.*)' is", message)) and task in TAKING_COMMANDS:
+        # In `run python x`, python stands where the name of a variant may.
+        named = words[1].startswith("-") or is_variant(words[1])
+        word = unknown[1] if named else words[1]
         return UsageError(
-            f"{task} has no use for the word {unknown[1]!r}",
-            fix=f"a program and its words come after --: ./invoke {task} ... -- {unknown[1]} ...",
+            f"{task} has no use for the word {word!r}",
+            fix=f"a program and its words come after --: ./invoke {task} ... -- {word} ...",
         )
     return UsageError(f"the words after {task} cannot be read", found=message, fix=help_of)
+
+
+def with_variant(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str]:
+    """Return the words of a command line with `build mkl` as `build --variant mkl`.
+
+    So it is for tasks that can do without a variant; invoke itself does it for the others.
+    """
+    given: list[str] = []
+    for word in words:
+        flags = tasks[given[-1]].flags if given and given[-1] in tasks else {}
+        is_optional = "--variant" in flags and not flags["--variant"].positional
+        if is_optional and not (word.startswith("-") or word in tasks):
+            given.append("--variant")
+        given.append(word)
+    return given
 
 
 def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
@@ -161,15 +186,22 @@ def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
     )
 
 
+def new_program() -> Program:
+    """Return the program of the tasks in tasks.py."""
+    return Program(name="theano-stacks", binary=as_typed(PROGRAM), config_class=Config)
+
+
+def words_of(words: Sequence[str]) -> list[str]:
+    """Return a command line as invoke reads it, from the words after ./invoke."""
+    return [as_typed(PROGRAM), "--search-root", str(REPOSITORY), *with_each_file(asked_for(words))]
+
+
 def main() -> None:
     """Run the tasks of the command line."""
-    name = as_typed(PROGRAM)
-    program = Program(name="theano-stacks", binary=name, config_class=Config)
     # A path may have letters that the terminal's encoding lacks.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    words = with_each_file(asked_for(sys.argv[1:]))
-    run_to_end(program, [name, "--search-root", str(REPOSITORY), *words])
+    run_to_end(new_program(), words_of(sys.argv[1:]))
 
 
 def run_to_end(program: Program, words: list[str]) -> None:

@@ -6,6 +6,7 @@ from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import file_of, folder_of, path_of
+from stacks.tasks.rules import excludes, needs, one_of
 from stacks.tasks.task import task
 
 
@@ -26,6 +27,13 @@ from stacks.tasks.task import task
         "keyword": "the tests whose names match, as in pytest -k",
         "all": "with the slow tests, which CI runs once a week (90 min)",
     },
+    rules=(
+        needs("seed", "faults"),
+        needs("trial", "faults"),
+        excludes(
+            "all", "unit integration images browser examples faults keyword", "has every test"
+        ),
+    ),
     protects=("build", "cache"),
     in_checkout=True,
 )
@@ -51,12 +59,10 @@ def test(
 
     chosen = {"unit": unit, "integration": integration, "images": images, "browser": browser}
     chosen["examples"] = examples
-    if faults < 0 or (not faults and (seed, trial) != (1, -1)):
-        raise UsageError("--seed and --trial need --faults N", fix="add --faults 1")
+    if faults < 0:
+        raise UsageError("--faults takes a number of trials", found=faults)
     trials = checks.Trials(faults, seed, trial if trial >= 0 else None) if faults else None
     parts = [part for part, wanted in chosen.items() if wanted]
-    if all_ and (parts or keyword or trials):
-        raise UsageError("--all has all tests already", fix="leave out the choice of tests")
     checks.test(parts, keyword or None, trials, slow=all_)
 
 
@@ -87,6 +93,7 @@ def schema(context: Context, check: bool = False) -> None:
         "port": "with --serve: the port to listen on",
         "check": "write nothing; fail where a page of the reference is stale",
     },
+    rules=(needs("port", "serve"), excludes("check", "to serve", "writes nothing")),
     protects=("build",),
     in_checkout=True,
 )
@@ -126,6 +133,10 @@ def docs(
         "check": "write nothing; read every file and fail if one is missing, changed or extra",
     },
     positional=["folder"],
+    rules=(
+        one_of("variants all check"),
+        excludes("check", "framework sources notebooks images archive", "reads the whole folder"),
+    ),
     protects=("cache",),
 )
 def vendor(
@@ -141,7 +152,6 @@ def vendor(
     check: bool = False,
 ) -> None:
     """Write all that some environments need into a folder, for machines without a network."""
-    from stacks.core.errors import UsageError
     from stacks.distribution import vendor as vendoring
     from stacks.tasks.options import names_of
     from stacks.variants.load import load_variant, select
@@ -149,14 +159,8 @@ def vendor(
     target = folder_of(folder)
     assert target
     if check:
-        if variants or framework or all or sources or notebooks or images or archive:
-            raise UsageError("--check reads the whole folder", fix="leave out all other options")
         vendoring.check(target)
         return
-    if bool(variants) == all:
-        raise UsageError(
-            "which variants?", fix="--variants V,W names them; --all takes all variants"
-        )
     workspace = default_workspace()
     if all:
         chosen = select(workspace, framework=framework)
@@ -183,14 +187,12 @@ def vendor(
         "https://HOST/debian; it is tried before it is saved. DEBIAN_MIRROR goes before it",
         "no-debian-mirror": "remove the mirror from the configuration",
     },
+    rules=(excludes("debian-mirror", "no-debian-mirror", "saves a mirror"),),
 )
 def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool = False) -> None:
     """Show or change your configuration, which is kept outside of the checkout."""
-    from stacks.core.errors import UsageError
     from stacks.project import configure as configuration
 
-    if debian_mirror and no_debian_mirror:
-        raise UsageError("--debian-mirror and --no-debian-mirror exclude each other")
     if debian_mirror:
         configuration.set_debian_mirror(default_workspace(), debian_mirror)
     elif no_debian_mirror:

@@ -6,7 +6,7 @@ import functools
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +19,8 @@ from stacks.core.disk import INSTALLED
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
+from stacks.tasks import rules as task_rules
+from stacks.tasks.rules import Rule
 
 INTERRUPTED = 130
 # The tasks that pass the words after `--` on.
@@ -35,6 +37,7 @@ def task(
     help: dict[str, str] | None = None,
     positional: list[str] | None = None,
     repeated: list[str] | None = None,
+    rules: Sequence[Rule] = (),
     protects: Collection[str] = (),
     takes_command: bool = False,
     in_checkout: bool = False,
@@ -42,9 +45,9 @@ def task(
     """Make an invoke task of a function; a StacksError in it is shown without a traceback.
 
     examples: for its help, the words after ./invoke. repeated: options that may be given more than
-    once. protects: `build` and `cache`, which `clean`
-    must leave alone while the task runs. Words after `--` are an error, unless this task or another
-    one on the command line takes_command. in_checkout: it is for the project's own files.
+    once. rules: which options go together. protects: `build` and `cache`, which `clean` must leave
+    alone while the task runs. Words after `--` are an error, unless this task or another one on the
+    command line takes_command. in_checkout: it is for the project's own files.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
@@ -58,6 +61,7 @@ def task(
         def run(*args: Any, **options: Any) -> None:
             try:
                 _check_no_command(task_name)
+                task_rules.check(rules, body, options, remainder())
                 if in_checkout:
                     require_checkout(task_name)
                 _protect(protects)

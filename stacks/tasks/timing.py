@@ -8,6 +8,7 @@ from stacks.core.console import next_step
 from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, file_of
+from stacks.tasks.rules import excludes, needs
 from stacks.tasks.task import remainder, task
 
 
@@ -40,6 +41,18 @@ from stacks.tasks.task import remainder, task
         "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
         "json": "of a program after --: also write each of its runs to this file, as JSON",
     },
+    rules=(
+        excludes("--", "cluster all images", "is timed on this machine's environments"),
+        excludes(
+            "--",
+            "workload threads quick machine starts calls limit together fix-scan busy",
+            "takes no option of workloads",
+        ),
+        needs("json", "--"),
+        excludes("images", "variants framework cluster all", "names what is timed, here"),
+        excludes("all", "variants cluster", "times every variant, on this machine"),
+        excludes("cluster", "machine", "has workers with names: worker ADDRESS --name NAME"),
+    ),
     takes_command=True,
 )
 def bench(
@@ -65,19 +78,8 @@ def bench(
     """Time variants alternately and store the results in results/, or your program after --."""
     workspace = default_workspace()
     from stacks.bench.options import BenchOptions, split
-    from stacks.core.errors import UsageError
 
     if program := remainder():
-        of_workloads = (workload, threads, quick, machine, starts, calls, limit, together)
-        if any((*of_workloads, fix_scan, busy)):
-            raise UsageError(
-                "an option of workloads, and a program",
-                expected="--variants, --framework, --rounds and --json before --",
-            )
-        if cluster or all_ or images:
-            raise UsageError(
-                "--cluster, --all and --images time workloads only", fix="leave them out"
-            )
         from stacks.bench import user_program_rounds
 
         names = split(variants)
@@ -85,53 +87,31 @@ def bench(
             workspace, names, framework, program, rounds=rounds, json_file=file_of(json)
         )
         return
-    if json:
-        raise UsageError("--json needs a program after --", fix="results are stored in results/")
-
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
         starts=starts, calls=calls, limit=limit, together=together,
         fix_scan=fix_scan, busy=busy,
     )  # fmt: skip
-    if images:
-        if variants or framework or cluster or all_:
-            raise UsageError(
-                "--images names what is timed, on this machine",
-                fix="leave out --variants, --framework, --cluster and --all",
-            )
-        from stacks.bench import command
-        from stacks.bench import images as bench_images
-
-        bench_images.bench(workspace, split(images), options, machine)
-        next_step(command.NEXT)
-        return
     if all_:
-        if variants or cluster:
-            raise UsageError(
-                "--all times every variant, on this machine",
-                fix="leave out --variants and --cluster",
-            )
         from stacks.bench import campaign
 
         campaign.bench_all(workspace, options, machine, framework)
-        return
-    if cluster:
+    elif cluster:
         from stacks.cluster import programs
 
-        if machine:
-            raise UsageError(
-                "--machine cannot be used with --cluster",
-                fix="name each worker: ./invoke worker ADDRESS --name NAME",
-            )
         programs.prepare()
         from stacks.cluster import command as on_cluster
 
         on_cluster.bench(workspace, cluster, variants, framework, options=options)
-        return
-    from stacks.bench import command
+    else:
+        from stacks.bench import command
+        from stacks.bench import images as bench_images
 
-    command.bench(workspace, variants, framework, options=options, machine_name=machine)
-    next_step(command.NEXT)
+        if images:
+            bench_images.bench(workspace, split(images), options, machine)
+        else:
+            command.bench(workspace, variants, framework, options=options, machine_name=machine)
+        next_step(command.NEXT)
 
 
 @task(
@@ -159,17 +139,14 @@ def results(context: Context, machine: str = "") -> None:
         "others",
     },
     repeated=["add"],
+    rules=(excludes("check", "add prune", "writes nothing"),),
     in_checkout=True,
 )
 def publish(context: Context, add: list[str], check: bool = False, prune: bool = False) -> None:
     """Write docs/timings.md, its picture and site/index.html from results/."""
     workspace = default_workspace()
-    from stacks.core.errors import UsageError
     from stacks.timings import command
 
-    if check and (add or prune):
-        option = "--add" if add else "--prune"
-        raise UsageError(f"--check writes nothing, {option} does", fix="leave one of them out")
     if check:
         command.check(workspace)
         return
@@ -199,6 +176,14 @@ def publish(context: Context, add: list[str], check: bool = False, prune: bool =
         "memory": "of a program after --: profile its memory too, which makes it slower",
         "json": JSON,
     },
+    rules=(
+        excludes(
+            "--",
+            "workload calls case compiles linker small fix-scan",
+            "takes no option of workloads",
+        ),
+        needs("memory", "--"),
+    ),
     takes_command=True,
 )
 def profile(
@@ -217,22 +202,14 @@ def profile(
 ) -> None:
     """Run a workload, or your program after --, in an environment and print its profile."""
     workspace = default_workspace()
-    from stacks.core.errors import UsageError
     from stacks.environments.make.ready import ready_environment
     from stacks.profiles import program
     from stacks.profiles import run as profile_runs
 
     if command := remainder():
-        if workload or calls or case or compiles != 1 or linker or small or fix_scan:
-            raise UsageError(
-                "an option of workloads, and a program",
-                expected="--variant, --framework, --memory and --json before --",
-            )
         chosen, prefix = ready_environment(workspace, variant, framework or None)
         program.profile(workspace, chosen, prefix, command, memory=memory, json_file=file_of(json))
         return
-    if memory:
-        raise UsageError("--memory profiles a program after --", fix="leave it out, or add one")
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
     chosen, prefix = ready_environment(workspace, variant, framework or None)
@@ -256,6 +233,7 @@ def profile(
         "case": "compare only this case of the workload",
         "rounds": "of a program after --: number of rounds (default: 9)",
     },
+    rules=(excludes("--", "workload case", "takes no option of workloads"), needs("rounds", "--")),
     takes_command=True,
 )
 def compare(
@@ -268,14 +246,7 @@ def compare(
     rounds: int = 0,
 ) -> None:
     """Show two profiles side by side, or time your program after -- on two variants."""
-    from stacks.core.errors import UsageError
-
     if program := remainder():
-        if workload or case:
-            raise UsageError(
-                "an option of workloads, and a program",
-                expected="--framework and --rounds before --",
-            )
         from stacks.bench import user_program_rounds
 
         names = [before, after]
@@ -283,8 +254,6 @@ def compare(
             default_workspace(), names, framework, program, rounds=rounds
         )
         return
-    if rounds:
-        raise UsageError("--rounds times a program after --", fix="leave it out, or add one")
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs
 

@@ -12,6 +12,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, VARIANT, path_of
+from stacks.tasks.rules import excludes, needs, one_of
 from stacks.tasks.task import remainder, task
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
         "logs": "with --jobs: folder for the output of each run (default: job-logs)",
         "cluster": "with --jobs: " + CLUSTER,
     },
+    rules=(needs("over", "jobs"), needs("logs", "jobs"), needs("cluster", "jobs")),
     takes_command=True,
 )
 def run(
@@ -74,7 +76,6 @@ def run(
     cluster: str = "",
 ) -> None:
     """Run a program in an environment: run --variant V -- CMD."""
-    from stacks.core.errors import UsageError
     from stacks.environments.use import run as run_module
 
     if jobs != NO_JOBS:
@@ -97,8 +98,6 @@ def run(
         chosen, prefix = _environment(variant, framework)
         jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
         return
-    if over or logs or cluster:
-        raise UsageError("--over, --logs and --cluster belong to --jobs", fix="add --jobs N")
     chosen, prefix = _environment(variant, framework)
     run_module.run(chosen, prefix, remainder())
 
@@ -128,6 +127,7 @@ def shell(context: Context, variant: str, framework: str = "") -> None:
         "list": "show the installed kernels",
         "remove": "remove the kernel of this name",
     },
+    rules=(one_of("variant list remove"), excludes("prefix", "user", "is for another Jupyter")),
     protects=("build", "cache"),
 )
 def kernel(
@@ -142,15 +142,10 @@ def kernel(
 ) -> None:
     """Install a Jupyter kernel that runs notebooks in an environment."""
     workspace = default_workspace()
-    from stacks.core.errors import UsageError
     from stacks.environments.make.ready import ready_environment
     from stacks.environments.use import kernel as kernels
     from stacks.sources.pins import read_pins
 
-    if user and prefix:
-        raise UsageError("both --user and --prefix", expected="one of them")
-    if sum(map(bool, (variant, list_, remove))) != 1:
-        raise UsageError("expected one of --variant V, --list and --remove NAME")
     folder = kernels.kernels_below(path_of(prefix))
     if list_:
         kernels.show(folder)

@@ -87,9 +87,11 @@ def variables(prefix: Path) -> dict[str, str]:
 
 
 def _fix_of_start(error: OSError, program: str) -> str:
-    is_there = "/" in program and Path(program).is_file()
+    is_there, has_path = Path(program).is_file(), "/" in program
+    if is_there and not has_path and program.endswith(".py"):
+        return f"a program is looked up on PATH; run the file: -- python {quoted([program])}"
     spelling = "check the spelling; the environment's bin/ is first on PATH"
-    return FIXES.get(error.errno or 0, spelling) if is_there else spelling
+    return FIXES.get(error.errno or 0, spelling) if is_there and has_path else spelling
 
 
 def _replace_by(command: list[str], env: dict[str, str]) -> None:

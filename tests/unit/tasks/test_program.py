@@ -13,6 +13,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 from stacks.tasks import program
 from stacks.tasks.program import Program
+from unit.tasks.conftest import CommandLine
 
 RUN = f"""\
 import sys
@@ -42,11 +43,6 @@ run_to_end(Program(namespace=invoke.Collection(make)), ["./invoke", "make"])
 """
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", "-c", RUN, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-
-
 @pytest.mark.parametrize(
     ("line", "message", "fix"),
     [
@@ -74,61 +70,69 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
             "run has no use for the word 'python'",
             "a program and its words come after --: ./invoke run ... -- python ...",
         ),
+        ("run python x", "run has no use for the word 'python'", "a program and its words come"),
+        ("build openblass", "unknown variant", "did you mean 'openblas'?"),
+        ("build openblas mkl", "the words after build cannot be read", "`./invoke build --help`"),
+        (
+            "--variant mkl run",
+            "there is no option --variant before a task",
+            "the options of a task follow its name: ./invoke run --variant ...",
+        ),
         ("verify --full=3", "the words after verify cannot be read", "`./invoke verify --help`"),
     ],
 )
 def test_a_mistyped_command_line_is_refused_with_a_suggestion(
-    line: str, message: str, fix: str
+    line: str, message: str, fix: str, invoke: CommandLine
 ) -> None:
-    done = run(*line.split())
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith(f"error: {message}\n")
-    assert f"  fix:      {fix}" in done.stderr
+    ended = invoke(*line.split())
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {message}\n")
+    assert f"  fix:      {fix}" in ended.err
 
 
 @pytest.mark.parametrize("line", ["bench --calls x", "bench --calls=x", "docs --port x"])
-def test_what_is_no_number_is_named(line: str) -> None:
-    done = run(*line.split())
+def test_what_is_no_number_is_named(line: str, invoke: CommandLine) -> None:
+    ended = invoke(*line.split())
     name = line.split()[1].partition("=")[0]
     task = line.split()[0]
-    assert (done.returncode, done.stderr) == (
+    assert (ended.status, ended.err) == (
         2,
         f"error: {name} of {task} needs a whole number\n  found:    x\n"
         f"  fix:      `./invoke {task} --help` shows its options\n",
     )
 
 
-def test_without_a_task_there_is_the_list_of_them() -> None:
-    done = run()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Usage: ./invoke [-v] TASK [OPTIONS]")
-    assert "\n  build " in done.stdout
-    assert "./invoke TASK --help shows what a task does" in done.stdout
-    assert run("--help").stdout == run("-h").stdout == done.stdout
+def test_without_a_task_there_is_the_list_of_them(invoke: CommandLine) -> None:
+    ended = invoke()
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith("Usage: ./invoke [-v] TASK [OPTIONS]")
+    assert "\n  build " in ended.out
+    assert "./invoke TASK --help shows what a task does" in ended.out
+    assert invoke("--help").out == invoke("-h").out == ended.out
 
 
 @pytest.mark.parametrize("words", [("-v", "schema", "--check"), ("schema", "-v", "--check")])
-def test_verbose_is_accepted_before_and_after_the_task(words: tuple[str, ...]) -> None:
-    done = run(*words)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_verbose_is_accepted_before_and_after_the_task(
+    words: tuple[str, ...], invoke: CommandLine
+) -> None:
+    ended = invoke(*words)
+    assert (ended.status, ended.err) == (0, "")
 
 
-def test_short_variant_option_is_not_verbose() -> None:
-    done = run("build", "-v", "no-such")
-    assert done.returncode == 2 and "unknown variant" in done.stderr
+def test_short_variant_option_is_not_verbose(invoke: CommandLine) -> None:
+    ended = invoke("build", "-v", "no-such")
+    assert ended.status == 2 and "unknown variant" in ended.err
 
 
 def test_an_interrupt_before_a_task_begins(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    invoke: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(program: Program) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Program, "parse_tasks", interrupt)
-    with pytest.raises(SystemExit) as caught:
-        Program(name="Invoke", binary="./invoke").run(["./invoke", "list"])
-    assert (caught.value.code, capsys.readouterr().err) == (130, "\ninterrupted\n")
+    ended = invoke("list")
+    assert (ended.status, ended.err) == (130, "\ninterrupted\n")
 
 
 def test_what_an_interrupt_leaves_half_made_prints_nothing() -> None:

@@ -204,3 +204,12 @@ def test_a_file_that_cannot_be_started(text: str, mode: int, fix: str, tmp_path:
     with pytest.raises(UsageError, match=r"cannot run .*train\.py") as caught:
         run_module._replace_by([str(tmp_path / "train.py")], {"PATH": "/bin"})
     assert str(caught.value.fix).startswith(fix)
+
+
+def test_a_python_file_in_place_of_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train me.py").touch()
+    with pytest.raises(UsageError, match=r"run the file: -- python 'train me\.py'"):
+        run_module._replace_by(["train me.py"], {"PATH": "/bin"})
