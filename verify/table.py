@@ -17,14 +17,14 @@ COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 
 
 def render(report, width, colour=False):
-    """Return the table as text, `width` characters wide; the verdict is its last line, as it is."""
-    lines = textwrap.wrap(title(report), width, break_on_hyphens=False) + [""]
+    """Return the table as text, `width` characters wide; the verdict is its first line, as it is."""
+    lines = [verdict(report), ""]
+    lines += textwrap.wrap(title(report), width, break_on_hyphens=False) + [""]
     lines += check_lines(report["checks"], width, colour)
     lines.append("")
     lines += timing_lines(report["timings"])
     graph = device_report.table(report.get("device"))
     lines += [""] + graph if graph else []
-    lines += ["", verdict(report)]
     return "\n".join(lines) + "\n"
 
 

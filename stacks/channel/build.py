@@ -231,7 +231,7 @@ def obtain_packages(
 def _counted(total: int) -> Iterator[dict[str, str]]:
     """Give a dict for the origin of each package that was not in the cache; print their counts."""
     origins: dict[str, str] = {}
-    with step("channel", "") as summaries:
+    with step("channel", plural(total, "package")) as summaries:
         yield origins
         counts = Counter(origins.values())
         words = [f"{plural(counts.pop(SOURCES, 0), 'package')} built"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -15,6 +16,8 @@ from stacks.core.errors import StacksError
 # What a person types for this program, and how messages and help name it.
 PROGRAM = "./invoke"
 INSTALLED_PROGRAM = "theano-stacks"
+# Seconds between two lines of a step that is still running.
+BEAT = 15.0
 
 
 def as_typed(text: str) -> str:
@@ -43,16 +46,40 @@ def next_step(command: str, *, file: TextIO | None = None) -> None:
 def step(name: str, summary: str) -> Iterator[list[str]]:
     """Print one line after the block: the step's name, its summary, its seconds.
 
-    Gives the list of summaries; the last one is printed. On a terminal the name is shown at once.
+    Gives the list of summaries; the last one is printed. On a terminal the name is shown at once;
+    elsewhere a line says every BEAT seconds that the step is still running.
     """
-    start = time.monotonic()
+    start, stream = time.monotonic(), sys.stderr
     summaries = [summary]
-    if sys.stderr.isatty():
+    if stream.isatty():
         # Without an end of line: what is printed next takes its place.
-        print(f"  {name} ...", end="\r", file=sys.stderr, flush=True)
-    yield summaries
+        print(f"  {name} ...", end="\r", file=stream, flush=True)
+    with beating(lambda: f"{name} ({summaries[-1]})" if summaries[-1] else name, stream):
+        yield summaries
     seconds = time.monotonic() - start
-    print(f"  {name:<9}{summaries[-1]:<58}{seconds:7.1f} s", file=sys.stderr, flush=True)
+    print(f"  {name:<9}{summaries[-1]:<58}{seconds:7.1f} s", file=stream, flush=True)
+
+
+@contextmanager
+def beating(describe: Callable[[], str], stream: TextIO) -> Iterator[None]:
+    """While the block runs, say every BEAT seconds what it does, unless the stream is a terminal."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        start = time.monotonic()
+        while not ended.wait(BEAT):
+            seconds = time.monotonic() - start
+            print(f"  {describe()} ... {seconds:.0f} s", file=stream, flush=True)
+
+    thread = threading.Thread(target=beat, daemon=True)
+    if not stream.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if thread.ident:
+            thread.join()
 
 
 def display_path(path: Path) -> str:

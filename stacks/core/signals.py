@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 # What ends a process that has no handler: of `kill` and batch systems, and of a closed terminal.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+TIDYING = b"\ntemporary files are being removed; ctrl-C once more leaves them\n"
 
 
 @contextmanager
@@ -48,6 +51,36 @@ def put_off() -> Iterator[None]:
             signal.signal(each, before[each])
         for number in came:
             signal.raise_signal(number)
+
+
+@contextmanager
+def interrupted_once() -> Iterator[None]:
+    """In the block, let the first ctrl-C interrupt, and the next one wait for the tidying.
+
+    People press it twice; the second would interrupt what removes the temporary folders. The third
+    interrupts that, too. An interrupt that is ignored, as under nohup, stays so. To be entered in
+    the main thread.
+    """
+    count, owner = 0, os.getpid()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count != 2:
+            raise KeyboardInterrupt
+        if os.getpid() == owner:
+            # Not print(): the signal may have interrupted another one.
+            os.write(sys.stderr.fileno(), TIDYING)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _end(number: int, _: FrameType | None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from stacks.channel.build import build_packages
 from stacks.channel.offers import Channel, read_channel
+from stacks.core.console import plural, step
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, publication, solution
@@ -24,7 +25,8 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     has under its name.
     """
     channel = read_channel(workspace)
-    solutions = [solution.solve(variant, channel) for variant in variants]
+    with step("solve", plural(len(variants), "variant")):
+        solutions = [solution.solve(variant, channel) for variant in variants]
     offers = {offer.file_name: offer for offers in solutions for offer in offers}
     built = build_packages(workspace, channel, offers.values())
     check_unchanged(known_packages(workspace), built)

@@ -82,8 +82,8 @@ def build(
         programs.prepare()
         from stacks.cluster import command
 
-        chosen = select(workspace, _on(channel, variant), framework)
-        command.build(workspace, cluster, chosen, full=full)
+        variants = select(workspace, _on(channel, variant), framework)
+        command.build(workspace, cluster, variants, full=full)
         return
     if variant:
         chosen = load_variant(workspace, _on(channel, variant), framework or None)

@@ -24,6 +24,7 @@ from stacks.core import log
 from stacks.core.console import PROGRAM, as_typed, show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.signals import interrupted_once
 from stacks.core.suggestions import nearest
 from stacks.tasks.completion import candidates
 from stacks.tasks.help import asked_for, name_of, text_of, with_each_file
@@ -62,7 +63,8 @@ class Program(invoke.program.Program):
     def execute(self) -> None:
         """Run the tasks, and keep a log."""
         log.start(verbose=self.args.verbose.value)
-        super().execute()
+        with interrupted_once():
+            super().execute()
 
     def parse_tasks(self) -> None:
         """Parse the tasks' words; show an error and exit with status 2 if they are not valid."""

@@ -72,7 +72,8 @@ def task(
                 _write_log(task_name, error)
                 raise invoke.exceptions.Exit(code=error.exit_code) from error
             except KeyboardInterrupt:
-                print("\ninterrupted; what was finished is kept", file=sys.stderr)
+                more = ": the same command continues" if protects else ""
+                print(f"\ninterrupted; what was finished is kept{more}", file=sys.stderr)
                 raise invoke.exceptions.Exit(code=INTERRUPTED) from None
             except BrokenPipeError:
                 # The reader closed the pipe, as `head` does.

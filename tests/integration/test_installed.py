@@ -170,5 +170,6 @@ def test_ctrl_c_ends_a_fetch_in_one_line(command: Command, tmp_path: Path, task:
             os.killpg(process.pid, signal.SIGINT)
             out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
-    assert err.endswith("\ninterrupted; what was finished is kept\n") and "Traceback" not in err
+    last = "interrupted; what was finished is kept: the same command continues"
+    assert err.endswith(f"\n{last}\n") and "Traceback" not in err
     assert not (tmp_path / "carried").exists()

@@ -22,6 +22,13 @@ def begin():
         sys.stderr.flush()
 
 
+def still(step, seconds):
+    """Write a line of a log that says what the suite has done since it began."""
+    if not sys.stderr.isatty():
+        sys.stderr.write("  %s ... %.0f s\n" % (step, seconds))
+        sys.stderr.flush()
+
+
 def note(step):
     """Show the present step on a terminal, in place of the one before."""
     if supervisor is not None:

@@ -28,6 +28,8 @@ FINISHED = b"\0finished\n"
 LIMIT = 1200
 # The limit is counted in parts: if all processes were suspended for a while, only one part is lost.
 PARTS = 20
+# Seconds between two lines of a log that say what the suite does.
+BEAT = 15.0
 # Seconds for an interrupted suite to end by itself: after ctrl-C, which reaches it as well, and
 # after a signal of the supervisor's. A person waits less than a second for the end.
 FIRST_GRACE, SECOND_GRACE = 0.3, 0.5
@@ -168,10 +170,15 @@ class _Supervisor(object):
         Negative: the signal that this process is to end by. alive: a pipe that ends with the
         supervisor's process.
         """
-        sources, quiet_parts = [steps, alive, wakeups], 0
+        sources, quiet = [steps, alive, wakeups], 0.0
+        part = min(self.limit / float(PARTS), BEAT)
+        began = said = time.time()
         while not self.ended():
-            readable = _readable(sources, self.limit / float(PARTS))
-            quiet_parts = 0 if readable else quiet_parts + 1
+            readable = _readable(sources, part)
+            quiet = 0.0 if readable else quiet + part
+            if time.time() - said >= BEAT:
+                said = time.time()
+                progress.still(_printable(self.step), said - began)
             if steps in readable and not self.read_step(steps):
                 sources.remove(steps)
             if wakeups in readable:
@@ -186,7 +193,7 @@ class _Supervisor(object):
                 if number != signal.SIGCHLD:
                     self.kill()
                     return -number
-            if quiet_parts >= PARTS:
+            if quiet >= self.limit:
                 return self.report_hang()
         # The child may have written its last step just before its end.
         while steps in sources and _readable([steps], 0) and self.read_step(steps):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core import console
 from stacks.core.console import display_path, print_table, show_error, step
 from stacks.core.errors import UsageError
 
@@ -37,6 +38,17 @@ def test_a_step_that_fails_prints_nothing(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(ValueError, match="x"), step("lock", ""):
         raise ValueError("x")
     assert capsys.readouterr().err == ""
+
+
+def test_without_a_terminal_a_long_step_says_what_it_does(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "BEAT", 0.001)
+    shown = ""
+    with step("channel", "54 packages"):
+        while not shown:
+            shown = capsys.readouterr().err
+    assert re.match(r"  channel \(54 packages\) \.\.\. 0 s\n", shown)
 
 
 def test_an_error_is_printed_without_markup(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from stacks.core import signals
+from stacks.core.disk import REPOSITORY
 
 
 @pytest.mark.parametrize("number", signals.ENDING)
@@ -43,3 +47,45 @@ def test_a_signal_is_put_off_to_the_end_of_the_block(number: signal.Signals) -> 
         finally:
             assert signal.getsignal(number) is before
     assert done == [number]
+
+
+# A task that removes its temporary folder, slowly, while the user presses ctrl-C again.
+TASK = """\
+import sys
+from pathlib import Path
+from stacks.core.disk import replace_atomically
+from stacks.core.signals import interrupted_once
+
+with interrupted_once(), replace_atomically(Path(sys.argv[1], "made")) as new:
+    new.mkdir()
+    try:
+        print("working", flush=True)
+        sys.stdin.read()
+    finally:
+        print("tidying", flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2, 3])
+def test_a_second_interrupt_waits_until_temporary_folders_are_removed(
+    presses: int, tmp_path: Path
+) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", TASK, tmp_path], cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        assert process.stdout.readline() == b"working\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == b"tidying\n"
+        if presses > 1:
+            process.send_signal(signal.SIGINT)
+            assert process.stderr.readline() + process.stderr.readline() == signals.TIDYING
+        if presses > 2:
+            process.send_signal(signal.SIGINT)
+        else:
+            process.stdin.close()
+        assert process.wait() == -signal.SIGINT
+        assert b"KeyboardInterrupt" in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []

@@ -22,6 +22,8 @@ def test_the_whole_table() -> None:
         report.failed("Ger in C", "so is it", FIX),
     )
     assert table.render(content, 60) == (
+        "pip-openblas on theano-1.0.5: 1 of 3 checks failed (Gemv in C), and 1 because of them\n"
+        "\n"
         "pip-openblas: theano 1.0.5, Python 3.9.2, on A processor (2\n"
         "cores)\n"
         "\n"
@@ -33,8 +35,6 @@ def test_the_whole_table() -> None:
         "      so fail, too: Ger in C\n"
         "\n"
         "import       1.25 s  (1.00 to 1.50, 3 samples)\n"
-        "\n"
-        "pip-openblas on theano-1.0.5: 1 of 3 checks failed (Gemv in C), and 1 because of them\n"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ sys.path.insert(0, sys.argv[1])
 from verify.core import program, progress, watch
 
 watch.SECOND_GRACE = 0.2
+watch.BEAT = {beat}
 mutex = ctypes.create_string_buffer(64)
 
 def deadlock(library):
@@ -59,9 +61,13 @@ def start(tmp_path: Path) -> Start:
     """Give a function that starts a program whose suite is one statement."""
 
     def started(
-        part: str, limit: float = 60, session: bool = False, wrapper: Sequence[str] = ()
+        part: str,
+        limit: float = 60,
+        session: bool = False,
+        wrapper: Sequence[str] = (),
+        beat: float = 15,
     ) -> subprocess.Popen[str]:
-        text = PROGRAM.format(part=part, limit=limit)
+        text = PROGRAM.format(part=part, limit=limit, beat=beat)
         return subprocess.Popen(
             [*wrapper, sys.executable, "-c", text, str(REPOSITORY)],
             stdin=subprocess.DEVNULL,
@@ -99,6 +105,12 @@ def test_a_suite_that_makes_progress_is_not_killed_at_the_limit(start: Start) ->
     with start(f"{busy}\n    return 3", limit=0.5) as process:
         _, error = process.communicate()
     assert (process.returncode, error) == (3, "")
+
+
+def test_a_log_says_what_takes_long(start: Start) -> None:
+    with start(HOLDING, limit=1, beat=0.01) as process:
+        _, error = process.communicate()
+    assert re.search(r"^  checking this \.\.\. \d s$", error, re.MULTILINE)
 
 
 def test_the_suites_status_is_returned_and_its_exit_handlers_have_their_folder(
