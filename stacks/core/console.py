@@ -62,7 +62,7 @@ def step(name: str, summary: str) -> Iterator[list[str]]:
 
 @contextmanager
 def beating(describe: Callable[[], str], stream: TextIO) -> Iterator[None]:
-    """While the block runs, say every BEAT seconds what it does, unless the stream is a terminal."""
+    """While the block runs, say every BEAT seconds what it does, except on a terminal."""
     ended = threading.Event()
 
     def beat() -> None:

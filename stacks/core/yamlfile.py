@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import stat
 from collections.abc import Iterator
@@ -249,6 +250,8 @@ class _Reader:
             )
             found = "nothing: leave the key out where none is meant"
             raise self._refused(keys, "a value", found)
+        if value in (math.inf, -math.inf):
+            raise self._refused(keys, "a number of at most 1.7e308", text)
         if isinstance(value, str) and DATE.fullmatch(value):
             raise self._refused(keys, "text, a number, true or false", f"a date: {value}")
         return value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from stacks.channel import solve as solver
 from stacks.channel.locked_package import URL, Digests, LockedPackage
@@ -13,7 +15,7 @@ from stacks.channel.offers import Channel, Offer
 from stacks.channel.settings import with_settings
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically, write_atomically
-from stacks.core.errors import StacksError, StaleError
+from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock
@@ -42,7 +44,26 @@ class Contents:
 def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
     """Return the packages of a variant; UsageError if there is no solution."""
     with_own = with_settings(channel, [variant])
-    return solver.solve(with_own, variant.conda_specs(), variant.framework.glibc)
+    if variant.file:
+        _check_packages(variant, variant.file, with_own)
+    try:
+        return solver.solve(with_own, variant.conda_specs(), variant.framework.glibc)
+    except UsageError as error:
+        if not (variant.file and variant.declared["packages"]):
+            raise
+        fix = f"change `packages:` in {display_path(variant.file)}"
+        raise UsageError(error.what, fix=fix) from error
+
+
+def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
+    """Raise UsageError for names under a stack's `packages:` that the channel does not have."""
+    known = {offer.recipe.package.name for offer in channel.offers.values()}
+    names = [re.split("[ =<>!~]", spec)[0] for spec in variant.declared["packages"]]
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(
+            f"{display_path(file)}: packages: this project's channel has no {', '.join(unknown)}",
+            fix=f"if pip installs it, write pip: [{', '.join(unknown)}] instead",
+        )
 
 
 def contents_of(

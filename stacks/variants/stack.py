@@ -71,7 +71,6 @@ REFUSED = {
         ("-r", "--requirement", "-c", "--constraint"),
     ),
     "hashes": ("the lock has them: leave them out here", ("--hash",)),
-    "an option of pip": ("only packages can be named here", ("-",)),
 }
 
 
@@ -221,10 +220,8 @@ def _request(text: str, where: str) -> str:
     text = text.strip()
     if not text:
         return ""
-    for what, (reason, options) in REFUSED.items():
-        for option in options:
-            if text.startswith(option) or re.search(rf"\s{re.escape(option)}\b", text):
-                raise UsageError(f"{where}: {text!r} is {what}", fix=reason)
+    if text.startswith("-"):
+        raise _option(where, text)
     if re.match(r"[./~]|[A-Za-z+]+://|.*\.(whl|zip|tar\.\w+)$", text):
         raise _elsewhere(where, text)
     # Loaded here: every command reads this module, and few a stack.yaml.
@@ -233,6 +230,8 @@ def _request(text: str, where: str) -> str:
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
+        if re.search(r"\s-", text):
+            raise _option(where, text) from None
         raise UsageError(
             f"{where}: {text!r} is no requirement",
             expected="such as lasagne, lasagne==0.1 or \"matplotlib<4; python_version<'3.10'\"",
@@ -241,6 +240,14 @@ def _request(text: str, where: str) -> str:
     if requirement.url:
         raise _elsewhere(where, text)
     return str(requirement)
+
+
+def _option(where: str, text: str) -> UsageError:
+    """Return the error for a line with an option of pip."""
+    option = next(word for word in text.split() if word.startswith("-")).partition("=")[0]
+    found = ((what, why) for what, (why, options) in REFUSED.items() if option in options)
+    what, why = next(found, ("an option of pip", "only packages can be named here"))
+    return UsageError(f"{where}: {text!r} is {what}", fix=why)
 
 
 def _elsewhere(where: str, text: str) -> UsageError:

@@ -181,6 +181,7 @@ def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
             "number: " + "9" * 5000,
             "r.yaml:1:9: number: expected a number of at most 1000 digits, found 5000 characters",
         ),
+        ("number: 1e999", "r.yaml:1:9: number: expected a number of at most 1.7e308, found 1e999"),
         (
             "name: é\nnumber: \x01\n",
             "r.yaml:2:1: expected YAML: unacceptable character #x0001: "

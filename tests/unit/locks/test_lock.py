@@ -15,6 +15,7 @@ from pip._internal.network.session import PipSession
 from pip._internal.req.req_file import parse_requirements
 
 from stacks.channel.locked_package import URL, LockedPackage
+from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock, solution
@@ -259,3 +260,19 @@ def test_pip_reads_the_pinned_files_and_nothing_else(room: Workspace) -> None:
 def test_the_specs_of_each_variant_differ(workspace: Workspace) -> None:
     names = ("mkl", "openblas", "mkl-amdlibm", "openblas@conda-forge")
     assert len({specs_hash(load_variant(workspace, name)) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message", "fix"),
+    [
+        ("pymc", "has no pymc", "if pip installs it, write pip: [pymc] instead"),
+        ("numpy <1", "cannot satisfy", "change `packages:` in"),
+    ],
+)
+def test_conda_packages_that_a_stack_cannot_have(
+    spec: str, message: str, fix: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    variant = stack(workspace, tmp_path / "mine", f"packages: ['{spec}']\n")
+    with pytest.raises(UsageError) as caught:
+        solution.solve(variant, read_channel(workspace))
+    assert message in caught.value.what and str(caught.value.fix).startswith(fix)

@@ -193,6 +193,8 @@ def test_another_framework_than_its_own(workspace: Workspace, file: Path) -> Non
         ("-c other.txt", "another file"),
         ("six==1.16.0 --hash=sha256:abc", "hashes"),
         ("--pre", "an option of pip"),
+        ("-foo", "an option of pip"),
+        ("six -x", "an option of pip"),
         ("./six", "a file or an address"),
         ("git+https://host/x", "a file or an address"),
         ("six @ https://host/six.whl", "a file or an address"),
@@ -226,6 +228,7 @@ def test_a_requirements_file_that_cannot_be_read(file: Path) -> None:
         ("# data in C:\\data\\\nlasagne==0.1\n", ["lasagne==0.1"]),
         ("six \\\n  ==1.16.0 \\\r\n  # newer\nlasagne\n", ["six==1.16.0", "lasagne"]),
         ("six\\", ["six"]),
+        ("six; platform_version == 'a -x'\n", ['six; platform_version == "a -x"']),
     ],
 )
 def test_lines_of_a_requirements_file_continue_as_for_pip(
