@@ -17,7 +17,7 @@ COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 
 
 def render(report, width, colour=False):
-    """Return the table as text, `width` characters wide; the verdict is its first line, as it is."""
+    """Return the table as text, `width` characters wide, with the verdict in its first line."""
     lines = [verdict(report), ""]
     lines += textwrap.wrap(title(report), width, break_on_hyphens=False) + [""]
     lines += check_lines(report["checks"], width, colour)
