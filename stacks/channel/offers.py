@@ -1,23 +1,34 @@
-"""The packages that the project's channel offers, from recipes and pins.
+"""The packages that the project's channel offers: of recipes and pins, and of variants' settings.
 
 Nothing is built for this: the solver needs metadata only.
+
+The settings' package follows from envs/ as others do from recipes/. It is in the lock of each
+variant, so an environment has the fast path whoever installs it. A stack.yaml has its flavour's
+package, or, if it changes the settings, one of its own.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from stacks.channel import assemble
+from stacks.channel.build_context import About, Build, RecipePackage, Requirements
 from stacks.channel.locked_package import URL
 from stacks.channel.recipe import Recipe, read_recipes
-from stacks.channel.stages import UserTarball
+from stacks.channel.settings_files import PLACEHOLDER, files_of
+from stacks.channel.staging.amdlibm import UserTarball
+from stacks.channel.staging.texts import Texts
 from stacks.core.errors import UsageError
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
+from stacks.variants.variant import Variant
+
+LICENCE = Path(__file__).with_name("LICENSE-settings")
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,39 @@ def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
             fix="correct `requirements.build` in the recipe",
         )
     return tools[0]
+
+
+def with_settings(channel: Channel, variants: Iterable[Variant]) -> Channel:
+    """Return a channel with the settings packages of variants; another channel has none."""
+    offers = [offer_of(variant) for variant in variants if not variant.channel]
+    return replace(
+        channel, offers={**channel.offers, **{offer.file_name: offer for offer in offers}}
+    )
+
+
+def offer_of(variant: Variant, compiler: str = "g++") -> Offer:
+    """Return the offer of a variant's settings for an environment with this C++ compiler."""
+    framework, name = variant.framework, variant.settings_package
+    licence = f"share/licenses/{name}/LICENSE"
+    recipe = Recipe(
+        package=RecipePackage(name=name, version=framework.version),
+        build=Build(noarch="python", variant=variant.settings_label),
+        # In a package, the parts of a spec stand apart.
+        requirements=Requirements(
+            run=tuple(s.replace("=*=", " * ") for s in variant.linked_specs())
+        ),
+        about=About(
+            license="BSD-3-Clause",
+            summary=f"Settings of {framework.module}: BLAS, compiler, threads",
+            republish="yes",
+        ),
+        extra=Texts(
+            stage="texts",
+            files={**files_of(variant, compiler), licence: LICENCE.read_text("utf-8")},
+            placeholder=PLACEHOLDER,
+        ),
+    )
+    return Offer(recipe, assemble.recipe_hash(recipe, ()))
 
 
 def repodata(offers: Iterable[Offer], subdir: str) -> str:

@@ -18,8 +18,6 @@ from pathlib import Path
 
 from stacks.channel.assemble import assemble, cache_key, file_name, recipe_hash
 from stacks.channel.recipe import Recipe
-from stacks.channel.stages import Texts
-from stacks.channel.staging.texts import declare_placeholder
 from stacks.core import jsonfile
 from stacks.core.disk import (
     explain_disk_errors,
@@ -167,8 +165,6 @@ def _make(
         packages.mkdir(parents=True, exist_ok=True)
         with temporary_folder(packages, f".{key}.", ".part") as folder:
             path = assemble(recipe, digest, sources, folder, built_with)
-            if isinstance(recipe.extra, Texts):
-                declare_placeholder(path, recipe.extra)
             built = add(workspace, path, path.name, sha256_of(path))
     # Not write_atomically: a folder may stand in the record's place.
     with replace_atomically(workspace.cache / BUILT / key) as record:

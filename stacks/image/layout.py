@@ -14,8 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from stacks.channel.offers import read_channel
-from stacks.channel.settings import with_settings
+from stacks.channel.offers import read_channel, with_settings
 from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
 from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stacks.channel.archive import read_archive
-from stacks.channel.build import obtain, obtain_packages
+from stacks.channel.build import obtain_packages
 from stacks.channel.index import IndexEntry
-from stacks.channel.offers import Channel
-from stacks.channel.settings import with_settings
+from stacks.channel.offers import Channel, with_settings
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -39,7 +38,9 @@ def entries_of(
             if offer:
                 index = offer.index
             else:
-                made = obtain(workspace, channel, [package], made_by=locked.made_by)
+                made = obtain_packages(
+                    workspace, channel, [package], made_by=locked.made_by, quiet=True
+                )
                 index = dict(read_archive(made[package.file_name].path).index)
             entries[package.file_name] = IndexEntry(package, index, offer)
     return tuple(entries[name] for name in sorted(entries))
@@ -55,6 +56,6 @@ def packages_of(
     """
     offers = {entry.offer.file_name: entry.offer for entry in entries if entry.offer}
     known = Channel({**channel.offers, **offers}, channel.pins)
-    take = obtain if quiet else obtain_packages
-    built = take(workspace, known, [entry.package for entry in entries])
+    packages = [entry.package for entry in entries]
+    built = obtain_packages(workspace, known, packages, quiet=quiet)
     return {entry.path: built[entry.package.file_name].path for entry in entries}

@@ -9,7 +9,6 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from stacks.channel.index import IndexEntry, index_files, listed_digests
-from stacks.channel.licences import may_republish, sources_of
 from stacks.channel.offers import Channel
 from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace
@@ -50,8 +49,8 @@ def publication(
     lock.
     """
     locked = entries_of(workspace, channel, variants)
-    entries = tuple(e for e in locked if may_republish(e.recipe, include))
-    pins = {pin for entry in entries for pin in sources_of(entry.recipe, channel.pins)}
+    entries = tuple(e for e in locked if e.recipe.may_republish(include))
+    pins = {pin for each in entries for pin in each.recipe.published_sources(channel.pins)}
     sources = tuple(sorted(pins, key=lambda pin: pin.filename))
     files = index_files(entries)
     others = {source_path(pin): pin.sha256 for pin in sources}

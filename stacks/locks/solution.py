@@ -11,8 +11,7 @@ from pathlib import Path
 
 from stacks.channel import solve as solver
 from stacks.channel.locked_package import URL, Digests, LockedPackage
-from stacks.channel.offers import Channel, Offer
-from stacks.channel.settings import with_settings
+from stacks.channel.offers import Channel, Offer, with_settings
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically, write_atomically
 from stacks.core.errors import StacksError, StaleError, UsageError

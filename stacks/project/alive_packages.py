@@ -8,8 +8,7 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from stacks.channel import places
-from stacks.channel.offers import read_channel
-from stacks.channel.settings import with_settings
+from stacks.channel.offers import read_channel, with_settings
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from stacks.channel.recipe import Debs, IndexFile, Sources, read_recipes
+from stacks.channel.build_context import Debs, IndexFile, Sources
+from stacks.channel.recipe import read_recipes
 from stacks.core.console import next_step
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace

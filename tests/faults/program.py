@@ -105,7 +105,8 @@ def package(context: Context, name: str) -> None:
 
     channel = read_channel(default_workspace())
     offers = [o for o in channel.offers.values() if o.recipe.package.name == name]
-    for built in package_builds.build_missing(default_workspace(), channel, offers).values():
+    packages = package_builds.build_packages(default_workspace(), channel, offers, quiet=True)
+    for built in packages.values():
         print(built.path)
 
 

@@ -17,14 +17,13 @@ from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
 from integration.workspaces import workspace_below
-from stacks.channel.licences import sources_of
 from stacks.channel.places import CHANNEL
+from stacks.channel.recipe import Recipe
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine
-from stacks.locks import publication
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin
 from stacks.sources.vendored import VARIABLE as VENDOR
@@ -207,10 +206,11 @@ def publishable(
 ) -> None:
     """Give the cache of `tiny` the sources to publish, without those that no mirror has."""
     copyleft.share(workspace, tiny, lacking)
+    all_sources = Recipe.published_sources
     monkeypatch.setattr(
-        publication,
-        "sources_of",
-        lambda *which: tuple(pin for pin in sources_of(*which) if pin not in lacking),
+        Recipe,
+        "published_sources",
+        lambda *which: tuple(pin for pin in all_sources(*which) if pin not in lacking),
     )
     for pin in lacking:
         record_property(LACKING, f"{pin.suite}/{pin.name} {pin.version}: {pin.filename}")

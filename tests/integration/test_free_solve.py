@@ -12,7 +12,7 @@ import pytest
 import rattler
 from rattler.package_cache import PackageCache, PackageCacheLayer
 
-from stacks.channel.build import build_missing
+from stacks.channel.build import build_packages
 from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import read_channel
 from stacks.channel.solve import solve, solve_index
@@ -41,7 +41,9 @@ def test_the_name_alone_gives_an_environment_that_computes(
     channel = read_channel(workspace)
     folder, prefix = tmp_path / "channel", tmp_path / "prefix"
     entries = []
-    for name, built in build_missing(workspace, channel, solve(channel, [spec], GLIBC)).items():
+    for name, built in build_packages(
+        workspace, channel, solve(channel, [spec], GLIBC), quiet=True
+    ).items():
         offer = channel.offers[name]
         package = locked_package(offer, digests_of(built.path))
         entries.append(IndexEntry(package, offer.index, offer))

@@ -11,9 +11,8 @@ from packaging.specifiers import SpecifierSet
 from rattler import Version, VersionSpec
 from rattler.package_streaming import extract
 
-from stacks.channel.build import build_missing
-from stacks.channel.offers import Offer, read_channel
-from stacks.channel.settings import with_settings
+from stacks.channel.build import build_packages
+from stacks.channel.offers import Offer, read_channel, with_settings
 from stacks.core.workspace import Workspace
 from stacks.variants.load import all_variants
 
@@ -28,7 +27,9 @@ def unpacked(
     channel = with_settings(read_channel(workspace), all_variants(workspace))
     root = tmp_path_factory.mktemp("packages")
     packages = {}
-    for name, built in build_missing(workspace, channel, channel.offers.values()).items():
+    for name, built in build_packages(
+        workspace, channel, channel.offers.values(), quiet=True
+    ).items():
         packages[root / name] = channel.offers[name]
         extract(built.path, root / name)
     yield packages

@@ -30,7 +30,7 @@ from stacks.variants.load import all_variants, load_variant
 PROGRAM = """
 import json, os, sys
 from stacks.channel import build, offers
-from stacks.channel.settings import with_settings
+from stacks.channel.offers import with_settings
 from stacks.core.workspace import default_workspace
 from stacks.variants.load import all_variants
 if __name__ == "__main__":
@@ -38,7 +38,7 @@ if __name__ == "__main__":
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
     workspace = default_workspace()
     channel = with_settings(offers.read_channel(workspace), all_variants(workspace))
-    built = build.build_missing(workspace, channel, channel.offers.values())
+    built = build.build_packages(workspace, channel, channel.offers.values(), quiet=True)
     print(json.dumps({name: found.sha256 for name, found in built.items()}))
 """
 
@@ -82,7 +82,7 @@ def test_every_package_is_identical_however_it_is_built(
         for package in lock.read(workspace, variant).packages
     }
     others = [offer for name, offer in channel.offers.items() if name not in expected]
-    here = build.build_missing(workspace, channel, others)
+    here = build.build_packages(workspace, channel, others, quiet=True)
     expected |= {name: package.sha256 for name, package in here.items()}
     assert build_all(workspace, tmp_path / "a folder, naïve é") == expected
 

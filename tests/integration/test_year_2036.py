@@ -26,10 +26,9 @@ from integration.published import move_packages, write_packages
 from integration.registries import registry, registry_with_tls
 from integration.tiny import BUILDER, Builder, Tiny, tree
 from integration.workspaces import workspace_below
-from stacks.channel.build import obtain
-from stacks.channel.offers import read_channel
+from stacks.channel.build import obtain_packages
+from stacks.channel.offers import read_channel, with_settings
 from stacks.channel.places import CHANNEL
-from stacks.channel.settings import with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
@@ -204,7 +203,7 @@ def test_in_2036_a_real_variant_comes_from_a_published_channel(
     locked = lock.read(own, variant)
     # The user's cache has them, or they are built.
     monkeypatch.undo()
-    obtain(own, with_settings(channel, [variant]), locked.packages)
+    obtain_packages(own, with_settings(channel, [variant]), locked.packages, quiet=True)
     folder = write_packages(own, [variant], tmp_path / "published")
     environment = {
         **os.environ,

@@ -8,8 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from stacks.channel import build as package_builds
-from stacks.channel.offers import Channel
-from stacks.channel.settings import with_settings
+from stacks.channel.offers import Channel, with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make.pip_install import link_or_copy
@@ -40,7 +39,7 @@ def share_packages(workspace: Workspace, channel: Channel, variant: Variant, cac
     """Link a lock's packages and wheels into another cache, built or fetched where missing."""
     locked = lock.read(workspace, variant)
     channel = with_settings(channel, [variant])
-    built = package_builds.obtain(workspace, channel, locked.packages)
+    built = package_builds.obtain_packages(workspace, channel, locked.packages, quiet=True)
     files = fetch(workspace, locked.requirements)
     for folder in {path.parent for path in (*(b.path for b in built.values()), *files.values())}:
         target = cache / folder.relative_to(workspace.cache)

@@ -1,67 +1,36 @@
-"""Stages: functions that make the files of a package from its pinned sources."""
+"""Stages: classes that make the files of a package from its pinned sources."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Annotated
 
-from stacks.channel.staging import (
-    amdlibm,
-    blis,
-    compiled_library,
-    compiler,
-    cpython,
-    cpython_source,
-    debian_files,
-    edited_sdist,
-    fortran_wheel,
-    forwarding_library,
-    front_libraries,
-    libraries,
-    openblas_wheel,
-    pocl,
-    python_modules,
-    relinked_wheel,
-    texts,
-    thin_front,
-    wheel,
-    wheel_libraries,
+from pydantic import Field
+
+from stacks.channel.staging.amdlibm import UserTarball
+from stacks.channel.staging.compiled import BLIS, Compiled, Forwarding, ThinFront
+from stacks.channel.staging.compiler import Compiler
+from stacks.channel.staging.cpython import CPython
+from stacks.channel.staging.cpython_source import CPythonSource
+from stacks.channel.staging.libraries import (
+    DebianFiles,
+    FrontLibraries,
+    Libraries,
+    OpenBLASWheel,
+    WheelLibraries,
 )
-from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.staging.pocl import PoCL
+from stacks.channel.staging.python_sources import EditedSdist, PythonModules, Sdist
+from stacks.channel.staging.relinked_wheel import RelinkedWheel
+from stacks.channel.staging.texts import Texts
+from stacks.channel.staging.wheel import FortranWheel, Wheel
 
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage: the function that writes the files, and its revision.
-
-    revision: raised by one when the function's output changes on purpose. It is in the names of the
-    packages, which the code is not.
-    """
-
-    write: Callable[[BuildContext], None]
-    revision: int = 1
-
-
-STAGES: dict[str, Stage] = {
-    "wheel": Stage(wheel.stage_wheel),
-    "fortran-wheel": Stage(fortran_wheel.stage),
-    "sdist": Stage(wheel.stage_sdist),
-    "edited-sdist": Stage(edited_sdist.stage),
-    "python-modules": Stage(python_modules.stage),
-    "texts": Stage(texts.stage),
-    "cpython": Stage(cpython.stage),
-    "cpython-source": Stage(cpython_source.stage),
-    "libraries": Stage(libraries.stage),
-    "wheel-libraries": Stage(wheel_libraries.stage),
-    "front-libraries": Stage(front_libraries.stage),
-    "thin-front": Stage(thin_front.stage),
-    "relinked-wheel": Stage(relinked_wheel.stage),
-    "openblas-wheel": Stage(openblas_wheel.stage),
-    "compiler": Stage(compiler.stage),
-    "compiled": Stage(compiled_library.stage),
-    "blis": Stage(blis.stage),
-    "debian-files": Stage(debian_files.stage),
-    "pocl": Stage(pocl.stage),
-    "forwarding": Stage(forwarding_library.stage),
-    "amdlibm": Stage(amdlibm.stage),
-}
+# A recipe's `extra`: its key `stage` chooses the class.
+Extra = Annotated[
+    Wheel | FortranWheel | RelinkedWheel
+    | Sdist | EditedSdist | PythonModules | Texts
+    | CPython | CPythonSource | Compiler
+    | Libraries | FrontLibraries | DebianFiles | WheelLibraries | OpenBLASWheel
+    | Compiled | ThinFront | BLIS | Forwarding
+    | PoCL | UserTarball,
+    Field(discriminator="stage"),
+]  # fmt: skip

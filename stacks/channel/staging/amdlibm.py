@@ -15,11 +15,16 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import ClassVar, Literal
 
-from stacks.channel.staging.build_context import BuildContext
-from stacks.channel.staging.elf import elf_files, exported, is_elf, set_rpath
+from pydantic import Field
+
+from stacks.channel.build_context import BuildContext
+from stacks.channel.staging.elf import exported, is_elf
+from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import check_links, copy_tree
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.models import Variable
 from stacks.sources.unpack import unpack_tar
 
 EXPECTED = (
@@ -52,37 +57,41 @@ extern "C" {{
 """
 
 
-def stage(context: BuildContext) -> None:
-    """Write lib/libamdlibm.so with the libraries that it needs, AMD's headers, and amdlibm.h.
+class UserTarball(Stage):
+    """AMD LibM out of the user's archive; see stacks/environments/make/user_packages.py."""
 
-    Raises UsageError where the user's file is not an archive of AMD LibM.
-    """
-    [tarball] = context.sources.values()
-    home = _unpack(tarball, context.scratch)
-    library = _library(home)
-    assert library is not None
-    try:
-        symbols = set(exported(library, "amd_")) if is_elf(library) else set()
-    except IntegrityError as error:
-        raise _not_amdlibm(tarball, error.what) from error
-    if not symbols.issuperset(REQUIRED):
-        raise _not_amdlibm(tarball, f"{library.name} without {' and '.join(REQUIRED)}")
-    target = context.root / "lib"
-    target.mkdir()
-    for path in sorted(library.parent.glob("*.so*")):
-        if is_elf(path.resolve()) and path.resolve().is_relative_to(home.resolve()):
-            shutil.copyfile(path, target / path.name)
-            (target / path.name).chmod(0o755)
-    if library.name != LIBRARIES[0]:
-        (target / LIBRARIES[0]).symlink_to(library.name)
-    copy_tree(home / "include", context.root / "include/amdlibm")
-    check_links(context.root)
-    (context.root / "include/amdlibm.h").write_text(header(symbols))
-    context.licences.mkdir(parents=True)
-    for path in sorted(p for p in home.iterdir() if p.is_file()):
-        if any(word in path.name.upper() for word in ("LICENSE", "EULA", "NOTICE")):
-            shutil.copyfile(path, context.licences / path.name)
-    set_rpath(elf_files(target), target)
+    rpath: ClassVar = ("lib",)
+
+    stage: Literal["amdlibm"]
+    variable: Variable = Field(description="the environment variable that names the file")
+
+    def write(self, context: BuildContext) -> None:
+        """Write lib/libamdlibm.so with the libraries that it needs, AMD's headers, and amdlibm.h.
+
+        Raises UsageError where the user's file is not an archive of AMD LibM.
+        """
+        [tarball] = context.sources.values()
+        home, library = _unpack(tarball, context.scratch)
+        try:
+            symbols = set(exported(library, "amd_")) if is_elf(library) else set()
+        except IntegrityError as error:
+            raise _not_amdlibm(tarball, error.what) from error
+        if not symbols.issuperset(REQUIRED):
+            raise _not_amdlibm(tarball, f"{library.name} without {' and '.join(REQUIRED)}")
+        context.lib.mkdir()
+        for path in sorted(library.parent.glob("*.so*")):
+            if is_elf(path.resolve()) and path.resolve().is_relative_to(home.resolve()):
+                shutil.copyfile(path, context.lib / path.name)
+                (context.lib / path.name).chmod(0o755)
+        if library.name != LIBRARIES[0]:
+            (context.lib / LIBRARIES[0]).symlink_to(library.name)
+        copy_tree(home / "include", context.root / "include/amdlibm")
+        check_links(context.root)
+        (context.root / "include/amdlibm.h").write_text(header(symbols))
+        context.licences.mkdir(parents=True)
+        for path in sorted(p for p in home.iterdir() if p.is_file()):
+            if any(word in path.name.upper() for word in ("LICENSE", "EULA", "NOTICE")):
+                shutil.copyfile(path, context.licences / path.name)
 
 
 def header(symbols: set[str]) -> str:
@@ -108,8 +117,8 @@ def _functions() -> list[tuple[str, str, str]]:
     return functions
 
 
-def _unpack(tarball: Path, scratch: Path) -> Path:
-    """Unpack the archive; return the folder in it that has include/ and lib/."""
+def _unpack(tarball: Path, scratch: Path) -> tuple[Path, Path]:
+    """Unpack the archive; return the folder in it that has include/ and lib/, and the library."""
     folder = scratch / "unpacked"
     try:
         unpack_tar(tarball, folder)
@@ -118,15 +127,12 @@ def _unpack(tarball: Path, scratch: Path) -> Path:
     except IntegrityError as error:
         raise _not_amdlibm(tarball, error.what) from error
     for header_file in sorted(folder.rglob("include/amdlibm.h")):
-        if _library(header_file.parent.parent):
-            return header_file.parent.parent
+        home = header_file.parent.parent
+        for path in (home / each / name for name in LIBRARIES for each in FOLDERS):
+            if path.is_file():
+                return home, path
     names = sorted(path.name for path in folder.iterdir())[:5]
     raise _not_amdlibm(tarball, "an archive of " + (", ".join(names) or "nothing"))
-
-
-def _library(home: Path) -> Path | None:
-    paths = [home / folder / name for name in LIBRARIES for folder in FOLDERS]
-    return next((path for path in paths if path.is_file()), None)
 
 
 def _not_amdlibm(tarball: Path, found: str) -> UsageError:

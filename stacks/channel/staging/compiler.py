@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
-from stacks.channel.stages import Compiler
-from stacks.channel.staging.build_context import BuildContext
-from stacks.channel.staging.debian import MULTIARCH, copy_licences, unpack_all
+from stacks.channel.build_context import BuildContext
+from stacks.channel.staging.debian import MULTIARCH, copy_licences, unpack_debs
 from stacks.channel.staging.elf import elf_files, set_rpath
+from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import check_links, remove, remove_broken_links
+from stacks.core.models import FileName
 
 # The prefix's headers and libraries come last, so that the caller's options win. A program may have
 # the environment's folder alone on PATH: PyTensor would go on without a compiler, and not say so.
@@ -54,35 +56,39 @@ OWN_LIBRARIES = (
 )  # fmt: skip
 
 
-def stage(context: BuildContext) -> None:
-    """Write bin/g++, bin/gcc, the binutils of TOOLS, and the sysroot."""
-    extra = context.recipe.extra
-    assert isinstance(extra, Compiler)
-    root = context.root / "lib/gxx-sysroot"
-    unpack_all(context, root)
-    copy_licences(root, context)
-    gcc = root / f"usr/lib/gcc/{MULTIARCH}/{extra.gcc}"
-    programs = {
-        "g++": f"{MULTIARCH}-g++-{extra.gcc}",
-        "gcc": f"{MULTIARCH}-gcc-{extra.gcc}",
-        **{tool: f"{MULTIARCH}-{tool}" for tool in TOOLS},
-    }
-    _prune(root, gcc, {*programs.values(), f"{MULTIARCH}-ld.bfd"})
-    (root / "lib64").mkdir()
-    (root / "lib64/ld-linux-x86-64.so.2").symlink_to(f"../lib/{MULTIARCH}/ld-linux-x86-64.so.2")
-    for tool in TOOLS:
-        (root / "usr/bin" / tool).symlink_to(programs[tool])
-    check_links(root)
-    remove_broken_links(root)
-    # Debian has zlib beside the C library, where the compiler's own programs must not look.
-    for path in (root / "lib" / MULTIARCH).glob("libz.so.*"):
-        path.rename(root / "usr/lib" / MULTIARCH / path.name)
-    set_rpath(_own_programs(root, gcc), root / "usr/lib" / MULTIARCH)
-    (context.root / "bin").mkdir()
-    for name, program in programs.items():
-        path = context.root / "bin" / name
-        path.write_text((TOOL if name in TOOLS else WRAPPER).format(program=program))
-        path.chmod(0o755)
+class Compiler(Stage):
+    """Debian's g++ with its sysroot."""
+
+    stage: Literal["compiler"]
+    gcc: FileName
+
+    def write(self, context: BuildContext) -> None:
+        """Write bin/g++, bin/gcc, the binutils of TOOLS, and the sysroot."""
+        root = unpack_debs(context, context.lib / "gxx-sysroot")
+        copy_licences(root, context)
+        gcc = root / f"usr/lib/gcc/{MULTIARCH}/{self.gcc}"
+        programs = {
+            "g++": f"{MULTIARCH}-g++-{self.gcc}",
+            "gcc": f"{MULTIARCH}-gcc-{self.gcc}",
+            **{tool: f"{MULTIARCH}-{tool}" for tool in TOOLS},
+        }
+        _prune(root, gcc, {*programs.values(), f"{MULTIARCH}-ld.bfd"})
+        (root / "lib64").mkdir()
+        loader = "ld-linux-x86-64.so.2"
+        (root / "lib64" / loader).symlink_to(f"../lib/{MULTIARCH}/{loader}")
+        for tool in TOOLS:
+            (root / "usr/bin" / tool).symlink_to(programs[tool])
+        check_links(root)
+        remove_broken_links(root)
+        # Debian has zlib beside the C library, where the compiler's own programs must not look.
+        for path in (root / "lib" / MULTIARCH).glob("libz.so.*"):
+            path.rename(root / "usr/lib" / MULTIARCH / path.name)
+        set_rpath(_own_programs(root, gcc), root / "usr/lib" / MULTIARCH)
+        (context.root / "bin").mkdir()
+        for name, program in programs.items():
+            path = context.root / "bin" / name
+            path.write_text((TOOL if name in TOOLS else WRAPPER).format(program=program))
+            path.chmod(0o755)
 
 
 def _prune(root: Path, gcc: Path, programs: set[str]) -> None:

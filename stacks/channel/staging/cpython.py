@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
+from typing import ClassVar, Literal
 
-from stacks.channel.stages import CPython
-from stacks.channel.staging.build_context import BuildContext
-from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
-from stacks.channel.staging.elf import elf_files, set_rpath
-from stacks.channel.staging.replace_text import replace_once
+from pydantic import Field
+
+from stacks.channel.build_context import BuildContext
+from stacks.channel.staging.debian import MULTIARCH, copy_libraries, unpack_debs
+from stacks.channel.staging.stage import Edit, Stage
 from stacks.channel.staging.tree import check_links, copy_tree, remove, remove_broken_links
 from stacks.core.errors import IntegrityError
+from stacks.core.models import Name, RelativePath
 
 # Appended to the module that sysconfig reads, which Debian configured for /usr.
 RUN_TIME_PREFIX = r"""
@@ -45,38 +47,45 @@ LEFT_OUT = (
 LEFT_OUT_MODULES = ("nis.*", "_tkinter.*")
 
 
-def stage(context: BuildContext) -> None:
-    """Write bin/, lib/ and include/ of a relocatable interpreter with its shared libraries.
+class CPython(Stage):
+    """Debian's Python."""
 
-    Raises IntegrityError where a file of the debs is not the one that the recipe edits.
-    """
-    extra = context.recipe.extra
-    assert isinstance(extra, CPython)
-    version = ".".join(context.recipe.package.version.split(".")[:2])
-    source = context.scratch / "debs"
-    unpack_all(context, source)
-    library = context.root / f"lib/python{version}"
-    # Before the copy: a link of the debs leads to a file of theirs only in their own tree.
-    _prune(source / f"usr/lib/python{version}")
-    copy_tree(source / f"usr/lib/python{version}", library)
-    copy_tree(source / f"usr/include/python{version}", context.root / f"include/python{version}")
-    check_links(context.root)
-    remove_broken_links(library)
-    (library / "site-packages").mkdir()
-    (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
-    _copy_interpreter(source, context.root, version)
-    copy_libraries(source, context.root / "lib", extra.libraries)
-    for old, new in extra.frozen.items():
-        for path in (context.root / f"bin/python{version}", *_libpython(context.root)):
-            _edit_frozen(path, old.encode() + b"\0", new.encode() + b"\0")
-    for edit in extra.edits:
-        fix = "correct `extra.edits` in the recipe"
-        replace_once(library / edit.file, edit.old, edit.new, fix)
-    for data in sorted(library.rglob("_sysconfigdata_*.py")):
-        if not data.is_symlink() and "build_time_vars" in data.read_text():
-            data.write_text(_relocated(data.read_text()))
-    copy_licences(source, context)
-    set_rpath(elf_files(context.root), context.root / "lib")
+    rpath: ClassVar = ("lib",)
+
+    stage: Literal["cpython"]
+    libraries: tuple[RelativePath, ...] = Field(strict=False)
+    edits: tuple[Edit, ...] = Field(strict=False, description="of the standard library")
+    frozen: dict[Name, Name] = Field(
+        default_factory=dict, description="name in the interpreter's frozen modules: its new name"
+    )
+
+    def write(self, context: BuildContext) -> None:
+        """Write bin/, lib/ and include/ of a relocatable interpreter with its shared libraries.
+
+        Raises IntegrityError where a file of the debs is not the one that the recipe edits.
+        """
+        version = ".".join(context.recipe.package.version.split(".")[:2])
+        debs, root = unpack_debs(context), context.root
+        library = context.lib / f"python{version}"
+        # Before the copy: a link of the debs leads to a file of theirs only in their own tree.
+        _prune(debs / f"usr/lib/python{version}")
+        for name in ("lib", "include"):
+            copy_tree(debs / f"usr/{name}/python{version}", root / f"{name}/python{version}")
+        check_links(root)
+        remove_broken_links(library)
+        (library / "site-packages").mkdir()
+        (library / "site-packages/README.txt").write_text("Third-party packages go here.\n")
+        _copy_interpreter(debs, root, version)
+        copy_libraries(debs, context.lib, self.libraries)
+        for old, new in self.frozen.items():
+            for path in (root / f"bin/python{version}", *sorted(context.lib.glob("libpython*"))):
+                if not path.is_symlink():
+                    _edit_frozen(path, old.encode() + b"\0", new.encode() + b"\0")
+        for edit in self.edits:
+            edit.apply(library)
+        for data in sorted(library.rglob("_sysconfigdata_*.py")):
+            if not data.is_symlink() and "build_time_vars" in data.read_text():
+                data.write_text(_relocated(data.read_text()))
 
 
 def _prune(library: Path) -> None:
@@ -99,10 +108,6 @@ def _copy_interpreter(source: Path, root: Path, version: str) -> None:
         source / f"usr/include/{MULTIARCH}/python{version}/pyconfig.h",
         root / f"include/python{version}/pyconfig.h",
     )
-
-
-def _libpython(root: Path) -> list[Path]:
-    return [path for path in sorted((root / "lib").glob("libpython*")) if not path.is_symlink()]
 
 
 def _edit_frozen(path: Path, old: bytes, new: bytes) -> None:

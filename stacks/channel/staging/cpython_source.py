@@ -14,24 +14,29 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar, Literal
 
-from stacks.channel.stages import CPythonSource
-from stacks.channel.staging.build_context import BuildContext
-from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_all
-from stacks.channel.staging.debian_source import (
+from pydantic import Field
+
+from stacks.channel.build_context import BuildContext
+from stacks.channel.staging.debian import MULTIARCH, copy_libraries, unpack_debs
+from stacks.channel.staging.elf import elf_files
+from stacks.channel.staging.source_package import (
     Run,
+    SourcePackage,
     check_no_folder,
+    configure_openssl,
     jobs,
     library_folders,
     runner,
     unpack_source,
 )
-from stacks.channel.staging.elf import elf_files, set_rpath
-from stacks.channel.staging.openssl import configure_openssl
+from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import check_links, copy_tree, remove
 from stacks.core import cores, disk
 from stacks.core.console import plural
 from stacks.core.errors import IntegrityError
+from stacks.core.models import Line, Name, RelativePath, Variable
 from stacks.core.process import call
 
 # What the files that sysconfig reads have in place of the prefix.
@@ -53,105 +58,127 @@ _use_prefix()
 """
 
 
-def stage(context: BuildContext) -> None:
-    """Compile the recipe's source packages and write bin/, lib/ and include/ with all libraries.
+class CPythonSource(Stage):
+    """Debian's sources of Python and OpenSSL, compiled."""
 
-    It prints what it compiles. Raises CommandError if that fails, IntegrityError if a source
-    package has other files than expected, a module of Python's does not load, or a result names the
-    folder of the build.
-    """
-    extra = context.recipe.extra
-    assert isinstance(extra, CPythonSource)
-    version = context.recipe.package.version
-    where = f"on {plural(cores.usable(), 'core')}: about {extra.cpu_seconds} s of CPU time"
-    print(f"  compiling OpenSSL and Python {version}, {where}", file=sys.stderr, flush=True)
-    with disk.scratch() as folder:
-        # The makefile cannot be in a path with blanks, and the cache may have one.
-        scratch = folder / "build"
-        scratch.symlink_to(context.scratch)
-        debs = scratch / "debs"
-        unpack_all(context, debs)
-        installed = _compile(context, extra, scratch, debs)
-        library = f"lib/python{version.rpartition('.')[0]}"
-        for path in _left_out(installed, installed / library, extra.leave_out):
-            remove(path)
-        for name in ("bin", "include", "lib"):
-            copy_tree(installed / name, context.root / name)
-        check_links(context.root)
-        folders = (str(scratch), str(context.scratch))
-        library_folder = context.root / library
-        for path in library_folder.glob("_sysconfigdata_*.py"):
-            path.write_text(without_folders(path.read_text(), folders) + RUN_TIME_PREFIX)
-        for path in library_folder.glob("config-*/Makefile"):
-            path.write_text(without_folders(path.read_text(), folders))
-        copy_libraries(debs, context.root / "lib", extra.libraries)
-        for path in sorted((scratch / "openssl/lib").glob("*.so.*")):
-            shutil.copyfile(path, context.root / "lib" / path.name)
-        for path in elf_files(context.root):
-            path.chmod(0o755)
-            call([context.tools / "bin/strip", "--strip-unneeded", path])
-        set_rpath(elf_files(context.root), context.root / "lib")
-        check_no_folder(
-            context.root,
-            (*folders, str(folder)),
-            "correct without_folders in stacks/channel/staging/cpython_source.py",
-        )
-        copy_licences(debs, context, left_out=extra.tools)
-        shutil.copyfile(scratch / "source/LICENSE", context.licences / "LICENSE")
-        # Of the parts of other authors, with the text of each licence.
-        shutil.copyfile(scratch / "packaging/debian/copyright", context.licences / "copyright")
+    rpath: ClassVar = ("lib",)
 
-
-def _compile(context: BuildContext, extra: CPythonSource, scratch: Path, debs: Path) -> Path:
-    """Compile OpenSSL and Python, and install; return the folder that stands for the prefix."""
-    source = scratch / "source"
-    run = _runner(context, extra, debs, source)
-    with ThreadPoolExecutor() as pool:
-        configured = pool.submit(configure_openssl, context, scratch, debs, extra.openssl)
-        unpack_source(context, extra.python, source, run)
-        openssl = configured.result()
-        # Python's configure script runs on one core and needs no more of OpenSSL than its headers.
-        libraries = pool.submit(openssl.compile_libraries)
-        folders = (f"--prefix={PREFIX}", f"--with-openssl={openssl.target}")
-        run(["sh", "./configure", f"--build={MULTIARCH}", *folders, *extra.python.configure])
-        libraries.result()
-    run(["make", jobs()])
-    target = scratch / "installed"
-    run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x ."])
-    installed = target / PREFIX.lstrip("/")
-    [library] = installed.glob("lib/python3.*")
-    if failed := sorted(path.name for path in library.glob("lib-dynload/*_failed.so")):
-        raise IntegrityError(
-            "modules of Python's standard library do not load",
-            found=", ".join(failed),
-            fix="correct `extra.answers` in the recipe, or the list of debs",
-        )
-    program = installed / "bin" / library.name
-    # Whole: modules call functions that the interpreter itself does not.
-    whole = ["-Wl,--whole-archive", f"lib{library.name}.a", "-Wl,--no-whole-archive"]
-    system = ["-lpthread", "-ldl", "-lutil", "-lm"]
-    options = ["-pthread", "-Wl,-export-dynamic", "-o", str(program)]
-    run(["gcc", *options, "Programs/python.o", *whole, *system])
-    (installed / "bin/python").symlink_to(library.name)
-    return installed
-
-
-def _runner(context: BuildContext, extra: CPythonSource, debs: Path, source: Path) -> Run:
-    """Return what runs a program with the channel's compiler and the recipe's make and patch."""
-    libraries = [*library_folders(debs), source.parent / "openssl/lib"]
-    headers = [debs / "usr/include", debs / "usr/include" / MULTIARCH]
-    site = source.parent / "config.site"
-    site.write_text("".join(f"{name}={value}\n" for name, value in extra.answers.items()))
-    return runner(
-        context,
-        debs,
-        source,
-        libraries,
-        CONFIG_SITE=str(site),
-        CPPFLAGS=" ".join(f"-I{path}" for path in headers),
-        LDFLAGS=" ".join(f"-L{path}" for path in libraries),
-        **extra.variables,
+    stage: Literal["cpython-source"]
+    python: SourcePackage
+    openssl: SourcePackage
+    answers: dict[Variable, Line] = Field(
+        description="answers for Python's configure script, which must not ask the host"
     )
+    variables: dict[Variable, Line] = Field(
+        description="environment variables of Python's configure script and makefile"
+    )
+    cpu_seconds: int = Field(
+        exclude=True, description="CPU time that compiling took where it was measured, to print"
+    )
+    tools: tuple[Name, ...] = Field(
+        strict=False, description="debs whose programs build it; nothing of them is in the package"
+    )
+    leave_out: tuple[RelativePath, ...] = Field(
+        strict=False, description="files and folders of the standard library"
+    )
+    libraries: tuple[RelativePath, ...] = Field(strict=False)
+
+    def debs_of_tools(self) -> tuple[str, ...]:
+        """Return the debs of the option `tools`."""
+        return self.tools
+
+    def write(self, context: BuildContext) -> None:
+        """Compile the source packages and write bin/, lib/ and include/ with all libraries.
+
+        It prints what it compiles. Raises CommandError if that fails, IntegrityError if a source
+        package has other files than expected, a module of Python's does not load, or a result names
+        the folder of the build.
+        """
+        version = context.recipe.package.version
+        where = f"on {plural(cores.usable(), 'core')}: about {self.cpu_seconds} s of CPU time"
+        print(f"  compiling OpenSSL and Python {version}, {where}", file=sys.stderr, flush=True)
+        with disk.scratch() as folder:
+            # The makefile cannot be in a path with blanks, and the cache may have one.
+            scratch = folder / "build"
+            scratch.symlink_to(context.scratch)
+            debs = unpack_debs(context, scratch / "debs")
+            installed = self._compile(context, scratch, debs)
+            library = context.lib / f"python{version.rpartition('.')[0]}"
+            for path in _left_out(installed, installed / "lib" / library.name, self.leave_out):
+                remove(path)
+            for name in ("bin", "include", "lib"):
+                copy_tree(installed / name, context.root / name)
+            check_links(context.root)
+            folders = (str(scratch), str(context.scratch))
+            for path in library.glob("_sysconfigdata_*.py"):
+                path.write_text(without_folders(path.read_text(), folders) + RUN_TIME_PREFIX)
+            for path in library.glob("config-*/Makefile"):
+                path.write_text(without_folders(path.read_text(), folders))
+            copy_libraries(debs, context.lib, self.libraries)
+            for path in sorted((scratch / "openssl/lib").glob("*.so.*")):
+                shutil.copyfile(path, context.lib / path.name)
+            for path in elf_files(context.root):
+                path.chmod(0o755)
+                call([context.tools / "bin/strip", "--strip-unneeded", path])
+            check_no_folder(
+                context.root,
+                (*folders, str(folder)),
+                "correct without_folders in stacks/channel/staging/cpython_source.py",
+            )
+        shutil.copyfile(context.scratch / "source/LICENSE", context.licences / "LICENSE")
+        # Of the parts of other authors, with the text of each licence.
+        copyright_file = context.scratch / "packaging/debian/copyright"
+        shutil.copyfile(copyright_file, context.licences / "copyright")
+
+    def _compile(self, context: BuildContext, scratch: Path, debs: Path) -> Path:
+        """Compile OpenSSL and Python, and install; return the folder that stands for the prefix."""
+        source = scratch / "source"
+        run = self._runner(context, debs, source)
+        with ThreadPoolExecutor() as pool:
+            configured = pool.submit(configure_openssl, context, scratch, debs, self.openssl)
+            unpack_source(context, self.python, source, run)
+            # Python's configure script runs on one core and needs only OpenSSL's headers.
+            libraries = pool.submit(configured.result())
+            folders = (f"--prefix={PREFIX}", f"--with-openssl={scratch / 'openssl'}")
+            options = self.python.configure
+            run(["sh", "./configure", f"--build={MULTIARCH}", *folders, *options])
+            libraries.result()
+        run(["make", jobs()])
+        target = scratch / "installed"
+        run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x ."])
+        installed = target / PREFIX.lstrip("/")
+        [library] = installed.glob("lib/python3.*")
+        if failed := sorted(path.name for path in library.glob("lib-dynload/*_failed.so")):
+            raise IntegrityError(
+                "modules of Python's standard library do not load",
+                found=", ".join(failed),
+                fix="correct `extra.answers` in the recipe, or the list of debs",
+            )
+        program = installed / "bin" / library.name
+        # Whole: modules call functions that the interpreter itself does not.
+        whole = ["-Wl,--whole-archive", f"lib{library.name}.a", "-Wl,--no-whole-archive"]
+        system = ["-lpthread", "-ldl", "-lutil", "-lm"]
+        linking = ["-pthread", "-Wl,-export-dynamic", "-o", str(program)]
+        run(["gcc", *linking, "Programs/python.o", *whole, *system])
+        (installed / "bin/python").symlink_to(library.name)
+        return installed
+
+    def _runner(self, context: BuildContext, debs: Path, source: Path) -> Run:
+        """Return what runs a program with the channel's compiler and the debs' make and patch."""
+        libraries = [*library_folders(debs), source.parent / "openssl/lib"]
+        headers = [debs / "usr/include", debs / "usr/include" / MULTIARCH]
+        site = source.parent / "config.site"
+        site.write_text("".join(f"{name}={value}\n" for name, value in self.answers.items()))
+        return runner(
+            context,
+            debs,
+            source,
+            libraries,
+            CONFIG_SITE=str(site),
+            CPPFLAGS=" ".join(f"-I{path}" for path in headers),
+            LDFLAGS=" ".join(f"-L{path}" for path in libraries),
+            **self.variables,
+        )
 
 
 def _left_out(installed: Path, library: Path, leave_out: Sequence[str]) -> list[Path]:

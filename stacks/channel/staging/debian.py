@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.build_context import BuildContext
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.sources.links import make_relative
 from stacks.sources.unpack import unpack_deb
@@ -20,16 +20,19 @@ TEXT = re.compile(rf"/{TEXTS}/([A-Za-z0-9][A-Za-z0-9.+-]*[A-Za-z0-9])")
 LIBRARY_FOLDERS = (f"usr/lib/{MULTIARCH}", f"lib/{MULTIARCH}")
 
 
-def unpack_all(context: BuildContext, target: Path) -> None:
-    """Unpack every deb of the recipe but TEXTS_DEB, one over another, into `target`.
+def unpack_debs(context: BuildContext, target: Path | None = None) -> Path:
+    """Unpack every deb of the recipe but TEXTS_DEB, one over another; return the folder.
 
-    Absolute links become relative ones to `target`, so that all links lead to files below it.
+    It is `target`, by default `context.unpacked`. Absolute links become relative ones to it, so
+    that all links lead to files below it.
     """
+    target = target or context.unpacked
     target.mkdir(parents=True, exist_ok=True)
     for name in context.debs:
         if name != TEXTS_DEB:
             unpack_deb(context.sources[name], target)
     make_relative(target)
+    return target
 
 
 def copy_libraries(source: Path, target: Path, patterns: Iterable[str]) -> None:

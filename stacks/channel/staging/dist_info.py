@@ -13,12 +13,16 @@ import hashlib
 import io
 import os
 import re
+import shutil
 from pathlib import Path
 
+from stacks.channel.staging.tree import remove
 from stacks.core.errors import IntegrityError
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
+# The files of an egg-info folder that a dist-info has under the same name.
+SHARED = ("entry_points.txt", "top_level.txt")
 # Where a noarch package's folders are installed; of the path only the number of folders matters.
 INSTALLED = (("site-packages/", "lib/python/site-packages/"), ("python-scripts/", "bin/"))
 
@@ -42,6 +46,34 @@ def normalised(dist_info: Path, archive: str) -> Path:
         )
     name = re.sub(r"[-_.]+", "_", name).lower()
     return dist_info.rename(dist_info.with_name(f"{name}-{version.replace('-', '_')}.dist-info"))
+
+
+def from_egg_info(root: Path, archive: str) -> Path | None:
+    """Replace the egg-info below `root`, if there is one, by a dist-info; return its path.
+
+    Raises IntegrityError, which names `archive`, for more than one egg-info and for broken
+    metadata.
+    """
+    found = sorted(root.rglob("*.egg-info"))
+    if not found:
+        return None
+    if len(found) > 1:
+        raise IntegrityError(
+            f"{archive}: the package has more than one egg-info",
+            expected="one Python package",
+            found=", ".join(path.name for path in found),
+            fix="make a package of each: correct `extra.files` in the recipe",
+        )
+    [egg_info] = found
+    metadata = egg_info / "PKG-INFO" if egg_info.is_dir() else egg_info
+    dist_info = egg_info.with_suffix(".dist-info")
+    dist_info.mkdir()
+    copies = {metadata: "METADATA", **{egg_info / name: name for name in SHARED}}
+    for path, name in copies.items():
+        if path.is_file():
+            shutil.copyfile(path, dist_info / name)
+    remove(egg_info)
+    return normalised(dist_info, archive)
 
 
 def _is_utf8(data: bytes) -> bool:

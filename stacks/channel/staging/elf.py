@@ -1,11 +1,11 @@
-"""Find ELF files, read their symbols and needs, and set their RPATH."""
+"""Find ELF files, read their symbols and needs, and change their RPATH, needs and names."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from stacks.core import disk
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 
@@ -109,3 +110,39 @@ def needed(path: Path) -> list[str]:
             return []
         tags: Any = section.iter_tags("DT_NEEDED")
         return [tag.needed for tag in tags]
+
+
+def add_needs(library: Path, names: Sequence[str]) -> None:
+    """Have a library need others, before those that it needs, in their order."""
+    # patchelf puts each new need before the others.
+    for name in reversed(names):
+        call([PATCHELF, "--add-needed", name, library])
+
+
+def rename_symbols(path: Path, names: Mapping[str, str], *options: str) -> None:
+    """Give dynamic symbols other names, by their old ones; options: further ones of patchelf's."""
+    with disk.scratch() as folder:
+        renames = folder / "renames"
+        renames.write_text(
+            "".join(f"{old} {new}\n" for old, new in sorted(names.items()) if old != new)
+        )
+        call([PATCHELF, "--rename-dynamic-symbols", renames, *options, path])
+
+
+def overwrite_need(module: Path, old: str, new: str) -> None:
+    """Overwrite the name of a library that a module needs with a shorter one, in place.
+
+    patchelf would add megabytes to old files. The file needs no RPATH to the new library: the
+    executable's DT_RPATH leads there. Raises IntegrityError unless the name occurs once.
+    """
+    before = b"\0" + old.encode() + b"\0"
+    after = (b"\0" + new.encode()).ljust(len(before), b"\0")
+    content = module.read_bytes()
+    if content.count(before) != 1 or len(after) != len(before):
+        raise IntegrityError(
+            f"{module.name}: the name {old} cannot be overwritten",
+            expected=f"that name once, and at least as long as {new}",
+            found=f"{content.count(before)} times",
+            fix="pin another wheel",
+        )
+    module.write_bytes(content.replace(before, after))

@@ -8,18 +8,29 @@ under the name of the target. That linker needs the libraries of a GCC and of a 
 development files. The host may lack them, or have newer ones that an older linker cannot read. So
 the prefix has a linker of that name, which takes the compiler package's libraries.
 
-One of its functions is replaced: see recipes/pocl/src.
+One of its functions is replaced by one of the project's, for a fault that nothing outside of the
+library can fix, and of which no newer wheel exists: see recipes/pocl/src. The channel's tools
+assemble the source and link it for the address of the old function.
 """
 
 from __future__ import annotations
 
-from stacks.channel.stages import PoCL
-from stacks.channel.staging.build_context import BuildContext
-from stacks.channel.staging.dist_info import write_record
-from stacks.channel.staging.replaced_function import replace_function
+import hashlib
+import shutil
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from elftools.elf.sections import SymbolTableSection
+from pydantic import Field
+
+from stacks.channel.build_context import BuildContext
+from stacks.channel.staging.compiled import gcc
+from stacks.channel.staging.elf import opened
+from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import copy_tree
 from stacks.channel.staging.wheel import unpack_wheel
 from stacks.core.errors import IntegrityError
+from stacks.core.models import SHA256, FileName, Strict, Variable
 
 LINKER = """\
 #!/bin/sh
@@ -30,37 +41,103 @@ exec "$sysroot/usr/bin/ld" --sysroot="$sysroot" \\
     -L"$sysroot/usr/lib/x86_64-linux-gnu" -L"$sysroot/lib/x86_64-linux-gnu" "$@"
 """
 TARGET = "x86_64-unknown-linux-gnu"
+# INT3, which ends the program, fills the rest of the old function.
+TRAP = b"\xcc"
 
 
-def stage(context: BuildContext) -> None:
-    """Write lib/pocl, its registration with OpenCL's loader, the linker, and the licences.
+class Replaced(Strict):
+    """The replacement of a function of a library."""
 
-    Raises IntegrityError where the wheel has another layout.
-    """
-    extra = context.recipe.extra
-    assert isinstance(extra, PoCL)
-    [wheel] = context.files
-    folder = context.root / "lib/pocl"
-    dist_info = unpack_wheel(wheel, folder, ".", folder)
-    libraries = sorted((folder / "pyopencl/.libs").glob("libpocl-*.so"))
-    data = folder / "pocl_binary_distribution/.libs/share/pocl"
-    if len(libraries) != 1 or not data.is_dir():
-        raise IntegrityError(
-            f"{wheel.name} has another layout than the stage is written for",
-            expected="pyopencl/.libs/libpocl-*.so and pocl_binary_distribution/.libs/share/pocl",
-            found=f"{len(libraries)} of the first, {int(data.is_dir())} of the second",
-            fix="adapt stacks/channel/staging/pocl.py to the wheel's version",
-        )
-    if extra.replaced:
-        replace_function(context, libraries[0], extra.replaced)
-    vendors = context.root / "etc/OpenCL/vendors"
-    vendors.mkdir(parents=True)
-    (vendors / "pocl.icd").write_text(libraries[0].name + "\n")
-    (context.root / "bin").mkdir()
-    linker = context.root / "bin" / f"{TARGET}-ld"
-    linker.write_text(LINKER.format(gcc=extra.gcc))
-    linker.chmod(0o755)
-    copy_tree(data / "licenses", context.licences)
-    for path in folder.rglob("*.so*"):
-        path.chmod(0o755)
-    write_record(context.root, dist_info)
+    function: Variable = Field(description="its name; src/NAME.s replaces it")
+    room: int = Field(gt=0, description="bytes from its start to the next function")
+    sha256: str = Field(pattern=SHA256, description="of those bytes")
+    calls: dict[Variable, int] = Field(description="name in src/NAME.s: its address in the library")
+
+
+class PoCL(Stage):
+    """PoCL, its registration with OpenCL's loader, and the linker."""
+
+    takes_src: ClassVar = True
+
+    stage: Literal["pocl"]
+    gcc: FileName = Field(
+        description="the version of the compiler package's GCC, as in its folders"
+    )
+    replaced: Replaced | None = None
+
+    def write(self, context: BuildContext) -> Path:
+        """Write lib/pocl, etc/ and bin/; IntegrityError where the wheel has another layout."""
+        [wheel] = context.files
+        folder = context.lib / "pocl"
+        dist_info = unpack_wheel(wheel, folder, ".", folder)
+        libraries = sorted((folder / "pyopencl/.libs").glob("libpocl-*.so"))
+        data = folder / "pocl_binary_distribution/.libs/share/pocl"
+        if len(libraries) != 1 or not data.is_dir():
+            raise IntegrityError(
+                f"{wheel.name} has another layout than the stage is written for",
+                expected="pyopencl/.libs/libpocl-*.so and "
+                "pocl_binary_distribution/.libs/share/pocl",
+                found=f"{len(libraries)} of the first, {int(data.is_dir())} of the second",
+                fix="adapt stacks/channel/staging/pocl.py to the wheel's version",
+            )
+        if self.replaced:
+            self._replace_function(context, libraries[0], self.replaced)
+        vendors = context.root / "etc/OpenCL/vendors"
+        vendors.mkdir(parents=True)
+        (vendors / "pocl.icd").write_text(libraries[0].name + "\n")
+        (context.root / "bin").mkdir()
+        linker = context.root / "bin" / f"{TARGET}-ld"
+        linker.write_text(LINKER.format(gcc=self.gcc))
+        linker.chmod(0o755)
+        copy_tree(data / "licenses", context.licences)
+        for path in folder.rglob("*.so*"):
+            path.chmod(0o755)
+        return dist_info
+
+    def _replace_function(self, context: BuildContext, library: Path, replaced: Replaced) -> None:
+        """Replace a function of the library by the recipe's src/FUNCTION.s.
+
+        Raises IntegrityError where the library lacks the function, its bytes are not those of
+        `replaced.sha256`, or the new code is longer than `replaced.room`.
+        """
+        name, data = replaced.function, bytearray(library.read_bytes())
+        address, offset = locate(library, name)
+        end = offset + replaced.room
+        digest = hashlib.sha256(data[offset:end]).hexdigest()
+        if digest != replaced.sha256:
+            raise IntegrityError(
+                f"{library.name}: {name} is not the function that the recipe replaces",
+                expected=f"{replaced.room} bytes of sha256 {replaced.sha256}",
+                found=digest,
+                fix="check whether the fault still exists, and correct `extra.replaced` in the "
+                "recipe",
+            )
+        [source] = [path for path in self.code(context) if path.name == f"{name}.s"]
+        shutil.copyfile(source, context.scratch / source.name)
+        names = [f"-Wl,--defsym,{called}={target:#x}" for called, target in replaced.calls.items()]
+        layout = [f"-Wl,-Ttext={address:#x}", "-Wl,--oformat=binary", "-Wl,--build-id=none"]
+        arguments = ["-nostdlib", "-static", *layout, *names, f"-Wl,-e,{name}"]
+        gcc(context, context.scratch, [*arguments, source.name, "-o", "code"])
+        code = (context.scratch / "code").read_bytes()
+        if len(code) > replaced.room:
+            raise IntegrityError(
+                f"src/{name}.s is longer than the function in {library.name}",
+                expected=f"at most {replaced.room} bytes",
+                found=f"{len(code)}",
+                fix="make it shorter",
+            )
+        data[offset:end] = code.ljust(replaced.room, TRAP)
+        library.write_bytes(data)
+
+
+def locate(library: Path, name: str) -> tuple[int, int]:
+    """Return (address, offset in the file) of a dynamic function; IntegrityError if missing."""
+    with opened(library) as elf:
+        table = elf.get_section_by_name(".dynsym")
+        symbols = table.get_symbol_by_name(name) if isinstance(table, SymbolTableSection) else None
+        for symbol in symbols or ():
+            for offset in elf.address_offsets(symbol["st_value"]):
+                return symbol["st_value"], offset
+    raise IntegrityError(
+        f"{library.name} has no function {name}", fix="correct `extra.replaced` in the recipe"
+    )

@@ -9,22 +9,28 @@ functions, with 64-bit integers: the package blas-64 has these.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from pathlib import Path
+from typing import Literal
 
-from stacks.channel.stages import RelinkedWheel
-from stacks.channel.staging.build_context import BuildContext
-from stacks.channel.staging.debian import unpack_all
-from stacks.channel.staging.dist_info import write_record
-from stacks.channel.staging.elf import PATCHELF, elf_files, exported, imported, needed
-from stacks.channel.staging.fortran_wheel import overwrite_name, use_libgcc_runtime
-from stacks.channel.staging.own_files import copy_own_licences
-from stacks.channel.staging.replace_text import replace_once
+from pydantic import Field
+
+from stacks.channel.build_context import BuildContext, Header
+from stacks.channel.staging.debian import unpack_debs
+from stacks.channel.staging.elf import (
+    elf_files,
+    exported,
+    imported,
+    needed,
+    overwrite_need,
+    rename_symbols,
+)
 from stacks.channel.staging.shortened_elf import shorten
+from stacks.channel.staging.stage import Edit
 from stacks.channel.staging.tree import remove
-from stacks.channel.staging.wheel import unpack_wheel
+from stacks.channel.staging.wheel import Wheel, use_libgcc_runtime
 from stacks.core.errors import IntegrityError
-from stacks.core.process import call
+from stacks.core.models import FileName, RelativePath
 
 # Functions that return a complex number, with gfortran's calling convention in SciPy and another
 # one in MKL. MKL puts its symbols before all others when it is loaded, so libblas.so.3 has those
@@ -55,66 +61,95 @@ MESON = re.compile(
 )
 
 
-def stage(context: BuildContext) -> None:
-    """Unpack the recipe's wheel, link its modules to libblas, and leave out what no program needs.
+class RelinkedWheel(Wheel):
+    """A wheel whose modules call the libblas of the environment."""
 
-    That is the debug information of its modules, and the recipe's `extra.leave_out`. Raises
-    IntegrityError where no module needs `extra.replaces`, the wheel lacks a file of the recipe, or
-    the libraries of the recipe's debs lack a function.
-    """
-    extra = context.recipe.extra
-    assert isinstance(extra, RelinkedWheel)
-    [wheel] = context.files
-    dist_info = unpack_wheel(wheel, context.root, extra.site_packages, context.root / "bin")
-    modules = [path for path in elf_files(context.root) if extra.replaces in needed(path)]
-    if not modules:
-        raise IntegrityError(
-            f"{wheel.name}: no module needs {extra.replaces}",
-            fix="correct `extra.replaces` in the recipe",
-        )
-    library = _library(context.root, extra.replaces)
-    functions = set(exported(library))
-    called: set[str] = set()
-    for path in modules:
-        names = {name: _renamed(name, extra.prefix) for name in functions & set(imported(path))}
-        _relink(path, extra, names, context.scratch / "renames")
-        called.update(names.values())
-    if context.debs:
-        _check_functions(context, called)
-    _remove_library(context.root, library)
-    use_libgcc_runtime(context.root, context.recipe)
-    for pattern in extra.leave_out:
-        _leave_out(context.root / extra.site_packages, pattern)
-    for edit in extra.edits:
-        fix = "correct `extra.edits` in the recipe"
-        replace_once(context.root / extra.site_packages / edit.file, edit.old, edit.new, fix)
-    for path in elf_files(context.root):
-        shorten(path)
-    for config in sorted((context.root / extra.site_packages).glob("**/__config__.py")):
-        _write_config(config)
-    if extra.licences:
-        copy_own_licences(context)
-    write_record(context.root, dist_info)
+    stage: Literal["relinked-wheel"]  # type: ignore[assignment]
+    replaces: FileName = Field(description="the BLAS library in the wheel")
+    library: FileName = Field(
+        default="libblas.so.3", description="the library that its modules need in place of that"
+    )
+    prefix: str = Field(
+        default="",
+        pattern=r"^[a-z_]*$",
+        description="what the names of that library begin with, and lose",
+    )
+    leave_out: tuple[RelativePath, ...] = Field(
+        default=(), strict=False, description="patterns below site_packages: the wheel's own tests"
+    )
+    edits: tuple[Edit, ...] = Field(
+        default=(), strict=False, description="corrections for a current BLAS"
+    )
+    licences: tuple[FileName, ...] = Field(
+        default=(), strict=False, description="files of src/: licences that the wheel lacks"
+    )
 
+    def project_files(self, recipe: Header) -> list[Path]:
+        """Return the licences that the wheel lacks: all versions of a package share the folder."""
+        return sorted(recipe.src / name for name in self.licences)
 
-def _renamed(function: str, prefix: str) -> str:
-    name = function.removeprefix(prefix)
-    return GFORTRAN.get(name, name)
+    def write(self, context: BuildContext) -> Path:
+        """Unpack the wheel, link its modules to libblas, and leave out what no program needs.
 
+        That is the debug information of its modules, and the option `leave_out`. Raises
+        IntegrityError where no module needs the library that is replaced, the wheel lacks a file of
+        the recipe, or the libraries of the recipe's debs lack a function.
+        """
+        dist_info = super().write(context)
+        modules = [path for path in elf_files(context.root) if self.replaces in needed(path)]
+        if not modules:
+            raise IntegrityError(
+                f"{context.files[0].name}: no module needs {self.replaces}",
+                fix="correct `extra.replaces` in the recipe",
+            )
+        libraries = sorted(context.root.rglob(self.replaces))
+        if len(libraries) != 1:
+            raise IntegrityError(
+                f"the wheel has the library {self.replaces} {len(libraries)} times",
+                expected="once",
+                fix="correct `extra.replaces` in the recipe",
+            )
+        [library] = libraries
+        functions = set(exported(library))
+        called = {name for path in modules for name in self._relink(path, functions)}
+        if context.debs:
+            _check_functions(context, called)
+        _remove_library(context.root, library)
+        use_libgcc_runtime(context)
+        site = context.root / self.site_packages
+        for pattern in self.leave_out:
+            matches = sorted(site.glob(pattern))
+            if not matches:
+                raise IntegrityError(
+                    f"the wheel has no {pattern}", fix="correct `extra.leave_out` in the recipe"
+                )
+            for path in matches:
+                remove(path)
+        for edit in self.edits:
+            edit.apply(site)
+        for path in elf_files(context.root):
+            shorten(path)
+        for config in sorted(site.glob("**/__config__.py")):
+            _write_config(config)
+        return dist_info
 
-def _relink(module: Path, extra: RelinkedWheel, names: Mapping[str, str], renames: Path) -> None:
-    """Have a module need another library, and call functions by other names."""
-    overwrite_name(module, extra.replaces, extra.library)
-    content = module.read_bytes()
-    for name, renamed in names.items():
-        if len(name) == len(renamed):
-            content = content.replace(b"\0%s\0" % name.encode(), b"\0%s\0" % renamed.encode())
-    module.write_bytes(content)
-    # Another length; or the linker has stored the name as the end of a longer one only.
-    rest = [name for name in imported(module) if names.get(name, name) != name]
-    if rest:
-        renames.write_text("".join(f"{name} {names[name]}\n" for name in rest))
-        call([PATCHELF, "--rename-dynamic-symbols", renames, module])
+    def _relink(self, module: Path, functions: Set[str]) -> list[str]:
+        """Have a module need the other library; return the names by which it calls functions."""
+        names = {}
+        for function in functions & set(imported(module)):
+            name = function.removeprefix(self.prefix)
+            names[function] = GFORTRAN.get(name, name)
+        overwrite_need(module, self.replaces, self.library)
+        content = module.read_bytes()
+        for name, renamed in names.items():
+            if len(name) == len(renamed):
+                content = content.replace(b"\0%s\0" % name.encode(), b"\0%s\0" % renamed.encode())
+        module.write_bytes(content)
+        # Another length; or the linker has stored the name as the end of a longer one only.
+        rest = {name: names[name] for name in imported(module) if names.get(name, name) != name}
+        if rest:
+            rename_symbols(module, rest)
+        return list(names.values())
 
 
 def _check_functions(context: BuildContext, called: Set[str]) -> None:
@@ -123,8 +158,7 @@ def _check_functions(context: BuildContext, called: Set[str]) -> None:
     They are the reference BLAS and LAPACK. Those of every flavour have their functions, and the
     renamed ones.
     """
-    folder = context.scratch / "reference"
-    unpack_all(context, folder)
+    folder = unpack_debs(context, context.scratch / "reference")
     reference = {name for path in elf_files(folder) for name in exported(path)}
     missing = sorted(called - reference - set(GFORTRAN.values()))
     if missing:
@@ -133,18 +167,6 @@ def _check_functions(context: BuildContext, called: Set[str]) -> None:
             expected=f"functions of {', '.join(context.debs)}, which every flavour has",
             fix="pin an older wheel, or newer debs and libraries",
         )
-
-
-def _library(root: Path, name: str) -> Path:
-    """Return the path of the library that is replaced."""
-    paths = sorted(root.rglob(name))
-    if len(paths) != 1:
-        raise IntegrityError(
-            f"the wheel has the library {name} {len(paths)} times",
-            expected="once",
-            fix="correct `extra.replaces` in the recipe",
-        )
-    return paths[0]
 
 
 def _remove_library(root: Path, library: Path) -> None:
@@ -160,16 +182,6 @@ def _remove_library(root: Path, library: Path) -> None:
             break
     if not any(folder.iterdir()):
         folder.rmdir()
-
-
-def _leave_out(folder: Path, pattern: str) -> None:
-    matches = sorted(folder.glob(pattern))
-    if not matches:
-        raise IntegrityError(
-            f"the wheel has no {pattern}", fix="correct `extra.leave_out` in the recipe"
-        )
-    for path in matches:
-        remove(path)
 
 
 def _write_config(config: Path) -> None:

@@ -7,39 +7,47 @@ import json
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Literal
 
 import zstandard
+from pydantic import Field
 
-from stacks.channel.stages import Texts
-from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.build_context import BuildContext
+from stacks.channel.staging.stage import Stage
+from stacks.core.models import Line, RelativePath
 
 PATHS = "info/paths.json"
 COMPRESSION_LEVEL = 5
 
 
-def stage(context: BuildContext) -> None:
-    """Write the recipe's texts to their paths."""
-    extra = context.recipe.extra
-    assert isinstance(extra, Texts)
-    for name, text in extra.files.items():
-        path = context.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+class Texts(Stage):
+    """Texts; stacks/channel/offers.py makes their recipes."""
 
+    stage: Literal["texts"]
+    files: dict[RelativePath, str]
+    placeholder: Line = Field(description="what an installation replaces by its path in the texts")
 
-def declare_placeholder(package: Path, texts: Texts) -> None:
-    """Say in a .conda file which of its texts have the placeholder of the environment's path.
+    def write(self, context: BuildContext) -> None:
+        """Write the texts to their paths."""
+        for name, text in self.files.items():
+            path = context.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
 
-    The writer of packages looks for the path of a folder of its own, which is no fixed one.
-    """
-    with zipfile.ZipFile(package) as archive:
-        members = [(each, archive.read(each)) for each in archive.infolist()]
-    names = {name for name, text in texts.files.items() if texts.placeholder in text}
-    # Copies of the members' own records: they have no time of this machine.
-    with zipfile.ZipFile(package, "w", zipfile.ZIP_STORED) as archive:
-        for member, data in members:
-            is_info = member.filename.startswith("info-")
-            archive.writestr(member, _declared(data, names, texts.placeholder) if is_info else data)
+    def complete(self, package: Path) -> None:
+        """Write in the package's metadata which of its texts have the placeholder.
+
+        The writer of packages looks for the path of a folder of its own, which is no fixed one.
+        """
+        with zipfile.ZipFile(package) as archive:
+            members = [(each, archive.read(each)) for each in archive.infolist()]
+        names = {name for name, text in self.files.items() if self.placeholder in text}
+        # Copies of the members' own records: they have no time of this machine.
+        with zipfile.ZipFile(package, "w", zipfile.ZIP_STORED) as archive:
+            for member, data in members:
+                if member.filename.startswith("info-"):
+                    data = _declared(data, names, self.placeholder)
+                archive.writestr(member, data)
 
 
 def _declared(data: bytes, names: set[str], placeholder: str) -> bytes:

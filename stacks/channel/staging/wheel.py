@@ -1,4 +1,9 @@
-"""Wheels and source archives of Python packages, with scripts that run in any prefix."""
+"""Wheels, with scripts that run in any prefix, and without their own copies of GCC's libraries.
+
+Those are under the GPL with an exception (libgfortran) and the LGPL (libquadmath), so whoever
+publishes them gives their source, too. Nobody pinned the source of a wheel's copies. The package
+libgcc-runtime has the same libraries, and its source is published with it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,16 @@ import configparser
 import keyword
 import os
 import re
-import shutil
 from pathlib import Path
+from typing import Literal
 
-from stacks.channel.stages import Sdist, Wheel
-from stacks.channel.staging.build_context import BuildContext
-from stacks.channel.staging.dist_info import normalised, write_record
-from stacks.channel.staging.tree import check_links, copy_tree
+from stacks.channel.build_context import BuildContext
+from stacks.channel.staging.dist_info import normalised
+from stacks.channel.staging.elf import elf_files, needed, overwrite_need
+from stacks.channel.staging.stage import Stage
 from stacks.core.errors import IntegrityError
-from stacks.sources.unpack import unpack_tar, unpack_zip
+from stacks.core.models import RelativePath
+from stacks.sources.unpack import unpack_zip
 
 # Runs the python in the script's folder: valid as sh, and as a string literal in Python.
 SHEBANG = (
@@ -25,15 +31,76 @@ ANOTHER = "pin another wheel"
 SCRIPT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _DOTTED = r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*"
 REFERENCE = re.compile(rf"(?P<module>{_DOTTED}) *: *(?P<function>{_DOTTED}) *(\[[^\]\n]*\])?")
+PACKAGE = "libgcc-runtime"
+# auditwheel writes a hash into the name of each library that it copies.
+COPY = re.compile(r"(?P<name>lib(?:gfortran|quadmath))-[0-9a-f-]+(?P<version>\.so\.\d+)[.\d]*")
+IN_PACKAGE = ("libgfortran.so.5", "libquadmath.so.0")
 
 
-def stage_wheel(context: BuildContext) -> None:
-    """Unpack the recipe's wheel, and write a script for each of its entry points."""
-    extra = context.recipe.extra
-    assert isinstance(extra, Wheel)
-    scripts = context.root / ("python-scripts" if context.recipe.build.noarch else "bin")
-    [wheel] = context.files
-    write_record(context.root, unpack_wheel(wheel, context.root, extra.site_packages, scripts))
+class Wheel(Stage):
+    """A wheel, with a script for each of its entry points."""
+
+    stage: Literal["wheel"]
+    site_packages: RelativePath = "site-packages"
+
+    def write(self, context: BuildContext) -> Path:
+        """Unpack the wheel, and write its scripts."""
+        scripts = context.root / ("python-scripts" if context.recipe.build.noarch else "bin")
+        [wheel] = context.files
+        return unpack_wheel(wheel, context.root, self.site_packages, scripts)
+
+
+class FortranWheel(Wheel):
+    """A wheel with Fortran in it, without its own copies of GCC's run-time libraries."""
+
+    stage: Literal["fortran-wheel"]  # type: ignore[assignment]
+
+    def write(self, context: BuildContext) -> Path:
+        """Unpack the wheel; IntegrityError where it has none of these libraries."""
+        dist_info = super().write(context)
+        if not use_libgcc_runtime(context):
+            raise IntegrityError(
+                f"{context.files[0].name} has no copy of libgfortran",
+                fix="use the stage `wheel` in the recipe",
+            )
+        return dist_info
+
+
+def use_libgcc_runtime(context: BuildContext) -> bool:
+    """Have all modules load libgcc-runtime's libraries, remove the copies; return if any was there.
+
+    A copy of another version than libgcc-runtime's stays. Raises IntegrityError where the recipe
+    lacks what that needs: the package, or the licence.
+    """
+    recipe, shared, other = context.recipe, {}, []
+    for path in sorted(context.root.rglob("lib*.so*")):
+        if match := COPY.fullmatch(path.name):
+            if (name := match["name"] + match["version"]) in IN_PACKAGE:
+                shared[path] = name
+            else:
+                other.append(path.name)
+    if other and "GPL" not in recipe.about.license:
+        raise IntegrityError(
+            f"{recipe.package.name}: {', '.join(other)} is GCC's",
+            expected="its licence in about.license",
+            found=recipe.about.license,
+            fix="complete about.license and about.republish of the recipe",
+        )
+    if shared and PACKAGE not in {spec.split()[0] for spec in recipe.requirements.run}:
+        raise IntegrityError(
+            f"{recipe.package.name}: its modules need {', '.join(sorted(shared.values()))}",
+            fix=f"add {PACKAGE} to requirements.run of the recipe",
+        )
+    for path in shared:
+        path.unlink()
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    names = {path.name: name for path, name in shared.items()}
+    for module in elf_files(context.root):
+        for name in needed(module):
+            if name in names:
+                overwrite_need(module, name, names[name])
+    return bool(shared)
 
 
 def unpack_wheel(wheel: Path, root: Path, site_packages: str, scripts: Path) -> Path:
@@ -137,27 +204,3 @@ def write_script(path: Path, body: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(SHEBANG + body, encoding="utf-8")
     path.chmod(0o755)
-
-
-def stage_sdist(context: BuildContext) -> None:
-    """Copy a pure Python package, its metadata and its scripts out of a source archive."""
-    extra = context.recipe.extra
-    assert isinstance(extra, Sdist)
-    [sdist] = context.files
-    version = context.recipe.package.version
-    unpack_tar(sdist, context.scratch)
-    source = context.scratch / f"{extra.distribution}-{version}"
-    copy_tree(source / extra.package, context.root / "site-packages" / extra.package)
-    check_links(context.root)
-    dist_info = context.root / "site-packages" / f"{extra.distribution}.dist-info"
-    dist_info.mkdir()
-    shutil.copyfile(source / "PKG-INFO", dist_info / "METADATA")
-    dist_info = normalised(dist_info, sdist.name)
-    for name, script in extra.scripts.items():
-        body = (source / script).read_text(encoding="utf-8").partition("\n")[2]
-        write_script(context.root / "python-scripts" / name, body)
-    context.licences.mkdir(parents=True)
-    for name in ("LICENSE.txt", "DESCRIPTION.txt"):
-        if (source / name).is_file():
-            shutil.copyfile(source / name, context.licences / name)
-    write_record(context.root, dist_info)

@@ -8,9 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from stacks.channel.build import MissingPackagesError, build_packages, check_bytes, obtain_packages
-from stacks.channel.offers import Channel, read_channel
+from stacks.channel.offers import Channel, read_channel, with_settings
 from stacks.channel.package import Built
-from stacks.channel.settings import with_settings
 from stacks.core.console import display_path, plural, step
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use

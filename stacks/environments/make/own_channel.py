@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from stacks.channel import package
 from stacks.channel.assemble import recipe_hash
-from stacks.channel.offers import Offer
+from stacks.channel.offers import Offer, offer_of
 from stacks.channel.recipe import read_recipe
-from stacks.channel.settings import offer_of
 from stacks.core.workspace import Workspace
 from stacks.environments.make import settings
 from stacks.environments.make.part import Part

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
 
-from stacks.channel.build import build_packages, obtain
+from stacks.channel.build import build_packages, obtain_packages
 from stacks.channel.locked_package import LockedPackage
-from stacks.channel.offers import Channel, Offer, read_channel
-from stacks.channel.settings import with_settings
+from stacks.channel.offers import Channel, Offer, read_channel, with_settings
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import DiskError, scratch
 from stacks.core.errors import StacksError, UsageError
@@ -49,7 +48,7 @@ def relock(
     channel = with_settings(read_channel(workspace), [variant])
     if keep_flavour and before and {*before.asked} == {*variant.conda_specs()}:
         packages, files = before.packages, before.framework_files
-        obtain(workspace, channel, packages, made_by=before.made_by)
+        obtain_packages(workspace, channel, packages, made_by=before.made_by, quiet=True)
     else:
         offers = solution.solve(variant, channel)
         packages = tuple(_locked(workspace, variant, channel, offers))

@@ -9,8 +9,7 @@ import sys
 from stacks.channel import package
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
-from stacks.channel.stages import UserTarball
-from stacks.channel.staging.amdlibm import EXPECTED
+from stacks.channel.staging.amdlibm import EXPECTED, UserTarball
 from stacks.core.disk import sha256_of
 from stacks.core.errors import UsageError
 from stacks.core.paths import expanded

@@ -10,14 +10,18 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import assemble
-from stacks.channel.recipe import Build, Recipe, read_recipes
-from stacks.channel.stages import Wheel
-from stacks.channel.staging import STAGES, Stage
-from stacks.channel.staging.build_context import BuildContext
+from stacks.channel.build_context import Build, BuildContext
+from stacks.channel.recipe import Recipe, read_recipes
+from stacks.channel.staging.libraries import Libraries
+from stacks.channel.staging.python_sources import Sdist
+from stacks.channel.staging.relinked_wheel import RelinkedWheel
+from stacks.channel.staging.stage import Stage
+from stacks.channel.staging.wheel import Wheel
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import IndexPin
 from unit.helpers.serving import sha256
+from unit.helpers.staging import written_by
 
 DATA = {
     "package": {"name": "small", "version": "1.0"},
@@ -58,7 +62,7 @@ def test_the_recipe_hash_follows_from_the_projects_own_sources_and_their_paths(
 ) -> None:
     committed = read_recipes(workspace.recipes)["blas-threads-openblas"]
     recipe = committed.model_copy(update={"recipes": tmp_path})
-    folder = recipe.own_folder
+    folder = recipe.src
     hashes = set()
     for name, text in (("a.h", "1"), ("a.h", "2"), ("inner/a.h", "2"), ("a/inner.h", "2")):
         shutil.rmtree(folder, ignore_errors=True)
@@ -88,10 +92,11 @@ def test_a_raised_revision_renames_the_packages_of_its_stage_alone(
         }
 
     before = names()
-    monkeypatch.setitem(STAGES, "sdist", replace(STAGES["sdist"], revision=2))
-    stages = {name: each.extra.stage for name, each in read_recipes(workspace.recipes).items()}
+    monkeypatch.setattr(RelinkedWheel, "revision", 2)
+    recipes = read_recipes(workspace.recipes).items()
     changed = {name for name, digest in names().items() if digest != before[name]}
-    assert changed == {name for name, stage in stages.items() if stage == "sdist"} != set()
+    assert changed == {name for name, each in recipes if isinstance(each.extra, RelinkedWheel)}
+    assert changed
 
 
 def test_a_new_option_of_a_stage_with_a_default_renames_nothing(recipe: Recipe) -> None:
@@ -103,65 +108,53 @@ def test_a_new_option_of_a_stage_with_a_default_renames_nothing(recipe: Recipe) 
 
 
 def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
-    def names(stage: str) -> list[str]:
-        return [path.name for path in assemble.code_of(stage)]
+    def names(stage: type[Stage]) -> list[str]:
+        return [path.stem for path in assemble.code_of(stage)]
 
-    assert names("libraries") == ["build_context.py", "debian.py", "elf.py", "libraries.py"]
-    assert names("sdist") == ["build_context.py", "dist_info.py", "tree.py", "wheel.py"]
-    assert names("relinked-wheel") == [
-        "build_context.py",
-        "debian.py",
-        "dist_info.py",
-        "elf.py",
-        "fortran_wheel.py",
-        "own_files.py",
-        "relinked_wheel.py",
-        "replace_text.py",
-        "shortened_elf.py",
-        "tree.py",
-        "wheel.py",
-    ]
+    shared = {"debian", "dist_info", "elf", "stage", "tree"}
+    assert names(Libraries) == sorted(shared | {"libraries"})
+    assert names(Sdist) == sorted(shared | {"python_sources", "wheel"})
+    assert names(RelinkedWheel) == sorted(shared | {"relinked_wheel", "shortened_elf", "wheel"})
 
 
 def test_the_key_covers_the_code_that_unpacks_and_packs() -> None:
     names = [Path(file).name for file in assemble.DECIDING]
-    assert names == ["unpack.py", "streams.py", "links.py", "reproducible.py", "assemble.py"]
+    shared = ["unpack.py", "streams.py", "links.py", "reproducible.py"]
+    assert names == ["build_context.py", *shared, "assemble.py"]
+
+
+LINKS = {"liba.so": "liba.so.1"}
 
 
 def test_a_link_to_another_package_is_packed_and_a_broken_one_refused(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: Recipe, tmp_path: Path
 ) -> None:
-    def stage(context: BuildContext) -> None:
-        (context.root / "lib").mkdir()
-        (context.root / "lib/liba.so").symlink_to("liba.so.1")
+    def folder(context: BuildContext) -> None:
+        context.lib.mkdir()
 
-    monkeypatch.setitem(STAGES, "libraries", Stage(stage))
-    extra = {"stage": "libraries", "links": {"liba.so": "liba.so.1"}}
-    data = {**DATA, "build": {}, "extra": extra}
-    linking = Recipe.model_validate_json(json.dumps(data))
-    path = assemble.assemble(linking, "0" * 64, {}, tmp_path)
-    assert path.name == "small-1.0-h0000000_0.conda"
-    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
+    def link(context: BuildContext) -> None:
+        folder(context)
+        (context.lib / "liba.so").symlink_to("liba.so.1")
+
+    path = assemble.assemble(written_by(recipe, folder, links=LINKS), "0" * 64, {}, tmp_path)
+    assert path.name == "small-1.0-pyh0000000_3.conda"
     with pytest.raises(IntegrityError, match=r"lib/liba\.so: a link to nothing"):
-        assemble.assemble(recipe, "0" * 64, {}, tmp_path)
+        assemble.assemble(written_by(recipe, link), "0" * 64, {}, tmp_path)
 
 
-@pytest.mark.parametrize("target", ["../outside", "/OUTSIDE", "../../{name}/lib/a"])
+@pytest.mark.parametrize("target", ["../../../outside", "/OUTSIDE", "../../{name}/lib/a"])
 def test_a_link_out_of_the_package_is_refused_and_not_touched(
-    recipe: Recipe, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: Recipe, target: str, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
 
-    def stage(context: BuildContext) -> None:
-        (context.root / "lib").mkdir()
+    def write(context: BuildContext) -> None:
+        context.lib.mkdir()
         text = target.replace("/OUTSIDE", str(outside)).format(name=context.root.name)
-        text = text.replace("../outside", "../../../outside")
-        (context.root / "lib/liba.so").symlink_to(text)
+        (context.lib / "libb.so").symlink_to(text)
 
-    monkeypatch.setitem(STAGES, "libraries", Stage(stage))
-    extra = {"stage": "libraries", "links": {"liba.so": "liba.so.1"}}
-    linking = Recipe.model_validate_json(json.dumps({**DATA, "build": {}, "extra": extra}))
-    with pytest.raises(IntegrityError, match=r"small 1\.0: lib/liba\.so: the link leads out"):
+    linking = written_by(recipe, write, links=LINKS)
+    with pytest.raises(IntegrityError, match=r"small 1\.0: lib/libb\.so: the link leads out"):
         assemble.assemble(linking, "0" * 64, {}, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -176,25 +169,18 @@ def test_a_link_out_of_the_package_is_refused_and_not_touched(
     ],
 )
 def test_sources_of_another_layout_are_named_without_a_traceback(
-    recipe: Recipe,
-    fault: Callable[[Path], None],
-    found: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    recipe: Recipe, fault: Callable[[Path], None], found: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(STAGES, "wheel", Stage(lambda context: fault(context.root)))
     message = r"small 1\.0: its sources have other files than the stage wheel expects"
     with pytest.raises(IntegrityError, match=message) as caught:
-        assemble.assemble(recipe, "0" * 64, {}, tmp_path)
+        faulty = written_by(recipe, lambda context: fault(context.root))
+        assemble.assemble(faulty, "0" * 64, {}, tmp_path)
     assert found in str(caught.value.found)
 
 
-def test_a_full_disk_is_no_fault_of_the_sources(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stage(context: BuildContext) -> None:
+def test_a_full_disk_is_no_fault_of_the_sources(recipe: Recipe, tmp_path: Path) -> None:
+    def write(context: BuildContext) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
     with pytest.raises(OSError, match="No space left"):
-        assemble.assemble(recipe, "0" * 64, {}, tmp_path)
+        assemble.assemble(written_by(recipe, write), "0" * 64, {}, tmp_path)

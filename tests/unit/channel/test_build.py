@@ -17,7 +17,7 @@ def channel() -> Channel:
 
 
 def test_no_missing_package_builds_nothing(workspace: Workspace, channel: Channel) -> None:
-    assert package_builds.build_missing(workspace, channel, []) == {}
+    assert package_builds.build_packages(workspace, channel, []) == {}
 
 
 def test_a_package_is_built_after_its_tools(
@@ -38,7 +38,7 @@ def test_a_package_is_built_after_its_tools(
     monkeypatch.setattr(package_builds, "fetch", lambda *_: None)
     names = {"blas-threads", "gxx", "libopenblas", "mako", "markupsafe"}
     offers = [each for each in channel.offers.values() if each.recipe.package.name in names]
-    package_builds.build_missing(own_workspace, channel, offers)
+    package_builds.build_packages(own_workspace, channel, offers)
     assert len(events) == 2 * len(offers) >= 10
     pairs = [(each, tool) for each in offers for tool in each.tools]
     assert {tool.package.name for _, tool in pairs} == {"gxx"}

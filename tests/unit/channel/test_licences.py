@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from stacks.channel.licences import may_republish, sources_of
-from stacks.channel.recipe import Debs, Recipe, read_recipes
-from stacks.channel.stages import BLIS, Compiled, Forwarding, PythonModules, ThinFront
+from stacks.channel.build_context import Debs
+from stacks.channel.recipe import Recipe, read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import DebPin, Pins, read_pins
@@ -60,7 +59,7 @@ def recipe(republish: str, **about: object) -> Recipe:
     ],
 )
 def test_what_may_be_published(republish: str, include: tuple[str, ...], may: bool) -> None:
-    assert may_republish(recipe(republish, conditions="c"), include) is may
+    assert recipe(republish, conditions="c").may_republish(include) is may
 
 
 @pytest.mark.parametrize(
@@ -85,10 +84,10 @@ def pin(name: str, file: str) -> DebPin:
 def test_all_files_of_the_named_source_packages() -> None:
     files = (pin("a", "a.dsc"), pin("a", "a.tar.xz"), pin("b", "b.dsc"))
     copyleft = recipe("with sources", conditions="c", sources=[{"suite": "s", "sources": ["a"]}])
-    assert sources_of(copyleft, Pins(sources=files)) == files[:2]
-    assert sources_of(recipe("yes"), Pins(sources=files)) == ()
+    assert copyleft.published_sources(Pins(sources=files)) == files[:2]
+    assert recipe("yes").published_sources(Pins(sources=files)) == ()
     with pytest.raises(UsageError, match="no source package a of s is pinned"):
-        sources_of(copyleft, Pins(sources=files[2:]))
+        copyleft.published_sources(Pins(sources=files[2:]))
 
 
 def debs_of(each: Recipe, pins: Pins) -> list[DebPin]:
@@ -98,7 +97,7 @@ def debs_of(each: Recipe, pins: Pins) -> list[DebPin]:
         if isinstance(debs, Debs)
         for name in debs.debs
         # What builds a package is not in it.
-        if name not in getattr(each.extra, "tools", ())
+        if name not in each.extra.debs_of_tools()
     ]
 
 
@@ -119,7 +118,7 @@ def test_each_copyleft_part_is_published_with_its_source_in_the_same_version(
             for deb in debs
             if source_package(deb) not in PERMISSIVE
         }
-        sources = sources_of(each, pins)
+        sources = each.published_sources(pins)
         assert {(source.suite, source.name, source.version) for source in sources} == needed, name
         for suite, package, _ in needed:
             files = [s.filename for s in sources if (s.suite, s.name) == (suite, package)]
@@ -133,7 +132,7 @@ def test_no_package_with_copyleft_parts_is_published_without_a_word(workspace: W
         if re.search("GPL|Sleepycat", each.about.license):
             assert each.about.republish in ("with sources", "on request"), name
         if each.about.license.startswith("LicenseRef"):
-            assert not may_republish(each), name
+            assert not each.may_republish(), name
 
 
 def test_pythons_declare_the_copyleft_libraries_that_they_load(workspace: Workspace) -> None:
@@ -155,9 +154,10 @@ def test_the_fields_for_publishing_are_in_no_hash(workspace: Workspace) -> None:
 def test_the_projects_own_code_is_packaged_with_the_projects_licence(workspace: Workspace) -> None:
     licence = (workspace.root / "LICENSE").read_bytes()
     for name, each in read_recipes(workspace.recipes).items():
-        sources = each.own_sources()
-        own = [path for path in sources if path.name.startswith("LICENSE-")]
-        if isinstance(each.extra, Forwarding | PythonModules | ThinFront | BLIS | Compiled):
+        files = each.project_files()
+        own = [path for path in files if path.name.startswith("LICENSE-")]
+        # The function that replaces one of PoCL's is under PoCL's licence.
+        if each.extra.takes_src and each.package.name != "pocl":
             assert [path.read_bytes() for path in own] == [licence], name
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import assemble, package
+from stacks.channel.build_context import BuildContext
 from stacks.channel.recipe import Recipe
-from stacks.channel.staging import STAGES, Stage
-from stacks.channel.staging.build_context import BuildContext
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.cache import cached_path
 from stacks.sources.pins import IndexPin, Pins
 from unit.helpers.serving import sha256
+from unit.helpers.staging import written_by
 
 DATA = {
     "package": {"name": "small", "version": "1.0"},
@@ -33,27 +33,27 @@ PIN = IndexPin(
 PINS = Pins(files=(PIN,))
 
 
+def write(context: BuildContext) -> None:
+    """Write a program, a text and a link."""
+    (context.root / "site-packages/.hidden").mkdir(parents=True)
+    (context.root / "site-packages/.hidden/small.py").write_bytes(
+        context.sources["small-1.0.whl"].read_bytes()
+    )
+    program = context.root / "python-scripts/small"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    (context.root / "python-scripts/link").symlink_to("small")
+
+
 @pytest.fixture
 def recipe() -> Recipe:
-    return Recipe.model_validate_json(json.dumps(DATA))
+    return written_by(Recipe.model_validate_json(json.dumps(DATA)), write)
 
 
 @pytest.fixture
 def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a cache with the source, and a stage that writes a program, a text and a link."""
-
-    def stage(context: BuildContext) -> None:
-        (context.root / "site-packages/.hidden").mkdir(parents=True)
-        (context.root / "site-packages/.hidden/small.py").write_bytes(
-            context.sources["small-1.0.whl"].read_bytes()
-        )
-        program = context.root / "python-scripts/small"
-        program.parent.mkdir()
-        program.write_text("#!/bin/sh\n")
-        program.chmod(0o700)
-        (context.root / "python-scripts/link").symlink_to("small")
-
-    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
+    """Give a cache with the source."""
     monkeypatch.setattr(assemble, "_code_hash", lambda stage: "0")
     source = cached_path(workspace, PIN)
     source.parent.mkdir(parents=True)
@@ -165,14 +165,13 @@ def test_a_package_that_cannot_be_read_is_a_disk_error(
 
 
 def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
-    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, recipe: Recipe, staged: Path
 ) -> None:
-    def stage(context: BuildContext) -> None:
+    def link(context: BuildContext) -> None:
         (context.root / "link").symlink_to("nowhere")
 
-    monkeypatch.setitem(STAGES, "wheel", Stage(stage))
     with pytest.raises(IntegrityError, match=r"(?s)link: a link to nothing.*nowhere"):
-        package.build(workspace, recipe, PINS)
+        package.build(workspace, written_by(recipe, link), PINS)
     for name in ("packages", "built"):
         assert not list((staged / "cache" / name).glob("[!.]*"))
         assert not list((staged / "cache" / name).glob("*.part"))

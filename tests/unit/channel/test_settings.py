@@ -7,8 +7,7 @@ from pathlib import Path
 
 from stacks.channel import package
 from stacks.channel.archive import read_archive
-from stacks.channel.offers import Channel
-from stacks.channel.settings import offer_of, with_settings
+from stacks.channel.offers import Channel, offer_of, with_settings
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins
 from stacks.variants.load import load_variant

@@ -42,7 +42,7 @@ def hook(
 
 
 def test_the_hook_puts_the_environments_folder_into_variables(
-    workspace: Workspace, variant: Variant, prefix: Path
+    variant: Variant, prefix: Path
 ) -> None:
     own = variant.model_copy(update={"variables": {"CACHE": "{prefix}/var/x", "NAME": "a"}})
     found = hook(own, prefix, PATH="/bin")
@@ -54,9 +54,7 @@ def test_the_hook_puts_the_environments_folder_into_variables(
     assert ("CACHE" in left, left["NAME"]) == (False, "a")
 
 
-def test_the_hook_names_the_folder_of_shared_modules(
-    workspace: Workspace, variant: Variant, prefix: Path
-) -> None:
+def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: Path) -> None:
     cache = prefix.parent / "a cache, é"
     name = MODULES_VARIABLE
     install_settings(variant, prefix)
@@ -87,31 +85,45 @@ def test_variants_that_share_no_modules(
     assert MODULES_VARIABLE not in hook(chosen, tmp_path, PATH="/bin")
 
 
-def test_the_hook_names_the_settings_first(
-    workspace: Workspace, variant: Variant, prefix: Path
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        (
+            {"PATH": "/usr/bin:/bin"},
+            {"PATH": "PREFIX/bin:/usr/bin:/bin", "THEANORC": "~/.theanorc"},
+        ),
+        ({"PATH": "/bin", "THEANORC": "/a:/b"}, {"THEANORC": "/a:/b"}),
+        # A child's Python.
+        (
+            {"PATH": "PREFIX/bin:/bin", "THEANORC": "PREFIX/etc/theanorc:/a"},
+            {"PATH": "PREFIX/bin:/bin", "THEANORC": "/a"},
+        ),
+        # Another environment's settings end here.
+        (
+            {"PATH": "/bin", "THEANORC": "FOLDER/other/etc/theanorc:/etc/rc"},
+            {"THEANORC": "/etc/rc"},
+        ),
+        # The user's own file beside a checkout of the project.
+        ({"PATH": "/bin", "THEANORC": "FOLDER/.theanorc"}, {"THEANORC": "FOLDER/.theanorc"}),
+    ],
+)
+def test_the_hook_names_the_settings_first_and_keeps_the_users(
+    variant: Variant, prefix: Path, tmp_path: Path, given: dict[str, str], after: dict[str, str]
 ) -> None:
-    found = hook(variant, prefix, PATH="/usr/bin:/bin")
-    assert found["THEANORC"] == f"{prefix}/etc/theanorc:~/.theanorc"
-    assert found["PATH"] == f"{prefix}/bin:/usr/bin:/bin"
+    for folder in ("other/etc/theano-stacks", "theano-stacks"):
+        (tmp_path / folder).mkdir(parents=True)
 
+    def placed(text: str) -> str:
+        return text.replace("PREFIX", str(prefix)).replace("FOLDER", str(tmp_path))
 
-def test_the_hook_keeps_the_users_rc_files(
-    workspace: Workspace, variant: Variant, prefix: Path
-) -> None:
-    found = hook(variant, prefix, PATH="/bin", THEANORC="/a:/b")
-    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/a:/b"
-
-
-def test_the_hook_in_a_child_changes_nothing(
-    workspace: Workspace, variant: Variant, prefix: Path
-) -> None:
-    environ = {"PATH": f"{prefix}/bin:/bin", "THEANORC": f"{prefix}/etc/theanorc:/a"}
-    found = hook(variant, prefix, **environ)
-    assert {name: found[name] for name in environ} == environ
+    found = hook(variant, prefix, **{name: placed(text) for name, text in given.items()})
+    for name, text in after.items():
+        start = f"{prefix}/etc/theanorc:" if name == "THEANORC" else ""
+        assert found[name] == start + placed(text)
 
 
 def test_the_hook_holds_pip_in_a_virtual_environment(
-    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
+    variant: Variant, prefix: Path, tmp_path: Path
 ) -> None:
     prefix = prefix.rename(tmp_path / "an environment, é 100%~")
     own = pip_settings.url(prefix)
@@ -130,23 +142,6 @@ def test_the_hook_holds_pip_in_a_virtual_environment(
     for given in (f"mine.txt {other}", f"mine.txt {own}"):
         found = hook(variant, prefix, PATH="/bin", PIP_CONSTRAINT=given)
         assert found["PIP_CONSTRAINT"] == f"mine.txt {own}"
-
-
-def test_the_hook_leaves_another_environments_settings_out(
-    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "other/etc/theano-stacks").mkdir(parents=True)
-    found = hook(variant, prefix, PATH="/bin", THEANORC=f"{tmp_path}/other/etc/theanorc:/etc/rc")
-    assert found["THEANORC"] == f"{prefix}/etc/theanorc:/etc/rc"
-
-
-def test_the_users_file_beside_a_checkout_of_the_project_stays(
-    workspace: Workspace, variant: Variant, prefix: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "theano-stacks").mkdir()
-    own = f"{tmp_path}/.theanorc"
-    found = hook(variant, prefix, PATH="/bin", THEANORC=own)
-    assert found["THEANORC"] == f"{prefix}/etc/theanorc:{own}"
 
 
 CPUINFO = """processor\t: 0

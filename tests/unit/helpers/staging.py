@@ -1,21 +1,24 @@
-"""Build contexts for the tests of stages."""
+"""Packages made of small sources, for the tests of stages."""
 
 from __future__ import annotations
 
 import importlib
 import json
+import tarfile
+import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stacks.channel.build_context import BuildContext
 from stacks.channel.recipe import Recipe
-from stacks.channel.staging.build_context import BuildContext
 from stacks.channel.staging.elf import PATCHELF, exported, imported
+from stacks.channel.staging.wheel import Wheel
 from stacks.core.process import call
-from unit.helpers.archives import deb, member
+from unit.helpers.archives import deb, member, tar
 
-WHEEL = "a-1-py3-none-any.whl"
+WHEEL, SDIST = "a-1-py3-none-any.whl", "a-1.tar.gz"
 METADATA = "Metadata-Version: 2.1\nName: a\nVersion: 1\n"
 # A compiler that writes a real library, whatever it gets, and records its arguments and variables.
 GCC = """\
@@ -26,46 +29,89 @@ while [ $# -gt 0 ]; do
     shift
 done
 """
+# The content of a file in a source; a path is a link to it.
+Content = str | bytes | Path
 
 
 def make_context(
-    tmp_path: Path, extra: Mapping[str, Any], source: list[Any], sources: dict[str, Path]
+    tmp_path: Path,
+    extra: Mapping[str, Any],
+    *,
+    wheel: Mapping[str, str | bytes] | None = None,
+    sdist: Mapping[str, Content] | None = None,
+    debs: Mapping[str, Mapping[str, Content]] | None = None,
+    src: Mapping[str, str] | None = None,
+    archives: Mapping[str, Path] | None = None,
+    **recipe: Any,
 ) -> BuildContext:
-    """Return the context of a package `a`, with new folders and its recipe below tmp_path."""
-    content = {
-        "package": {"name": "a", "version": "1"},
+    """Return the context of a package `a` made of sources with these files, below tmp_path.
+
+    wheel: it gets METADATA. debs: the files of each deb. src: the project's files. archives: files
+    of source packages by their names; the recipe names the packages. recipe: further keys of it.
+    """
+    tmp_path.mkdir(exist_ok=True)
+    source, sources = [*recipe.pop("source", ())], dict(archives or {})
+    if wheel is not None:
+        sources[WHEEL] = tmp_path / WHEEL
+        with zipfile.ZipFile(sources[WHEEL], "w") as archive:
+            for name, content in {"a-1.dist-info/METADATA": METADATA, **wheel}.items():
+                archive.writestr(name, content)
+        source.append({"project": "a", "version": "1", "file": WHEEL})
+    if sdist is not None:
+        sources[SDIST] = tmp_path / SDIST
+        sources[SDIST].write_bytes(tar(*_members(sdist)))
+        source.append({"project": "a", "version": "1", "file": SDIST})
+    for name, files in (debs or {}).items():
+        sources[name] = deb(tmp_path / f"{name}.deb", *_members(files), suffix="", compress=bytes)
+    if debs:
+        source.append({"suite": "bullseye", "debs": [*debs]})
+    data = {
+        "package": {"name": "a", "version": recipe.pop("version", "1")},
         "source": source,
-        "about": {"license": "MIT", "summary": "a", "republish": "yes"},
+        "about": {"license": recipe.pop("license", "MIT"), "summary": "a", "republish": "yes"},
         "extra": extra,
+        **recipe,
     }
-    recipe = Recipe.model_validate_json(json.dumps(content)).model_copy(
+    for name, text in (src or {}).items():
+        path = tmp_path / "recipes/a/src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    made = Recipe.model_validate_json(json.dumps(data)).model_copy(
         update={"recipes": tmp_path / "recipes"}
     )
-    for folder in ("root", "scratch"):
-        (tmp_path / folder).mkdir()
     folders = [tmp_path / name for name in ("root", "scratch", "tools")]
-    return BuildContext(recipe, sources, *folders)
+    for folder in folders[:2]:
+        folder.mkdir()
+    return BuildContext(made, sources, *folders)
 
 
-def wheel_context(
-    tmp_path: Path, extra: Mapping[str, Any], files: Mapping[str, str | bytes]
-) -> BuildContext:
-    """Return the context of a package whose one source is a wheel with these and METADATA."""
-    with zipfile.ZipFile(tmp_path / WHEEL, "w") as archive:
-        for name, content in {"a-1.dist-info/METADATA": METADATA, **files}.items():
-            archive.writestr(name, content)
-    source = [{"project": "a", "version": "1", "file": WHEEL}]
-    return make_context(tmp_path, extra, source, {WHEEL: tmp_path / WHEEL})
+def make(context: BuildContext) -> Path:
+    """Have the stage of the context's recipe make its files; return their folder."""
+    assert isinstance(context.recipe, Recipe)
+    context.recipe.extra.make(context)
+    return context.root
 
 
-def deb_context(
-    tmp_path: Path, extra: Mapping[str, Any], files: Mapping[str, bytes]
-) -> BuildContext:
-    """Return the context of a package whose one source is a deb `liba` with these files."""
-    members = [(member(f"./{name}", mode=0o644), content) for name, content in files.items()]
-    path = deb(tmp_path / "liba.deb", *members, suffix="", compress=bytes)
-    source = [{"suite": "bullseye", "debs": ["liba"]}]
-    return make_context(tmp_path, extra, source, {"liba": path})
+def written_by(recipe: Recipe, write: Callable[[BuildContext], Any], **options: Any) -> Recipe:
+    """Return the recipe with a stage that this function is; options: of the stage `wheel`."""
+
+    class Written(Wheel):
+        def write(self, context: BuildContext) -> Path:
+            made: Path = write(context)
+            return made
+
+    return recipe.model_copy(update={"extra": Written(stage="wheel", **options)})
+
+
+def _members(files: Mapping[str, Content]) -> list[tuple[tarfile.TarInfo, bytes]]:
+    members = []
+    for name, content in files.items():
+        if isinstance(content, Path):
+            members.append((member(f"./{name}", tarfile.SYMTYPE, str(content)), b""))
+        else:
+            data = content.encode() if isinstance(content, str) else content
+            members.append((member(f"./{name}", mode=0o755), data))
+    return members
 
 
 def elf_library(module: str = "markupsafe._speedups") -> bytes:
@@ -76,22 +122,23 @@ def elf_library(module: str = "markupsafe._speedups") -> bytes:
 
 
 def elf_with(
-    folder: Path, *, exports: Sequence[str] = (), imports: Sequence[str] = (), needs: str = ""
+    *, exports: Sequence[str] = (), imports: Sequence[str] = (), needs: Sequence[str] = ()
 ) -> bytes:
-    """Return a shared library that defines and takes functions of these names, and needs another.
+    """Return a shared library that defines and takes functions of these names, and needs others.
 
     They are renamed ones of a library of the test environment, which has more of both.
     """
-    path = folder / "library.so"
-    path.write_bytes(elf_library("psutil._psutil_linux"))
-    defined = [name for name in exported(path) if name.startswith("psutil_")]
-    taken = [name for name in imported(path) if name.startswith("Py")]
-    pairs = [*zip(defined, exports, strict=False), *zip(taken, imports, strict=False)]
-    assert len(pairs) == len(exports) + len(imports)
-    (renames := folder / "names").write_text("".join(f"{old} {new}\n" for old, new in pairs))
-    need = ["--add-needed", needs] if needs else []
-    call([PATCHELF, "--rename-dynamic-symbols", renames, *need, path])
-    return path.read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        path, renames = Path(folder) / "library.so", Path(folder) / "names"
+        path.write_bytes(elf_library("psutil._psutil_linux"))
+        defined = [name for name in exported(path) if name.startswith("psutil_")]
+        taken = [name for name in imported(path) if name.startswith("Py")]
+        pairs = [*zip(defined, exports, strict=False), *zip(taken, imports, strict=False)]
+        assert len(pairs) == len(exports) + len(imports)
+        renames.write_text("".join(f"{old} {new}\n" for old, new in pairs))
+        options = [word for name in needs for word in ("--add-needed", name)]
+        call([PATCHELF, "--rename-dynamic-symbols", renames, *options, path])
+        return path.read_bytes()
 
 
 def write_gcc(context: BuildContext) -> Path:

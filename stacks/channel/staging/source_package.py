@@ -1,26 +1,47 @@
-"""Debian's source packages: unpacking and patching them, and running their builds."""
+"""Debian's source packages: unpacking, patching and compiling them, OpenSSL's among them."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from stacks.channel.stages import SourcePackage
-from stacks.channel.staging.build_context import BuildContext
+from pydantic import Field
+
+from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH
 from stacks.core import cores, reproducible
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.models import Line, Name, RelativePath, Strict
 from stacks.core.process import call
 from stacks.sources.unpack import unpack_tar
 
 ANOTHER_VERSION = "pin another version of it"
 
+# OpenSSL's build runs Perl, which is Debian's, out of the recipe's debs.
+PERL_MODULES = (
+    f"usr/lib/{MULTIARCH}/perl-base",
+    f"usr/lib/{MULTIARCH}/perl/5.32",
+    "usr/share/perl/5.32",
+)
+OPENSSL_LIBRARIES = ("libcrypto.so", "libssl.so")
+
 # Runs a program of the build in its folder.
 Run = Callable[[Sequence[str]], str]
+
+
+class SourcePackage(Strict):
+    """A source package of Debian's to compile."""
+
+    package: Name
+    patches: tuple[RelativePath, ...] = Field(
+        strict=False, description="patterns of Debian's patches to apply, in the series' order"
+    )
+    configure: tuple[Line, ...] = Field(strict=False, description="options of its configure script")
 
 
 def library_folders(debs: Path) -> list[Path]:
@@ -130,3 +151,43 @@ def check_no_folder(root: Path, folders: Sequence[str], fix: str) -> None:
                 raise IntegrityError(
                     f"{path.relative_to(root)} names the folder in which it was compiled", fix=fix
                 )
+
+
+def configure_openssl(
+    context: BuildContext, scratch: Path, debs: Path, package: SourcePackage
+) -> Callable[[], None]:
+    """Unpack, patch and configure OpenSSL; return what then compiles its libraries.
+
+    scratch/openssl has its headers then, and after the compilation its libraries. debs: the folder
+    of the unpacked debs, which have make, patch and Perl. Raises CommandError if a program fails,
+    IntegrityError if the source package has other files than expected.
+    """
+    folder, target = scratch / "openssl-build", scratch / "openssl"
+    folder.mkdir()
+    source = folder / "source"
+    run = runner(
+        context,
+        debs,
+        source,
+        library_folders(debs),
+        PERL="perl",
+        PERL5LIB=":".join(str(debs / each) for each in PERL_MODULES),
+        PERL_HASH_SEED="0",
+    )
+    unpack_source(context, package, source, run)
+    run(["perl", "./Configure", *package.configure])
+    run(["make", "-s", jobs(), "build_generated"])
+    shutil.copytree(source / "include/openssl", target / "include/openssl")
+    context.licences.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source / "LICENSE.txt", context.licences / "openssl.LICENSE")
+    shutil.copyfile(folder / "packaging/debian/copyright", context.licences / "openssl.copyright")
+
+    def compile_libraries() -> None:
+        run(["make", "-s", jobs(), *OPENSSL_LIBRARIES])
+        (target / "lib").mkdir()
+        for name in OPENSSL_LIBRARIES:
+            [library] = source.glob(f"{name}.*")
+            shutil.copyfile(library, target / "lib" / library.name)
+            (target / "lib" / name).symlink_to(library.name)
+
+    return compile_libraries

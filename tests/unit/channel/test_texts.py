@@ -8,9 +8,7 @@ from pathlib import Path
 
 import zstandard
 
-from stacks.channel.stages import Texts
-from stacks.channel.staging.texts import declare_placeholder, stage
-from unit.helpers.staging import make_context
+from stacks.channel.staging.texts import Texts
 
 EXTRA = {
     "stage": "texts",
@@ -18,13 +16,6 @@ EXTRA = {
     "placeholder": "/place",
 }
 PATHS = {"paths": [{"_path": "etc/a"}, {"_path": "site-packages/é.py"}], "paths_version": 1}
-
-
-def test_texts_are_written_to_their_paths(tmp_path: Path) -> None:
-    context = make_context(tmp_path, EXTRA, [], {})
-    stage(context)
-    assert (context.root / "etc/a").read_bytes() == b"x = /place/b\n"
-    assert (context.root / "site-packages/é.py").read_bytes() == "naïve = 1\n".encode()
 
 
 def test_a_placeholder_is_declared_and_all_else_stays(tmp_path: Path) -> None:
@@ -41,7 +32,7 @@ def test_a_placeholder_is_declared_and_all_else_stays(tmp_path: Path) -> None:
         archive.writestr("pkg-a.tar.zst", b"the files")
         archive.writestr("info-a.tar.zst", zstandard.compress(tar.getvalue()))
     before = zipfile.ZipFile(path).infolist()
-    declare_placeholder(path, Texts.model_validate_json(json.dumps(EXTRA)))
+    Texts.model_validate_json(json.dumps(EXTRA)).complete(path)
     with zipfile.ZipFile(path) as archive:
         assert archive.read("pkg-a.tar.zst") == b"the files"
         after = archive.infolist()

@@ -1,0 +1,118 @@
+"""What all stages share: the links, licences and RPATHs of a package's files, and their record."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from stacks.channel.build_context import BuildContext, Header
+from stacks.channel.staging.debian import copy_licences
+from stacks.channel.staging.dist_info import write_record
+from stacks.channel.staging.elf import elf_files, set_rpath
+from stacks.channel.staging.tree import check_links
+from stacks.core.errors import IntegrityError
+from stacks.core.models import FileName, RelativePath, Strict
+
+LICENCE = "LICENSE-"
+
+
+class Stage(Strict):
+    """A way to make a package's files: a recipe's `extra`, whose other keys are these fields.
+
+    A subclass has its name in recipes as the literal type of its field `stage`, its options as
+    fields, and `write`; stacks/channel/staging/__init__.py lists it.
+
+    revision: raised by one when the files change on purpose. It is in the names of the packages,
+    which the code is not.
+    takes_src: whether the files of the recipe's folder src/ are among its sources.
+    rpath: folders of the prefix in which ELF files look for libraries; none leaves the RPATH alone.
+    """
+
+    revision: ClassVar[int] = 1
+    takes_src: ClassVar[bool] = False
+    rpath: ClassVar[tuple[str, ...]] = ()
+
+    links: dict[FileName, RelativePath] = Field(
+        default={}, description="link in lib/: its target there, or in that of a required package"
+    )
+
+    def write(self, context: BuildContext) -> Path | None:
+        """Write the files below `context.root`; return the dist-info folder of a Python package.
+
+        Raises IntegrityError where a source has other files than expected, UsageError where the
+        recipe asks for what the sources lack, CommandError where a compiler fails.
+        """
+        raise NotImplementedError
+
+    def make(self, context: BuildContext) -> None:
+        """Write the files, then what most packages have: links, licences, RPATHs and RECORD.
+
+        Raises what `write` raises, and IntegrityError for a link that leads out of the package, and
+        a deb without its licence.
+        """
+        dist_info = self.write(context)
+        check_links(context.root)
+        for name, target in self.links.items():
+            (context.lib / name).symlink_to(target)
+        for path in self.project_files(context.recipe):
+            if path.name.startswith(LICENCE):
+                context.licences.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, context.licences / path.name)
+        if context.unpacked.is_dir():
+            copy_licences(context.unpacked, context, self.debs_of_tools())
+        if folders := self.search_path():
+            set_rpath(elf_files(context.root), *(context.root / folder for folder in folders))
+        if dist_info:
+            # Last: it has the hash of every file.
+            write_record(context.root, dist_info)
+
+    def complete(self, package: Path) -> None:
+        """Complete the metadata in the .conda file of the package."""
+
+    def project_files(self, recipe: Header) -> list[Path]:
+        """Return the files of a recipe's folder src/ of which the package is made, sorted.
+
+        Bytecode beside Python files is not one of them.
+        """
+        if not self.takes_src:
+            return []
+        files = (path for path in recipe.src.rglob("*") if path.is_file())
+        return sorted(path for path in files if path.suffix not in (".pyc", ".pyo"))
+
+    def code(self, context: BuildContext) -> list[Path]:
+        """Return the project's files without their licences."""
+        files = self.project_files(context.recipe)
+        return [path for path in files if not path.name.startswith(LICENCE)]
+
+    def debs_of_tools(self) -> Sequence[str]:
+        """Return the debs of which nothing is in the package, because they only build it."""
+        return ()
+
+    def search_path(self) -> Sequence[str]:
+        """Return the folders of the prefix for the RPATH of the package's ELF files."""
+        return self.rpath
+
+
+class Edit(Strict):
+    """The replacement of a text that occurs once in a file of Python code."""
+
+    file: RelativePath = Field(description="below the folder of packages, or of Python's library")
+    old: str
+    new: str
+
+    def apply(self, folder: Path) -> None:
+        """Replace the text in the file; IntegrityError unless it occurs exactly once."""
+        path = folder / self.file
+        text = path.read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            raise IntegrityError(
+                f"{path.name} is not the file that the recipe was written for",
+                expected=f"once the text {self.old.strip().splitlines()[0]!r}",
+                found=f"{text.count(self.old)} times",
+                fix="correct `extra.edits` in the recipe",
+            )
+        path.write_text(text.replace(self.old, self.new), encoding="utf-8")

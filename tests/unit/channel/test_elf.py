@@ -1,0 +1,216 @@
+"""ELF files: their symbols and needs, RPATHs, debug information, a replaced function."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+
+from stacks.channel.staging import shortened_elf
+from stacks.channel.staging.elf import (
+    PATCHELF,
+    elf_files,
+    exported,
+    imported,
+    is_dynamic,
+    is_elf,
+    needed,
+    set_rpath,
+)
+from stacks.channel.staging.pocl import locate
+from stacks.channel.staging.shortened_elf import shorten
+from stacks.core.errors import IntegrityError
+from stacks.core.process import call
+from unit.helpers.staging import elf_library, make, make_context
+
+PAGE = 0x1000
+JUNK = b"debug information " * 1000
+
+
+def test_elf_files_are_recognised_by_their_bytes(tmp_path: Path) -> None:
+    shutil.copy(Path(sys.executable).resolve(), tmp_path / "program")
+    (tmp_path / "link").symlink_to("program")
+    (tmp_path / "text.so").write_text("INPUT(libc.so.6)")
+    (tmp_path / "empty").touch()
+    assert list(elf_files(tmp_path)) == [tmp_path / "program"]
+    assert is_dynamic(tmp_path / "program")
+    assert not is_elf(tmp_path / "link")
+
+
+def test_the_rpath_is_relative_to_the_file(tmp_path: Path) -> None:
+    program = tmp_path / "bin/program"
+    program.parent.mkdir()
+    shutil.copy(Path(sys.executable).resolve(), program)
+    program.chmod(0o555)
+    set_rpath([program], tmp_path / "lib", tmp_path / "bin")
+    with program.open("rb") as file:
+        elf = ELFFile(file)
+        section = elf.get_section_by_name(".dynamic")
+        assert isinstance(section, DynamicSection)
+        tags = [vars(tag) for tag in section.iter_tags()]
+    assert [tag["rpath"] for tag in tags if "rpath" in tag] == ["$ORIGIN/../lib:$ORIGIN"]
+    assert not [tag for tag in tags if "runpath" in tag]
+
+
+def test_symbols_and_needs_of_a_library(tmp_path: Path) -> None:
+    library = tmp_path / "liba.so"
+    library.write_bytes(elf_library())
+    assert exported(library, "PyInit_") == ["PyInit__speedups"]
+    assert "PyInit__speedups" not in imported(library)
+    assert "PyUnicode_New" in imported(library)
+    assert "libc.so.6" in needed(library)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x7fELF",
+        b"\x7fELF\2\1\1" + bytes(57),
+        elf_library()[:100],
+        elf_library()[:40] + b"\xff" * 8 + elf_library()[48:],
+    ],
+)
+def test_a_broken_elf_file_is_named(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "liba.so").write_bytes(data)
+    for function in (exported, imported, shorten):
+        with pytest.raises(IntegrityError, match=r"liba\.so: a broken ELF file"):
+            function(tmp_path / "liba.so")
+
+
+def test_damage_of_an_elf_file_gives_no_other_error(tmp_path: Path) -> None:
+    generator, refused = random.Random(16), 0
+    for _ in range(60):
+        data = bytearray(elf_library())
+        start = generator.randrange(16, 64)
+        value = generator.choice((b"\xff" * 8, bytes(8), b"\xff\xff\xff\x7f"))
+        data[start : start + len(value)] = value
+        for function in (exported, imported, needed, is_dynamic, shorten):
+            (tmp_path / "liba.so").write_bytes(data)
+            try:
+                function(tmp_path / "liba.so")
+            except IntegrityError:
+                refused += 1
+    assert refused > 50
+
+
+def elf(path: Path) -> dict[int, bytes]:
+    """Write a module as patchelf leaves it, and return what the loader puts at which address."""
+    first = b"code".ljust(0x80, b".")
+    begin = 64 + 2 * 56
+    second_at = -(-(begin + len(first) + len(JUNK)) // PAGE) * PAGE
+    second, names = b"data".ljust(0x40, b"!"), b"\0.text\0.debug_info\0.data\0.shstrtab\0"
+    names_at = second_at + len(second)
+    sections_at = names_at + len(names) + (-(names_at + len(names)) % 8)
+    header = shortened_elf.HEADER.pack(
+        b"\x7fELF\2\1\1".ljust(16, b"\0"), 3, 62, 1, 0, 64, sections_at, 0, 64, 56, 2, 64, 5, 4
+    )
+    segments = [
+        (1, 5, 0, 0, 0, begin + len(first), begin + len(first), PAGE),
+        (1, 6, second_at, 0x9000, 0x9000, len(second), len(second), PAGE),
+    ]
+    sections = [
+        (0,) * 10,
+        (1, 1, 2, begin, begin, len(first), 0, 0, 1, 0),
+        (7, 1, 0, 0, begin + len(first), len(JUNK), 0, 0, 1, 0),
+        (19, 1, 2, 0x9000, second_at, len(second), 0, 0, 1, 0),
+        (25, 3, 0, 0, names_at, len(names), 0, 0, 1, 0),
+    ]
+    data = header + b"".join(shortened_elf.SEGMENT.pack(*s) for s in segments) + first + JUNK
+    data = (data.ljust(second_at, b"\0") + second + names).ljust(sections_at, b"\0")
+    path.write_bytes(data + b"".join(shortened_elf.SECTION.pack(*s) for s in sections))
+    return {begin: first, 0x9000: second}
+
+
+def test_debug_information_is_removed_and_all_else_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "module.so"
+    loaded = elf(path)
+    before = path.stat().st_size
+    shortened_elf.shorten(path)
+    removed = before - path.stat().st_size
+    assert removed % PAGE == 0 and removed > len(JUNK) - 2 * PAGE
+    with path.open("rb") as file:
+        found = ELFFile(file)
+        assert [s.name for s in found.iter_sections()] == ["", ".text", "", ".data", ".shstrtab"]
+        for segment in found.iter_segments():
+            assert (segment["p_offset"] - segment["p_vaddr"]) % segment["p_align"] == 0
+        for address, content in loaded.items():
+            [section] = [s for s in found.iter_sections() if s["sh_addr"] == address and s.name]
+            assert section.data() == content
+            assert next(found.address_offsets(address)) == section["sh_offset"]
+    once = path.read_bytes()
+    shortened_elf.shorten(path)
+    assert path.read_bytes() == once
+
+
+def test_a_shortened_module_that_patchelf_has_rewritten_can_be_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "module.so"
+    path.write_bytes(elf_library("zstandard.backend_c"))
+    call([PATCHELF, "--force-rpath", "--set-rpath", "/a" * 500, path])
+    shortened_elf.shorten(path)
+    call([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(path)!r})"])
+
+
+# A library that every Python has loaded, and a function of it.
+LIBC = Path(
+    next(
+        line.split()[-1]
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if "/libc.so" in line or "/libc-2" in line
+    )
+)
+NAME, ROOM = "getppid", 8
+POCL = "pocl_binary_distribution/.libs/share/pocl"
+
+
+def replace(tmp_path: Path, code: bytes, **changes: object) -> bytes:
+    """Make a PoCL whose library is the C library, with a compiler that outputs this code."""
+    data = LIBC.read_bytes()
+    _, offset = locate(LIBC, NAME)
+    replaced = {
+        "function": NAME,
+        "room": ROOM,
+        "sha256": hashlib.sha256(data[offset : offset + ROOM]).hexdigest(),
+        "calls": {"called": 16},
+    }
+    context = make_context(
+        tmp_path,
+        {"stage": "pocl", "gcc": "10", "replaced": replaced | changes},
+        wheel={"pyopencl/.libs/libpocl-1.so": data, f"{POCL}/licenses/x": ""},
+        src={f"{NAME}.s": "nop\n"},
+    )
+    (context.tools / "bin").mkdir(parents=True)
+    (tmp_path / "code").write_bytes(code)
+    gcc = context.tools / "bin/gcc"
+    gcc.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/log"\ncp "{tmp_path}/code" code\n')
+    gcc.chmod(0o755)
+    return (make(context) / "lib/pocl/pyopencl/.libs/libpocl-1.so").read_bytes()
+
+
+def test_only_the_function_is_replaced(tmp_path: Path) -> None:
+    address, offset = locate(LIBC, NAME)
+    before = LIBC.read_bytes()
+    new = b"new".ljust(ROOM, b"\xcc")
+    assert replace(tmp_path, b"new") == before[:offset] + new + before[offset + ROOM :]
+    options = (tmp_path / "log").read_text()
+    assert f"-Wl,-Ttext={address:#x}" in options and "-Wl,--defsym,called=0x10" in options
+
+
+@pytest.mark.parametrize(
+    ("code", "changes", "message"),
+    [
+        (b"new", {"function": "no_such"}, r"libpocl-1\.so has no function no_such"),
+        (b"new", {"sha256": "0" * 64}, "getppid is not the function that the recipe replaces"),
+        (bytes(9), {}, r"(?s)getppid\.s is longer than .* libpocl-1\.so.*at most 8 bytes"),
+    ],
+)
+def test_a_function_that_cannot_be_replaced(
+    code: bytes, changes: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(IntegrityError, match=message):
+        replace(tmp_path, code, **changes)
