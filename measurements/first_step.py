@@ -25,7 +25,7 @@ from harness import environments, options, run, save, seconds
 
 from stacks.environments.make import settings
 from stacks.environments.suite import SUITE
-from stacks.environments.use.variables import environment
+from stacks.environments.variables import environment
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import Variant
 

@@ -16,8 +16,7 @@ from stacks.core import jsonfile
 from stacks.core.errors import StacksError
 from stacks.core.process import call
 from stacks.core.suggestions import unknown
-from stacks.environments import suite
-from stacks.environments.use import variables
+from stacks.environments import suite, variables
 from verify.workloads import rounds
 
 KERNELS: tuple[str, ...] = rounds.KERNELS

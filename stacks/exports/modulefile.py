@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from stacks.environments.use.variables import own_variables
+from stacks.environments.variables import own_variables
 from stacks.exports.subject import Export, Subject
 from verify.core import surroundings
 

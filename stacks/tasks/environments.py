@@ -119,6 +119,11 @@ def build(
             prefix = pipeline.make_environment(
                 workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
             )
+            if chosen.file:
+                from stacks.environments.make import imports
+
+                for line in imports.warnings(chosen, prefix):
+                    print(line, file=sys.stderr)
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=file_of(json))
         next_step(f"./invoke run {chosen.option} -- python train.py")
 

@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pydantic import Field
@@ -71,6 +72,15 @@ REFUSED = {
         ("-r", "--requirement", "-c", "--constraint"),
     ),
     "hashes": ("the lock has them: leave them out here", ("--hash",)),
+}
+
+# Variables that have their effect before a Python can set them, as patterns, and who reads them.
+EARLY = {
+    "PYTHON*": "Python reads it when it starts",
+    "LD_*": "the loader reads it when a program starts",
+    "GLIBC_TUNABLES": "the C library reads it when a program starts",
+    "MALLOC_*": "the C library reads it when a program starts",
+    "PATH": "each program has it already",
 }
 
 
@@ -170,6 +180,8 @@ def read(file: Path) -> Stack:
         )
     document = yamlfile.read(file, StackFile)
     content, where = document.value, document.positions.where
+    for name in content.environment:
+        _check_variable(name, where(("environment", name)))
     requests = [
         request
         for number, text in enumerate(content.pip)
@@ -180,6 +192,18 @@ def read(file: Path) -> Stack:
             file.parent / content.requirements, where(("requirements",)), file.parent
         )
     return Stack(file, content, document.positions, tuple(dict.fromkeys(requests)))
+
+
+def _check_variable(name: str, where: str) -> None:
+    """Raise UsageError for a variable that an environment's Python would set too late."""
+    for pattern, reason in EARLY.items():
+        if fnmatchcase(name, pattern):
+            raise UsageError(
+                f"{where}: {name} has no effect in `environment:`",
+                expected="variables that are read after Python has started",
+                found=reason,
+                fix=f"set it where you start programs: {name}=VALUE ./invoke run ... passes it on",
+            )
 
 
 def _requirements(path: Path, where: str, folder: Path) -> list[str]:

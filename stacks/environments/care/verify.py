@@ -28,7 +28,7 @@ from stacks.environments.suite import (
     raise_for,
     run_suite,
 )
-from stacks.environments.use.variables import USER_SITE, environment
+from stacks.environments.variables import USER_SITE, environment
 from stacks.variants.variant import Variant
 from verify.core import surroundings
 

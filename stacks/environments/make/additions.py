@@ -11,7 +11,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 
 from packaging.markers import default_environment
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError, call
@@ -150,7 +150,8 @@ def _unmet(
         try:
             requirement = Requirement(text)
             applies = not requirement.marker or requirement.marker.evaluate(environment)
-        except InvalidRequirement:
+        except (ValueError, KeyError):
+            # What pip cannot read either says nothing of what is here.
             continue
         name = normal(requirement.name)
         if not applies:

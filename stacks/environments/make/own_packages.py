@@ -1,7 +1,8 @@
 """Installing a stack.yaml's own packages: wheels first, then what is compiled from source archives.
 
 A source archive is compiled once, in the environment that it is for, and its wheel kept in the
-cache: the lock fixes the archive, not the wheel.
+cache: the lock fixes the archive, not the wheel. The wheel has no path of this machine in it: it is
+the same wherever it is compiled.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import posixpath
 import re
+import shlex
 import shutil
 import sys
 import zipfile
@@ -27,8 +29,8 @@ from stacks.locks.lock import Lock
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin
 
-# The cache's folder of compiled wheels.
-WHEELS = "wheels"
+# The cache's folder of compiled wheels; the number is raised when they are compiled otherwise.
+WHEELS, REVISION = "wheels", 2
 RECORD = "wheel.json"
 # A line of an `__init__.py` that is empty or only declares a namespace.
 NAMESPACE = re.compile(
@@ -60,7 +62,7 @@ def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
         failed: dict[IndexPin, UsageError] = {}
         for pin in waiting:
             try:
-                built, path = _wheel_of(workspace, prefix, pin, files[pin], base)
+                built, path = wheel_of(workspace, prefix, pin, files[pin], base)
             except UsageError as error:
                 failed[pin] = error
                 continue
@@ -160,11 +162,12 @@ def _place(name: str, package: str, python: str) -> str:
     return posixpath.normpath(f"{folders.get(scheme, site_packages)}/{rest}")
 
 
-def _wheel_of(
+def wheel_of(
     workspace: Workspace, prefix: Path, pin: IndexPin, archive: Path, base: Sequence[str]
 ) -> tuple[IndexPin, Path]:
     """Return the wheel of a source archive, compiled in the prefix if the cache lacks it."""
-    key = hashlib.sha256(json.dumps([pin.sha256, *base]).encode()).hexdigest()
+    inputs = [REVISION, pin.sha256, *base]
+    key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
     folder = workspace.cache / WHEELS / key
     with hold_lock(folder, f"the wheel of {pin.name}"):
         if cached := _cached(pin, folder):
@@ -207,11 +210,15 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
         alias.symlink_to(prefix.absolute())
         source = folder / pin.filename
         pip_install.link_or_copy(archive, source)
+        paths = _spellings(folder, prefix)
+        flags = _flags(paths)
         environment = reproducible.environment(
             folder,
             PATH=f"{alias / 'bin'}:/usr/bin:/bin",
             PIP_CONFIG_FILE=os.devnull,
             PIP_DISABLE_PIP_VERSION_CHECK="1",
+            CFLAGS=flags,
+            CXXFLAGS=flags,
         )
         try:
             call(
@@ -231,4 +238,34 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
                 "a version with a wheel",
             ) from error
         [wheel] = (folder / "wheels").iterdir()
+        _check_paths(pin, wheel, paths)
         return Path(shutil.copy(wheel, target / wheel.name))
+
+
+def _spellings(*folders: Path) -> list[str]:
+    """Return the paths of folders, as they are and without links."""
+    spellings = (str(path) for folder in folders for path in (folder.absolute(), folder.resolve()))
+    return list(dict.fromkeys(spellings))
+
+
+def _flags(paths: Sequence[str]) -> str:
+    """Return the compiler's options by which no object has the path of a folder in it.
+
+    Python's own options ask for debug information, which has paths; others come by __FILE__.
+    """
+    return shlex.join(["-g0", *(f"-ffile-prefix-map={path}=/build" for path in paths)])
+
+
+def _check_paths(pin: IndexPin, wheel: Path, paths: Sequence[str]) -> None:
+    """Raise UsageError if a compiled wheel has the path of a folder in it."""
+    needles = [os.fsencode(path) for path in paths]
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            data = archive.read(name)
+            if any(needle in data for needle in needles):
+                raise UsageError(
+                    f"{pin.name} {pin.version} cannot be compiled reproducibly: {name} has the "
+                    "path of the folder in it where it was compiled",
+                    expected="a file that is the same in any folder",
+                    fix="ask for a version with a wheel",
+                )

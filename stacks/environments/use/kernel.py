@@ -28,10 +28,10 @@ from stacks.core.disk import explain_disk_errors, fixed_umask, hold_lock, replac
 from stacks.core.errors import UsageError
 from stacks.core.models import FileName, Strict
 from stacks.core.paths import expanded
-from stacks.core.process import call
+from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.environments.make import pip_install
-from stacks.environments.use.variables import environment, own_variables
+from stacks.environments.variables import environment, own_variables
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.variant import Variant
 from verify.core import surroundings
@@ -126,7 +126,7 @@ def install(
     """Install a kernelspec that starts ipykernel in the environment `target`; return its folder.
 
     kernels: the folder of kernelspecs. Raises UsageError if a kernel of another origin has that
-    name, CommandError if ipykernel does not start in the environment.
+    name, or if ipykernel does not start in the environment.
     """
     if not re.fullmatch(NAME, name):
         raise UsageError(
@@ -142,12 +142,29 @@ def install(
     if not own:
         _install_packages(workspace, variant, target, pins_of(workspace, variant, pins))
     words = command(target, own=own)
-    version = call([*words, "--version"], env=environment(target)).strip()
+    try:
+        version = call([*words, "--version"], env=environment(target)).strip()
+    except CommandError as error:
+        raise _does_not_start(variant, own, error) from error
     with fixed_umask(), replace_atomically(Path(os.path.realpath(folder))) as new:
         new.mkdir(parents=True)
         (new / "kernel.json").write_text(spec_text(variant, words, target))
     print(f"kernel {name}: IPython {version} in {display_path(target)}")
     return folder
+
+
+def _does_not_start(variant: Variant, own: bool, error: CommandError) -> UsageError:
+    """Return the error for an ipykernel that fails: mostly, packages of the environment are old."""
+    lines = (error.output or error.found or error.what).strip().splitlines()
+    if own:
+        fix = "ask for another version of ipykernel, or of the package that is named"
+    elif variant.file:
+        fix = "add ipykernel to `pip:` of the stack.yaml, then `lock` and `build`: that one fits"
+    else:
+        fix = f"./invoke build {variant.option} --clean makes it without what you have added"
+    return UsageError(
+        f"ipykernel does not start in the environment of {variant.id}", found=lines[-1], fix=fix
+    )
 
 
 def show(folder: Path) -> None:

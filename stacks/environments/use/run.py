@@ -18,7 +18,7 @@ from stacks.environments import in_use
 from stacks.environments.folders import read_report
 from stacks.environments.make import pip_settings, settings
 from stacks.environments.use import shells
-from stacks.environments.use.variables import environment
+from stacks.environments.variables import environment
 from stacks.variants.variant import Variant
 from verify.core import surroundings
 

@@ -239,6 +239,25 @@ def test_lines_of_a_requirements_file_continue_as_for_pip(
     assert list(stack.read(file).requests) == requests
 
 
+@pytest.mark.parametrize(
+    ("name", "reader"),
+    [
+        ("PYTHONPATH", "Python"),
+        ("PYTHONHASHSEED", "Python"),
+        ("LD_PRELOAD", "the loader"),
+        ("MALLOC_ARENA_MAX", "the C library"),
+        ("GLIBC_TUNABLES", "the C library"),
+        ("PATH", "each program"),
+    ],
+)
+def test_a_variable_that_python_would_set_too_late(name: str, reader: str, file: Path) -> None:
+    file.write_text(TEXT + f'environment: {{A: "1", {name}: "0"}}\n')
+    with pytest.raises(UsageError, match=rf"stack\.yaml:\d+:\d+: {name} has no effect") as caught:
+        stack.read(file)
+    assert caught.value.found and caught.value.found.startswith(reader)
+    assert caught.value.fix and f"{name}=VALUE ./invoke run" in caught.value.fix
+
+
 def test_an_unknown_key(file: Path) -> None:
     assert "stack.yaml:4:1" in refused(file, "piip: [six]\n")
 

@@ -135,6 +135,23 @@ def test_nothing_is_replaced_where_nobody_knows_what_was_added(
     assert "--clean" in str(caught.value.fix)
 
 
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        "numpy>=99; python_version ~= '3'",
+        "numpy>=99; os_name ~= 'posix'",
+        "numpy>=99; 'test' in extras",
+        "numpy>=99; dependency_groups == 'test'",
+        "numpy >= or not",
+    ],
+)
+def test_a_requirement_that_nobody_can_read_says_nothing(
+    requirement: str, old: Path, new: Path
+) -> None:
+    install(old, "odd", requirement)
+    assert carried(old, new) == ["kept, added by you: odd 1.0"]
+
+
 def test_metadata_in_another_encoding_is_read(old: Path, new: Path) -> None:
     install(old, "legacy", "numpy>=1.20")
     path = old / SITE_PACKAGES / "legacy-1.0.dist-info/METADATA"

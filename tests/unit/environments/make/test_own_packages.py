@@ -203,7 +203,7 @@ def test_a_compiled_package_may_share_a_file_but_no_script(
     a, b = pin("a", "a-1.0-py3-none-any.whl"), pin("b", "b-1.0.tar.gz")
     path, prefix = wheel(tmp_path, name), tmp_path / "prefix"
     monkeypatch.setattr(own_packages, "fetch", lambda _, pins: dict.fromkeys(pins, path))
-    monkeypatch.setattr(own_packages, "_wheel_of", lambda *_: (b, path))
+    monkeypatch.setattr(own_packages, "wheel_of", lambda *_: (b, path))
 
     def install(prefix: Path, files: dict[IndexPin, Path]) -> None:
         (prefix / shared).parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,7 @@ from stacks.environments.use import kernel
 from stacks.locks import release_files
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.variant import Variant
+from unit.helpers.environments import SITE_PACKAGES
 
 
 @pytest.fixture
@@ -132,16 +133,30 @@ def test_the_environments_own_ipykernel(
     assert not (tmp_path / "environment.kernel").exists()
 
 
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        ("flavour", "--clean makes it without what you have added"),
+        ("stack", "add ipykernel to `pip:` of the stack.yaml"),
+        ("own", "ask for another version of ipykernel"),
+    ],
+)
 def test_a_kernel_that_does_not_start(
-    workspace: Workspace, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    started: list[list[str]],
+    kind: str, fix: str, workspace: Workspace, variant: Variant, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, started: list[list[str]],
 ) -> None:  # fmt: skip
     def fail(words: list[str], **options: Any) -> str:
-        raise CommandError("python start.py --version", found="ImportError: zmq")
+        raise CommandError("python start.py --version\nTraceback:\nImportError: no Sentinel")
 
     monkeypatch.setattr(kernel, "call", fail)
-    with pytest.raises(CommandError, match="ImportError: zmq"):
+    if kind != "flavour":
+        variant = variant.model_copy(update={"file": tmp_path / "stack.yaml"})
+    if kind == "own":
+        (tmp_path / f"environment/{SITE_PACKAGES}/ipykernel").mkdir(parents=True)
+    with pytest.raises(UsageError, match="does not start in the environment of") as caught:
         install(workspace, variant, tmp_path)
+    assert caught.value.found == "ImportError: no Sentinel"
+    assert caught.value.fix and fix in caught.value.fix
     assert not (tmp_path / "kernels").exists()
 
 

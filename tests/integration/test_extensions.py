@@ -1,0 +1,112 @@
+"""C extensions in a stack's source archives: compiled to the same bytes wherever and whenever."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from integration.conftest import MakePrefix
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments.make import own_packages
+from stacks.sources.pins import IndexPin
+
+# Both name their file: by the macro, and in what debugging information there is.
+SETUP = """\
+from setuptools import Extension, setup
+
+setup(
+    name="fourtytwo", version="1.0",
+    ext_modules=[
+        Extension("fourtytwo", ["fourtytwo.c"], include_dirs=["include"]),
+        Extension("fourtythree", ["fourtythree.cpp"], include_dirs=["include"]{arguments}),
+    ],
+)
+"""
+SOURCE = """\
+#include <Python.h>
+#include "where.h"
+#if PY_MAJOR_VERSION >= 3
+static struct PyModuleDef definition = {{PyModuleDef_HEAD_INIT, "{name}", NULL, -1, NULL}};
+PyMODINIT_FUNC PyInit_{name}(void) {{
+    PyObject *module = PyModule_Create(&definition);
+    PyModule_AddStringConstant(module, "where", where());
+    return module;
+}}
+#else
+PyMODINIT_FUNC init{name}(void) {{
+    PyObject *module = Py_InitModule("{name}", NULL);
+    PyModule_AddStringConstant(module, "where", where());
+}}
+#endif
+"""
+HEADER = "static const char *where(void) { return __FILE__; }\n"
+# As a setup.py does that finds its headers by their path.
+ABSOLUTE = ', define_macros=[("HERE", \'"%s"\' % __import__("os").path.abspath("."))]'
+
+
+def archive(folder: Path, arguments: str = "") -> tuple[IndexPin, Path]:
+    """Write the source archive of two extensions, in C and in C++; return its pin and path."""
+    source = folder / "fourtytwo-1.0"
+    (source / "include").mkdir(parents=True)
+    (source / "setup.py").write_text(SETUP.format(arguments=arguments))
+    (source / "include/where.h").write_text(HEADER)
+    use = "const char *here = HERE;\n" if arguments else ""
+    for name in ("fourtytwo.c", "fourtythree.cpp"):
+        text = SOURCE.format(name=name.partition(".")[0])
+        (source / name).write_text(text + (use if name.endswith("cpp") else ""))
+    (source / "MANIFEST.in").write_text("include include/where.h\n")
+    (source / "PKG-INFO").write_text("Metadata-Version: 1.0\nName: fourtytwo\nVersion: 1.0\n")
+    path = folder / "fourtytwo-1.0.tar.gz"
+    with tarfile.open(path, "w:gz") as file:
+        file.add(source, source.name)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    size = path.stat().st_size
+    pin = IndexPin(name="fourtytwo", version="1.0", filename=path.name, size=size, sha256=digest)
+    return pin, path
+
+
+@pytest.mark.parametrize(
+    "framework", ["theano-0.8.2", "theano-1.0.5", "pytensor-2.38.3", "pytensor-3.3.7"]
+)
+def test_an_extension_is_the_same_from_each_folder(
+    framework: str, prefix: MakePrefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pin, path = archive(tmp_path)
+    made = prefix(framework, "openblas")
+    wheels = []
+    for name in ("first", "a second one"):
+        scratch = tmp_path / name / "tmp"
+        scratch.mkdir(parents=True)
+        monkeypatch.setenv("TMPDIR", str(scratch))
+        workspace = Workspace(tmp_path, tmp_path / name / "cache")
+        _, wheel = own_packages.wheel_of(workspace, made, pin, path, [])
+        wheels.append(wheel.read_bytes())
+    assert wheels[0] == wheels[1]
+    subprocess.run(
+        [made / "bin/python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target",
+         tmp_path / "target", wheel],
+        check=True,
+    )  # fmt: skip
+    program = "import fourtytwo, fourtythree; print(fourtytwo.where, fourtythree.where)"
+    found = subprocess.check_output(
+        [made / "bin/python", "-c", program],
+        env={"PYTHONPATH": str(tmp_path / "target")},
+        text=True,
+    )
+    assert str(tmp_path) not in found and "include/where.h" in found
+
+
+def test_an_extension_with_the_path_of_its_folder_is_refused_each_time(
+    prefix: MakePrefix, tmp_path: Path
+) -> None:
+    pin, path = archive(tmp_path, ABSOLUTE)
+    workspace = Workspace(tmp_path, tmp_path / "cache")
+    made = prefix("theano-1.0.5", "openblas")
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"reproducibly: fourtythree\S*\.so has the path"):
+            own_packages.wheel_of(workspace, made, pin, path, [])
