@@ -46,7 +46,7 @@ def measure(name: str, folder: Path) -> None:
     for number in range(3):
         before, start = used(folder), time.monotonic()
         environments.append(folder / str(number))
-        prefix.make(workspace, variant, locked, packages, environments[-1])
+        prefix.make(workspace, variant, locked, packages, environments[-1], {})
         costs.append(f"{time.monotonic() - start:.2f} s {used(folder) - before:.0f} MB")
     edited = environments[0] / EDITED
     links = edited.stat().st_nlink

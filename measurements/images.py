@@ -20,6 +20,7 @@ from harness import REPOSITORY, line, options, run, seconds
 
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
+from stacks.environments.make import packages
 from stacks.environments.suite import PASSED
 from stacks.image import base, docker, layout, oci
 from stacks.image import engine as engines
@@ -53,7 +54,7 @@ def main() -> None:
     print(f"{engine.kind} {engine.version}", flush=True)
     for name in arguments.variants:
         variant = load_variant(workspace, name)
-        pipeline.parts_of(workspace, variant, pipeline.read_lock(workspace, variant))
+        packages.parts_of(workspace, variant, pipeline.read_lock(workspace, variant))
         base.tar(workspace)
         builds(workspace, engine, variant)
         first_steps(workspace, engine, variant, arguments.rounds)

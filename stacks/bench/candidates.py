@@ -14,7 +14,7 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of, read_report, report_path
 from stacks.environments.make import ready, settings
-from stacks.environments.make.key import key_of
+from stacks.environments.make.ready import key_of
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant

@@ -19,8 +19,7 @@ from stacks.core.errors import IntegrityError, StacksError
 from stacks.core.models import Sha256, Strict
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments.make import build as pipeline
-from stacks.environments.make import install
+from stacks.environments.make import install, packages
 from stacks.image import base, layout, normalised
 from stacks.image.compressed import compress
 from stacks.image.layout import Layer
@@ -103,7 +102,7 @@ def _write_static(workspace: Workspace, target: Path, unpacked: Path) -> None:
 def _install_python(workspace: Workspace, tools: Path) -> None:
     variant = on_framework(workspace, read_builder_file(workspace).framework)[0]
     locked = with_pip(lock.current(workspace, variant))
-    parts = pipeline.parts_of(workspace, variant, locked)
+    parts = packages.parts_of(workspace, variant, locked)
     install.install(workspace.cache / "unpacked", variant, parts, tools, TARGET)
 
 

@@ -20,8 +20,7 @@ from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import key as environment_key
-from stacks.environments.make import prefix, settings
+from stacks.environments.make import packages, prefix, ready, settings
 from stacks.environments.make.manifest import write_manifest
 from stacks.environments.make.part import Part
 from stacks.image import base, manifest, normalised, precompiled, sbom
@@ -70,7 +69,7 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
     code = [Path(name) for name in (__file__, *(str(module.__file__) for module in MODULES))]
     code += [CONTENT / name for name in _files(CONTENT)]
     inputs = [
-        environment_key.key_of(workspace, variant, lock, Path(PREFIX)),
+        ready.key_of(workspace, variant, lock, Path(PREFIX)),
         [(path.name, sha256_of(path)) for path in code],
         [(str(name), sha256_of(workspace.suite / name)) for name in _files(workspace.suite)],
         base.key(workspace),
@@ -102,7 +101,7 @@ def lay_out(
             if manifest.has_modes(target, [layer.folder for layer in ready]):
                 return ready
         precompiled.check_machine()
-        parts = pipeline.parts_of(workspace, variant, lock)
+        parts = packages.parts_of(workspace, variant, lock)
         with (
             console.step("image", console.display_path(target)),
             replace_atomically(target) as made,

@@ -22,7 +22,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import user_packages
+from stacks.environments.make import packages
 from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]
@@ -249,7 +249,7 @@ def test_other_tarballs_than_amdlibm_are_refused(
     variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(archive(name, home, **more)))
     with pytest.raises(UsageError, match="not AMD LibM") as caught:
-        user_packages.packages(workspace, variant)
+        packages.user_packages(workspace, variant)
     assert "aocl-libm-linux-gcc-VERSION.tar.gz" in str(caught.value)
     assert reason in str(caught.value)
 
@@ -260,10 +260,10 @@ def test_a_missing_or_unreadable_tarball(
     variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(tmp_path / "none.tar.gz"))
     with pytest.raises(UsageError, match="no such file"):
-        user_packages.packages(workspace, variant)
+        packages.user_packages(workspace, variant)
     (tmp_path / "none.tar.gz").write_bytes(b"PK\3\4")
     with pytest.raises(UsageError, match="not AMD LibM"):
-        user_packages.packages(workspace, variant)
+        packages.user_packages(workspace, variant)
     assert (
-        user_packages.packages(workspace, load_variant(workspace, "openblas", "theano-1.0.5")) == {}
+        packages.user_packages(workspace, load_variant(workspace, "openblas", "theano-1.0.5")) == {}
     )

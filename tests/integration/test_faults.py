@@ -15,7 +15,7 @@ from stacks.core.errors import FetchError
 from stacks.environments.care import leftovers
 from stacks.environments.folders import READY
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import manifest, repair
+from stacks.environments.make import manifest, prefix
 
 KILLED = -9
 POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
@@ -207,9 +207,9 @@ def test_a_damaged_environment_is_repaired(
     shutil.rmtree(mine)
     assert tree(place) == sound
     assert tiny.is_ready(name)
-    aside = repair.folder_of_replaced(place)
-    assert (aside / "bin/python2.7").read_bytes()[:1] == b"\0"
-    assert (aside / "lib/python2.7/json").is_symlink()
+    aside = prefix.folder_of_replaced(place)
+    assert (aside / "1/bin/python2.7").read_bytes()[:1] == b"\0"
+    assert (aside / "1/lib/python2.7/json").is_symlink()
     pipeline.make_environment(tiny.workspace, tiny.variant(name), other, repair=True)
     assert tree(other) == before
 
@@ -220,7 +220,7 @@ def test_a_sound_environment_needs_no_repair(tiny: Tiny, capfd: pytest.CaptureFi
     pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), place, repair=True)
     assert "0 files" in capfd.readouterr().err
     assert (tree(place), (place / SIX).stat().st_ino) == (sound, inode)
-    assert not repair.folder_of_replaced(place).exists()
+    assert not prefix.folder_of_replaced(place).exists()
 
 
 @pytest.mark.parametrize("marker", [b"", b"{}", b'{"key": "of another lock"}', b"\xff"])

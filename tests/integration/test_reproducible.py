@@ -20,7 +20,7 @@ from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import prefix
+from stacks.environments.make import ready
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.sources.fetch import fetch
@@ -152,4 +152,4 @@ def test_a_second_environment_is_hard_links_into_the_cache(
     ]
     assert sum(sizes) <= 5_000_000
     locked = lock.current(workspace, variant)
-    assert prefix.is_ready(workspace, variant, locked, made)
+    assert ready.key_in(made) == ready.key_of(workspace, variant, locked, made)

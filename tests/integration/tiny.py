@@ -15,7 +15,7 @@ from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import prefix
+from stacks.environments.make import ready
 from stacks.locks import lock
 from stacks.locks import update as lock_update
 from stacks.variants.load import load_variant
@@ -74,7 +74,8 @@ class Tiny:
     def is_ready(self, name: str) -> bool:
         variant = self.variant(name)
         locked = lock.read(self.workspace, variant)
-        return prefix.is_ready(self.workspace, variant, locked, self.place(name))
+        key = ready.key_of(self.workspace, variant, locked, self.place(name))
+        return ready.key_in(self.place(name)) == key
 
     def cached(self, pattern: str) -> Path:
         """Return the one path of the cache that matches."""

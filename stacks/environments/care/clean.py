@@ -13,7 +13,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import folders, in_use
 from stacks.environments.care import leftovers
 from stacks.environments.folders import folder_of, folder_of_stack, report_path
-from stacks.environments.make import prefix, repair
+from stacks.environments.make import prefix
 from stacks.environments.use import kernel
 from stacks.variants import stack
 from stacks.variants.variant import Variant
@@ -40,7 +40,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             for v in variants
             for p in (
                 folder_of(workspace, v),
-                repair.folder_of_replaced(folder_of(workspace, v)),
+                prefix.folder_of_replaced(folder_of(workspace, v)),
                 kernel.folder_of_packages(folder_of(workspace, v)),
                 report_path(workspace, v),
                 folders.workload_reports(workspace, v),

@@ -7,19 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from stacks.channel.build import MissingPackagesError, build_packages, check_bytes, obtain_packages
-from stacks.channel.offers import Channel, read_channel, with_settings
-from stacks.channel.package import Built
 from stacks.core.console import display_path, plural, step
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.folders import folder_of, report_path
-from stacks.environments.make import host, own_channel, prefix, settings, user_packages
-from stacks.environments.make import repair as repairing
-from stacks.environments.make.part import Part
+from stacks.environments.make import packages, prefix, ready, settings
 from stacks.locks import lock
 from stacks.locks.lock import Lock
-from stacks.sources.fetch import fetch
 from stacks.variants import stack
 from stacks.variants.variant import Variant
 
@@ -34,65 +28,6 @@ def read_lock(workspace: Workspace, variant: Variant) -> Lock:
         locked = lock.current(workspace, variant)
         summaries.append(_contents(len(locked.packages), len(locked.requirements)))
     return locked
-
-
-def parts_of(
-    workspace: Workspace, variant: Variant, locked: Lock, *, from_sources: bool = False
-) -> list[Part]:
-    """Return a lock's packages: from the cache, else from a place, else built from sources.
-
-    from_sources: build all that this code has not built on this machine, and compare the bytes.
-    What only our channel has comes after another channel's packages, whose lock does not have it.
-    Files for pip are fetched too. Raises UsageError if this machine cannot run the packages, or if
-    some are nowhere; FetchError or IntegrityError.
-    """
-    host.check(spec for package in locked.packages for spec in package.depends)
-    channel = with_settings(read_channel(workspace), [variant])
-    if variant.channel:
-        # Loaded here: it imports an HTTP library and conda's own code.
-        from stacks.environments.make.other_channel import pins_of
-
-        with step("packages", f"{len(locked.packages)} from {locked.channel}"):
-            pins = pins_of(locked)
-            paths = fetch(workspace, pins)
-            parts = [
-                Part(package.url, Built(paths[pin], pin.sha256))
-                for package, pin in zip(locked.packages, pins, strict=True)
-            ]
-            return parts + own_channel.parts(workspace, variant, channel.pins, parts)
-    packages, files = locked.packages, locked.requirements
-    if from_sources:
-        built = _built_from_sources(workspace, channel, locked)
-    else:
-        built = obtain_packages(workspace, channel, packages, files, locked.made_by)
-    _note_newer(variant, channel, locked)
-    return [Part(package.url, built[package.file_name]) for package in packages]
-
-
-def _built_from_sources(workspace: Workspace, channel: Channel, locked: Lock) -> dict[str, Built]:
-    packages = locked.packages
-    if unknown := [each for each in packages if each.file_name not in channel.offers]:
-        raise MissingPackagesError(unknown, locked.made_by)
-    offers = [channel.offers[package.file_name] for package in packages]
-    built = build_packages(workspace, channel, offers, locked.requirements)
-    check_bytes(packages, built)
-    return built
-
-
-def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:
-    """Print the names of locked packages that the recipes give in another version or build."""
-    names = {offer.recipe.package.name for offer in channel.offers.values()}
-    other = [
-        package.name
-        for package in locked.packages
-        if package.name in names and package.file_name not in channel.offers
-    ]
-    if other:
-        command = f"{lock.command_of(variant)}{' --upgrade' if variant.file else ''}"
-        print(
-            f"note: this version has other builds of {', '.join(other)}; `{command}` takes them",
-            file=sys.stderr,
-        )
 
 
 def make_environment(
@@ -120,21 +55,22 @@ def make_environment(
         in_use.protect_build(workspace, variant)
         target = folder_of(workspace, variant)
     settings.check_place(target)
-    own = user_packages.packages(workspace, variant)
+    own = packages.user_packages(workspace, variant)
+    key = ready.key_of(workspace, variant, locked, target)
     repair = repair and target.is_dir()
     as_it_is = not (repair or clean or from_sources)
-    if as_it_is and prefix.is_ready(workspace, variant, locked, target, own):
+    if as_it_is and ready.is_made(target, key, prefix.digests(own)):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
     if note := copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
-    parts = parts_of(workspace, variant, locked, from_sources=from_sources)
+    parts = packages.parts_of(workspace, variant, locked, from_sources=from_sources)
     if repair:
         with step("repair", "") as summaries:
-            faults = repairing.repair(workspace, variant, locked, parts, target, own)
+            faults = prefix.repair(workspace, variant, locked, parts, target, own)
             summaries.append(f"{display_path(target)}: {plural(len(faults), 'file')}")
         notes = lines_of_repair(faults)
-        aside = repairing.folder_of_replaced(target)
+        aside = prefix.folder_of_replaced(target)
         if faults and aside.is_dir():
             notes.append(f"the replaced files are in {display_path(aside)}")
         _print(notes)

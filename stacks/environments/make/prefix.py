@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import itertools
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from stacks.core import jsonfile
 from stacks.core.console import as_typed
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import IntegrityError
@@ -18,40 +19,21 @@ from stacks.environments.folders import READY
 from stacks.environments.make import (
     additions,
     install,
-    key,
     manifest,
     own_packages,
     pip_install,
+    ready,
     settings,
 )
+from stacks.environments.make.contents import walk
 from stacks.environments.make.part import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
 # The cache's folder with the compiled modules that environments share.
 MODULES = "modules"
-
-
-def is_ready(
-    workspace: Workspace,
-    variant: Variant,
-    lock: Lock,
-    target: Path,
-    own: Mapping[str, Part] | None = None,
-) -> bool:
-    """Return whether the environment of a lock is in the folder `target`.
-
-    own: the user's own packages that it must have; with None, any.
-    """
-    try:
-        found = jsonfile.read(target / READY)
-    except (OSError, ValueError):
-        return False
-    if not isinstance(found, dict) or found.keys() != {"key", "local"}:
-        return False
-    if own is not None and found["local"] != hash_of(own):
-        return False
-    return bool(found["key"] == key.key_of(workspace, variant, lock, target))
+# What Python makes again: a repair keeps none of it.
+BYTECODE = (".pyc", ".pyo")
 
 
 def make(
@@ -60,40 +42,128 @@ def make(
     lock: Lock,
     parts: Sequence[Part],
     target: Path,
-    own: Mapping[str, Part] | None = None,
+    own: Mapping[str, Part],
     *,
     clean: bool = False,
 ) -> list[str]:
     """Make a variant's environment in the folder `target`, in place of the old one.
 
-    own: the user's own packages, by the names of the locked packages that they replace. clean:
-    make it again if it is ready, and leave out what the user has added by pip or uv. Returns lines
-    that say what of that is kept, and what is not. Raises IntegrityError if a file is not the
-    locked one; then `target` stays as it was.
+    own: the user's packages, by the names of the locked packages that they replace. clean: make it
+    again if it is ready, and leave out what the user has added by pip or uv. Returns lines that say
+    what of that is kept, and what is not. Raises IntegrityError if a file is not the locked one;
+    then `target` stays as it was.
     """
-    check_parts(lock, parts)
     with hold_lock(target, f"the environment {variant.id}"):
-        own = own or {}
-        if not clean and is_ready(workspace, variant, lock, target, own):
+        key = ready.key_of(workspace, variant, lock, target)
+        if not clean and ready.is_made(target, key, digests(own)):
             return []
-        parts = [own.get(part.name, part) for part in parts]
-        # A link to a larger disk stays.
-        with fixed_umask(), replace_atomically(Path(os.path.realpath(target))) as prefix:
-            fill(workspace, variant, lock, parts, prefix, target, workspace.cache / MODULES)
-            lines: list[str] = []
-            if not clean:
-                command = as_typed(f"./invoke run {variant.option} -- pip install")
-                lines = additions.carry_over(target, prefix, variant.framework.python, command)
-            (prefix / READY).write_text(marker(workspace, variant, lock, target, own))
-        return lines
+        with _made_anew(workspace, variant, lock, parts, target, own) as new:
+            if clean:
+                return []
+            command = as_typed(f"./invoke run {variant.option} -- pip install")
+            return additions.carry_over(target, new, variant.framework.python, command)
 
 
-def marker(
-    workspace: Workspace, variant: Variant, lock: Lock, target: Path, own: Mapping[str, Part]
-) -> str:
-    """Return the text of the file that says that an environment is ready."""
-    made_from = key.key_of(workspace, variant, lock, target)
-    return json.dumps({"key": made_from, "local": hash_of(own)}) + "\n"
+def repair(
+    workspace: Workspace,
+    variant: Variant,
+    lock: Lock,
+    parts: Sequence[Part],
+    target: Path,
+    own: Mapping[str, Part],
+) -> dict[str, str]:
+    """Make the environment `target` anew, with all that the user has added and compiled in it.
+
+    Nothing is deleted but what Python has compiled: files that are not the locked ones, and those
+    that neither a package nor the user put there, go to a new folder in folder_of_replaced().
+
+    own: as for make. Returns what was wrong, by path: "changed", "missing" or "extra".
+    """
+    with (
+        hold_lock(target, f"the environment {variant.id}"),
+        _made_anew(workspace, variant, lock, parts, target, own) as new,
+    ):
+        _open_folders(target)
+        faults = manifest.differences(target, new)
+        for name in _added_files(target, new):
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            pip_install.link_or_copy(target / name, new / name)
+        expected = {name for name, _ in walk(new)}
+        for name, _ in list(walk(target)):
+            if not (name in expected or name.endswith(BYTECODE) or name.startswith("var/")):
+                faults[name] = "extra"
+        _move_aside(target, faults)
+        if os.path.lexists(target / "var"):
+            shutil.rmtree(new / "var", ignore_errors=True)
+            (target / "var").rename(new / "var")
+    return faults
+
+
+@contextmanager
+def _made_anew(
+    workspace: Workspace,
+    variant: Variant,
+    lock: Lock,
+    parts: Sequence[Part],
+    target: Path,
+    own: Mapping[str, Part],
+) -> Iterator[Path]:
+    """Give a new, complete environment for the block, which then replaces the one at `target`."""
+    check_parts(lock, parts)
+    parts = [own.get(part.name, part) for part in parts]
+    # A link to a larger disk stays.
+    with fixed_umask(), replace_atomically(Path(os.path.realpath(target))) as new:
+        fill(workspace, variant, lock, parts, new, target, workspace.cache / MODULES)
+        key = ready.key_of(workspace, variant, lock, target)
+        (new / READY).write_text(ready.mark(key, digests(own)))
+        yield new
+
+
+def _added_files(target: Path, new: Path) -> Iterator[str]:
+    """Yield the files that the user has added to an environment, and that no package has.
+
+    The list of locked files is that of the new environment: the old one may be damaged.
+    """
+    listed = target / manifest.NAME
+    if not listed.is_dir():
+        listed.parent.mkdir(parents=True, exist_ok=True)
+        listed.unlink(missing_ok=True)
+        shutil.copy2(new / manifest.NAME, listed)
+    for addition in additions.added_to(target) or ():
+        for name in addition.files:
+            if not os.path.lexists(new / name):
+                yield name
+
+
+def folder_of_replaced(target: Path) -> Path:
+    """Return the folder that keeps what repairs take out of an environment."""
+    # A link may lead to another file system.
+    place = target.resolve()
+    return place.with_name(f"{place.name}.replaced")
+
+
+def _move_aside(target: Path, names: Iterable[str]) -> None:
+    """Move those of the files that an environment has to a new folder, by number."""
+    parent = folder_of_replaced(target)
+    folders = (parent / str(number) for number in itertools.count(1))
+    aside = next(folder for folder in folders if not os.path.lexists(folder))
+    present = {name for name, _ in walk(target)}
+    for name in present.intersection(names):
+        (aside / name).parent.mkdir(parents=True, exist_ok=True)
+        (target / name).rename(aside / name)
+
+
+def _open_folders(target: Path) -> None:
+    """Give the owner access to the folders of an environment; not below var, the user's."""
+    target.chmod(target.stat().st_mode | stat.S_IRWXU)
+    for parent, names, _ in os.walk(target):
+        if Path(parent) == target and "var" in names:
+            names.remove("var")
+        for name in names:
+            folder = Path(parent, name)
+            mode = folder.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
+                folder.chmod(mode | stat.S_IRWXU)
 
 
 def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
@@ -105,6 +175,11 @@ def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
                 expected=f"sha256 {locked_package.sha256}",
                 found=f"sha256 {part.built.sha256}",
             )
+
+
+def digests(own: Mapping[str, Part]) -> dict[str, str]:
+    """Return the SHA-256 of each of the user's packages."""
+    return {name: part.built.sha256 for name, part in own.items()}
 
 
 def fill(
@@ -130,14 +205,6 @@ def fill(
         own_packages.add(workspace, prefix, lock, variant.framework.python)
     settings.write(variant, prefix, target, _packages(parts, lock), modules)
     manifest.write_manifest(prefix, checked=checked)
-
-
-def hash_of(own: Mapping[str, Part]) -> str | None:
-    """Return the hash of the user's own packages, None if there are none."""
-    if not own:
-        return None
-    text = json.dumps({name: part.built.sha256 for name, part in own.items()}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:

@@ -1,12 +1,15 @@
 """Whether an environment is built from its variant's current lock.
 
-An environment has a key, the hash of all that it is made from.
+It has a key, the hash of all that it is made from. An edit of this program changes no key: what it
+writes differently has a higher REVISION.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.core import jsonfile
@@ -15,10 +18,14 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.folders import READY, folder_of
-from stacks.environments.make.key import key_of
 from stacks.locks import lock
+from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+
+# Raised when an environment gets other settings, records or scripts than before, or when packages
+# are installed in another way: then what was built before is built again.
+REVISION = 1
 
 
 def ready_environment(
@@ -67,12 +74,6 @@ def is_ready(workspace: Workspace, variant: Variant, key: str) -> bool:
     return key_in(target) == key
 
 
-def key_in(target: Path) -> str | None:
-    """Return the key of the environment in a folder; None if there is none, or a damaged one."""
-    marker = _object(target / READY)
-    return str(marker["key"]) if marker.keys() == {"key", "local"} else None
-
-
 def keys_of(workspace: Workspace, variants: Sequence[Variant]) -> list[str | StacksError]:
     """Return the key that each variant's environment has if it is built from its current lock.
 
@@ -89,10 +90,49 @@ def keys_of(workspace: Workspace, variants: Sequence[Variant]) -> list[str | Sta
     return keys
 
 
-def _object(path: Path) -> dict[str, object]:
-    """Return the object in a JSON file; an empty one if it is missing or damaged."""
+def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
+    """Return the key of a variant's environment in the folder `target`."""
+    unlocked = []
+    if variant.channel:
+        # Loaded here: the stages of packages take longer than all else that most tasks load.
+        from stacks.environments.make import packages
+
+        unlocked = [offer.hash for offer in packages.unlocked(workspace, variant)]
+    asked = variant.model_dump_json(exclude={"summary": True, "framework": {"summary"}})
+    inputs = [REVISION, lock.sha256, lock.channel, unlocked, asked, str(target)]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+
+
+def mark(key: str, user_packages: Mapping[str, str]) -> str:
+    """Return the text of the file that says that an environment is ready.
+
+    user_packages: the SHA-256 of the user's packages in it, by the names that they replace.
+    """
+    return json.dumps({"key": key, "local": _hash_of(user_packages)}) + "\n"
+
+
+def is_made(target: Path, key: str, user_packages: Mapping[str, str]) -> bool:
+    """Return whether the environment in a folder has a key and these packages of the user."""
+    found = _mark_in(target)
+    return bool(found) and found == {"key": key, "local": _hash_of(user_packages)}
+
+
+def key_in(target: Path) -> str | None:
+    """Return the key of the environment in a folder; None if there is none, or a damaged one."""
+    return str(found["key"]) if (found := _mark_in(target)) else None
+
+
+def _mark_in(target: Path) -> dict[str, object]:
+    """Return what an environment's file says; nothing if it is missing or damaged."""
     try:
-        content = jsonfile.read(path)
+        found = jsonfile.read(target / READY)
     except (OSError, ValueError):
         return {}
-    return content if isinstance(content, dict) else {}
+    is_valid = isinstance(found, dict) and found.keys() == {"key", "local"}
+    return dict(found) if is_valid else {}
+
+
+def _hash_of(user_packages: Mapping[str, str]) -> str | None:
+    if not user_packages:
+        return None
+    return hashlib.sha256(json.dumps(user_packages, sort_keys=True).encode()).hexdigest()

@@ -11,6 +11,7 @@ import pytest
 from stacks.core.disk import REPOSITORY, fixed_umask
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
+from stacks.environments.make import packages
 from stacks.image import config as image_config
 from stacks.image import docker, layout, precompiled
 from stacks.locks.lock import Lock
@@ -118,7 +119,7 @@ def test_layers_whose_modes_have_changed_are_made_again(
         (folder / "file").touch(mode=0o444)
 
     monkeypatch.setattr(pipeline, "read_lock", lambda *_: LOCK)
-    monkeypatch.setattr(pipeline, "parts_of", lambda *_: [])
+    monkeypatch.setattr(packages, "parts_of", lambda *_: [])
     monkeypatch.setattr(precompiled, "check_machine", lambda: None)
     monkeypatch.setattr(layout, "_make", make)
     target = tmp_path / "layers"

@@ -17,7 +17,7 @@ from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
 from stacks.environments.care import clean, verify
 from stacks.environments.folders import READY, folder_of
-from stacks.environments.make import build, prefix, ready
+from stacks.environments.make import build, ready
 from stacks.image import docker
 from stacks.locks import lock
 from stacks.project import alive
@@ -100,7 +100,8 @@ def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
 ) -> None:
     variant = load_variant(own_workspace, "openblas")
     target = folder_of(own_workspace, variant)
-    text = prefix.marker(own_workspace, variant, lock.read(own_workspace, variant), target, {})
+    key = ready.key_of(own_workspace, variant, lock.read(own_workspace, variant), target)
+    text = ready.mark(key, {})
     (target / READY).parent.mkdir(parents=True)
     (target / READY).write_text(text)
     program = LOADED.format(repository=str(REPOSITORY), root=str(own_workspace.root))

@@ -119,10 +119,19 @@ def test_a_link_out_of_the_environment(name: str, target: str, tmp_path: Path) -
         contents.contents_of([part(tmp_path, "odd", link(name, target))], "3.9")
 
 
-def test_files_of_a_noarch_package(tmp_path: Path) -> None:
-    path = conda(tmp_path, file("site-packages/a.py"), file("python-scripts/run"), noarch="python")
-    found = contents.contents_of([part_of(path)], "3.9")
-    assert sorted(found.files) == ["bin/run", "lib/python3.9/site-packages/a.py"]
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("site-packages/six.py", "lib/python3.9/site-packages/six.py"),
+        ("python-scripts/pip", "bin/pip"),
+        ("share/licenses/six/LICENSE", "share/licenses/six/LICENSE"),
+        ("lib/site-packages/x", "lib/site-packages/x"),
+        ("site-packages-of-mine/x", "site-packages-of-mine/x"),
+    ],
+)
+def test_where_a_file_of_a_noarch_package_goes(name: str, place: str, tmp_path: Path) -> None:
+    noarch = part_of(conda(tmp_path, file(name), noarch="python"))
+    assert list(contents.contents_of([noarch], "3.9").files) == [place]
 
 
 def test_a_link_that_leads_out_by_way_of_another_one(tmp_path: Path) -> None:

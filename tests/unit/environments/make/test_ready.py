@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from stacks.channel.locked_package import LockedPackage
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.folders import READY, folder_of
-from stacks.environments.make import prefix, ready
+from stacks.environments.make import ready
 from stacks.locks import lock
 from stacks.locks.folders import lock_folder
+from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+
+LOCK = Lock(packages=(), requirements=())
+PACKAGE = LockedPackage("six", "1", "0", "u/noarch/six-1-0.conda", "1" * 64, "0" * 32, 1)
 
 
 @pytest.fixture
@@ -31,7 +37,7 @@ def workspace(own_workspace: Workspace) -> Workspace:
 def built(workspace: Workspace, variant: Variant) -> Path:
     """Write the marker of an environment that is built from its lock; return its folder."""
     target = folder_of(workspace, variant)
-    text = prefix.marker(workspace, variant, lock.read(workspace, variant), target, {})
+    text = ready.mark(ready.key_of(workspace, variant, lock.read(workspace, variant), target), {})
     (target / READY).parent.mkdir(parents=True, exist_ok=True)
     (target / READY).write_text(text)
     return target
@@ -70,12 +76,32 @@ def test_an_environment_that_is_not_built(workspace: Workspace) -> None:
         ready.ready_environment(workspace, "openblas", None)
 
 
+def test_what_a_key_depends_on(own_workspace: Workspace, variant: Variant) -> None:
+    def key(variant: Variant = variant, lock: Lock = LOCK, place: str = "/a") -> str:
+        return ready.key_of(own_workspace, variant, lock, Path(place))
+
+    changed = variant.model_copy(update={"flags": {"x": "y"}})
+    locked = dataclasses.replace(LOCK, packages=(PACKAGE,))
+    keys = {key(), key(place="/b"), key(lock=locked), key(changed)}
+    assert len(keys) == 4 and key() in keys
+
+
+def test_the_users_packages_are_part_of_what_is_made(tmp_path: Path) -> None:
+    (tmp_path / READY).parent.mkdir(parents=True)
+    (tmp_path / READY).write_text(ready.mark("key", {"amdlibm": "1" * 64}))
+    assert ready.is_made(tmp_path, "key", {"amdlibm": "1" * 64})
+    assert not ready.is_made(tmp_path, "key", {"amdlibm": "2" * 64})
+    assert not ready.is_made(tmp_path, "key", {})
+    assert not ready.is_made(tmp_path, "other", {"amdlibm": "1" * 64})
+
+
 @pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])
 def test_an_environment_without_its_marker_has_no_key(tmp_path: Path, marker: bytes | None) -> None:
     if marker is not None:
         (tmp_path / READY).parent.mkdir(parents=True)
         (tmp_path / READY).write_bytes(marker)
     assert ready.key_in(tmp_path) is None
+    assert not ready.is_made(tmp_path, "key", {})
 
 
 def test_a_built_environment_is_given_by_its_marker(

@@ -1,142 +1,201 @@
+"""An environment of one small package, made and repaired."""
+
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from stacks.environments.make import manifest, repair
+from stacks.channel.locked_package import LockedPackage
+from stacks.core.errors import IntegrityError
+from stacks.core.workspace import Workspace
+from stacks.environments.folders import READY
+from stacks.environments.make import manifest, prefix, ready
+from stacks.environments.make.part import Part
+from stacks.locks.lock import Lock
+from stacks.variants.variant import Variant
+from unit.helpers.conda import conda, file, link, part_of
+from unit.helpers.environments import SITE_PACKAGES, add
+
+MODULE = f"{SITE_PACKAGES}/mod.py"
+FILES = [file("bin/run", b"run", 0o755), file("lib/a", b"sound"), link("lib/b", "a"), file(MODULE)]
+
+
+class Made:
+    """An environment, and the functions that make and repair it."""
+
+    def __init__(self, workspace: Workspace, variant: Variant, folder: Path) -> None:
+        path = conda(folder, *FILES, name="python", version="3.9", file_name="python-3.9-0.conda")
+        self.part = part_of(path)
+        digest, size = self.part.built.sha256, path.stat().st_size
+        package = LockedPackage("python", "3.9", "0", self.part.url, digest, "0" * 32, size)
+        self.workspace, self.variant = workspace, variant
+        self.lock = Lock(packages=(package,), requirements=())
+        self.place = folder / "environment"
+        self.make()
+
+    @property
+    def key(self) -> str:
+        return ready.key_of(self.workspace, self.variant, self.lock, self.place)
+
+    @property
+    def aside(self) -> Path:
+        return prefix.folder_of_replaced(self.place)
+
+    def make(self, part: Part | None = None, *, clean: bool = False) -> list[str]:
+        parts = [part or self.part]
+        return prefix.make(
+            self.workspace, self.variant, self.lock, parts, self.place, {}, clean=clean
+        )
+
+    def repair(self) -> dict[str, str]:
+        return prefix.repair(self.workspace, self.variant, self.lock, [self.part], self.place, {})
+
+    def files(self) -> dict[str, tuple[int, bytes | str]]:
+        return {
+            str(path.relative_to(self.place)): (
+                path.lstat().st_mode,
+                str(path.readlink()) if path.is_symlink() else path.read_bytes(),
+            )
+            for path in self.place.rglob("*")
+            if path.is_symlink() or path.is_file()
+        }
 
 
 @pytest.fixture
-def sound(tmp_path: Path) -> Path:
-    folder = tmp_path / "sound"
-    (folder / "lib").mkdir(parents=True)
-    (folder / "lib/a").write_text("sound")
-    (folder / "lib/link").symlink_to("a")
-    return folder
+def made(workspace: Workspace, variant: Variant, tmp_path: Path) -> Made:
+    return Made(workspace, variant, tmp_path)
 
 
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    (tmp_path / "environment").mkdir()
-    return tmp_path / "environment"
+def edit(place: Path) -> None:
+    add(place, "lib/a", "an edit")
 
 
-def put_back(sound: Path, target: Path, name: str) -> Path:
-    aside = repair.folder_of_replaced(target)
-    repair._put_back(sound, target, name, aside)
-    return aside
+def chmod(place: Path) -> None:
+    (place / "bin/run").chmod(0o644)
 
 
-def test_a_missing_file_is_put_back(sound: Path, target: Path) -> None:
-    aside = put_back(sound, target, "lib/a")
-    assert (target / "lib/a").read_text() == "sound"
-    assert not aside.exists()
+def remove(place: Path) -> None:
+    shutil.rmtree(place / "lib")
 
 
-def test_a_changed_file_is_kept_aside(sound: Path, target: Path) -> None:
-    (target / "lib").mkdir()
-    (target / "lib/a").write_text("an edit")
-    aside = put_back(sound, target, "lib/a")
-    assert (target / "lib/a").read_text() == "sound"
-    assert (aside / "lib/a").read_text() == "an edit"
-    (sound / "lib/a").write_text("sound")
-    (target / "lib/a").write_text("another edit")
-    put_back(sound, target, "lib/a")
-    assert (aside / "lib/a").read_text() == "an edit"
-    assert (aside / "2/lib/a").read_text() == "another edit"
+def folder_for_file(place: Path) -> None:
+    (place / "lib/b").unlink()
+    add(place, "lib/b/deep/mine")
 
 
-def test_a_folder_in_a_files_place(sound: Path, target: Path) -> None:
-    (target / "lib/link/deep").mkdir(parents=True)
-    (target / "lib/link/deep/mine").touch()
-    aside = put_back(sound, target, "lib/link")
-    assert (target / "lib/link").readlink() == Path("a")
-    assert (aside / "lib/link/deep/mine").is_file()
+def file_for_folder(place: Path) -> None:
+    remove(place)
+    (place / "lib").touch()
 
 
-@pytest.mark.parametrize("kind", ["link", "file"])
-def test_something_else_in_a_folders_place(
-    kind: str, sound: Path, target: Path, tmp_path: Path
+def link_for_folder(place: Path) -> None:
+    """As to a folder that has files of the same names, which are not the environment's."""
+    (place / "lib").rename(place.parent / "outside")
+    (place / "lib").symlink_to(place.parent / "outside")
+
+
+def pipe(place: Path) -> None:
+    (place / "lib/a").unlink()
+    os.mkfifo(place / "lib/a")
+
+
+def more(place: Path) -> None:
+    add(place, "lib/odd.so", "mine")
+
+
+def no_manifest(place: Path) -> None:
+    (place / manifest.NAME).unlink()
+    add(place, f"{manifest.NAME}/mine", "mine")
+
+
+def closed(place: Path) -> None:
+    edit(place)
+    (place / "lib").chmod(0)
+
+
+LIB = {"lib/a": "missing", "lib/b": "missing", MODULE: "missing"}
+
+
+@pytest.mark.parametrize(
+    ("damage", "faults", "kept"),
+    [
+        (edit, {"lib/a": "changed"}, {"lib/a"}),
+        (chmod, {"bin/run": "changed"}, {"bin/run"}),
+        (remove, LIB, set()),
+        (folder_for_file, {"lib/b": "missing", "lib/b/deep/mine": "extra"}, {"lib/b/deep/mine"}),
+        (file_for_folder, {**LIB, "lib": "extra"}, {"lib"}),
+        (link_for_folder, {**LIB, "lib": "extra"}, {"lib"}),
+        (pipe, {"lib/a": "changed"}, {"lib/a"}),
+        (more, {"lib/odd.so": "extra"}, {"lib/odd.so"}),
+        (no_manifest, {f"{manifest.NAME}/mine": "extra"}, {f"{manifest.NAME}/mine"}),
+        (closed, {"lib/a": "changed"}, {"lib/a"}),
+    ],
+)
+def test_a_damaged_environment_is_made_again_and_its_files_kept_aside(
+    damage: Callable[[Path], None], faults: dict[str, str], kept: set[str], made: Made
 ) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    if kind == "link":
-        (target / "lib").symlink_to(outside)
-    else:
-        (target / "lib").touch()
-    aside = put_back(sound, target, "lib/a")
-    assert (target / "lib/a").read_text() == "sound"
-    assert not (target / "lib").is_symlink()
-    assert (aside / "lib").is_symlink() == (kind == "link")
-    assert list(outside.iterdir()) == []
+    sound = made.files()
+    damage(made.place)
+    outside = sorted((made.place.parent / "outside").glob("*"))
+    assert made.repair() == faults
+    assert made.files() == sound
+    assert sorted((made.place.parent / "outside").glob("*")) == outside
+    moved = [path for path in made.aside.rglob("*") if path.is_symlink() or not path.is_dir()]
+    assert {str(path.relative_to(made.aside / "1")) for path in moved} == kept
+    assert made.repair() == {}
 
 
-def test_what_python_has_compiled_of_a_replaced_module_is_removed(
-    sound: Path, target: Path
-) -> None:
-    for folder in (sound, target):
-        (folder / "lib/__pycache__").mkdir(parents=True, exist_ok=True)
-        (folder / "lib/mod.py").write_text(folder.name)
-    names = ("mod.pyc", "mod.pyo", "__pycache__/mod.cpython-39.opt-1.pyc")
-    others = ("mod_2.pyc", "__pycache__/mod_2.cpython-39.pyc")
-    for name in (*names, *others):
-        (target / "lib" / name).touch()
-    put_back(sound, target, "lib/mod.py")
-    assert not any((target / "lib" / name).exists() for name in names)
-    assert all((target / "lib" / name).exists() for name in others)
+def test_each_repair_has_a_folder_for_what_it_replaces(made: Made) -> None:
+    for number in ("1", "2"):
+        add(made.place, "lib/a", number)
+        made.repair()
+        assert (made.aside / number / "lib/a").read_text() == number
+    assert made.repair() == {}
+    assert sorted(path.name for path in made.aside.iterdir()) == ["1", "2"]
 
 
-def test_what_an_earlier_repair_moved_away_is_neither_followed_nor_in_the_way(
-    sound: Path, target: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "outside").mkdir()
-    aside = repair.folder_of_replaced(target)
-    aside.mkdir()
-    (aside / "lib").symlink_to(tmp_path / "outside")
-    (aside / "2").mkdir()
-    (aside / "2/lib").touch()
-    (target / "lib").mkdir(exist_ok=True)
-    (target / "lib/a").write_text("old")
-    put_back(sound, target, "lib/a")
-    assert (aside / "3/lib/a").read_text() == "old"
-    assert not any((tmp_path / "outside").iterdir())
+def test_what_is_added_and_compiled_stays_and_bytecode_goes(made: Made) -> None:
+    info = f"{SITE_PACKAGES}/mine-1.dist-info"
+    mine = {f"{SITE_PACKAGES}/mine.py": "mine", f"{info}/INSTALLER": "pip\n"}
+    mine[f"{info}/RECORD"] = "mine.py,,\nmine-1.dist-info/INSTALLER,,\nmine-1.dist-info/RECORD,,\n"
+    mine["var/compiledir/module.so"] = "compiled"
+    for name, text in mine.items():
+        add(made.place, name, text)
+    add(made.place, f"{SITE_PACKAGES}/__pycache__/mod.cpython-39.pyc", "of an edit")
+    add(made.place, manifest.NAME, "damaged")
+    (made.place / READY).unlink()
+    assert made.repair() == {}
+    assert {name: (made.place / name).read_text() for name in mine} == mine
+    assert not (made.place / SITE_PACKAGES / "__pycache__").exists()
+    assert ready.key_in(made.place) == made.key
+    assert not made.aside.exists()
 
 
-@pytest.mark.parametrize("name", ["lib", "lib/a", "lib/link"])
-def test_a_pipe_is_moved_away(name: str, sound: Path, target: Path) -> None:
-    (target / name).parent.mkdir(exist_ok=True)
-    os.mkfifo(target / name)
-    aside = put_back(sound, target, "lib/link" if name == "lib/link" else "lib/a")
-    assert (aside / name).is_fifo()
-    assert (target / "lib").is_dir()
+def test_a_linked_environment_stays_on_its_disk(made: Made) -> None:
+    disk = made.place.parent / "disk"
+    disk.mkdir()
+    made.place.rename(disk / "environment")
+    made.place.symlink_to("disk/environment")
+    edit(made.place)
+    assert made.repair() == {"lib/a": "changed"}
+    assert made.place.is_symlink() and made.aside == disk / "environment.replaced"
+    assert (made.aside / "1/lib/a").read_text() == "an edit"
 
 
-def test_folders_without_access_are_opened(target: Path, tmp_path: Path) -> None:
-    (target / "lib/deep").mkdir(parents=True)
-    (target / "var/mine").mkdir(parents=True)
-    (tmp_path / "outside").mkdir(mode=0o500)
-    (target / "link").symlink_to(tmp_path / "outside")
-    for name, mode in (("lib/deep", 0), ("lib", 0o555), ("var/mine", 0o500)):
-        (target / name).chmod(mode)
-    repair._open_folders(target)
-    modes = [
-        f"{(target / n).stat().st_mode & 0o777:o}" for n in ("lib", "lib/deep", "var/mine", "link")
-    ]
-    assert modes == ["755", "700", "500", "500"]
+def test_an_environment_is_made_once_and_anew_if_asked(made: Made) -> None:
+    more(made.place)
+    assert made.make() == [] and (made.place / "lib/odd.so").exists()
+    made.make(clean=True)
+    assert not (made.place / "lib/odd.so").exists()
 
 
-def test_a_folder_in_place_of_the_manifest_is_moved_away(sound: Path, target: Path) -> None:
-    for folder in (sound, target):
-        (folder / manifest.NAME).parent.mkdir(parents=True)
-    (sound / manifest.NAME).write_text("sound")
-    (target / manifest.NAME).mkdir()
-    repair._put_manifest(sound, target, repair.folder_of_replaced(target))
-    assert (target / manifest.NAME).read_text() == "sound"
-
-
-def test_replaced_files_stay_on_the_file_system_of_a_linked_environment(tmp_path: Path) -> None:
-    (tmp_path / "disk/environment").mkdir(parents=True)
-    (tmp_path / "link").symlink_to("disk/environment")
-    assert repair.folder_of_replaced(tmp_path / "link") == tmp_path / "disk/environment.replaced"
+def test_another_package_than_the_locked_one(made: Made, tmp_path: Path) -> None:
+    other = part_of(conda(tmp_path, file("lib/a"), name="python", version="3.9"))
+    sound = made.files()
+    with pytest.raises(IntegrityError, match=r"python-3\.9-0\.conda is not the locked package"):
+        made.make(other, clean=True)
+    assert made.files() == sound

@@ -1,0 +1,217 @@
+"""The packages of an environment: those of its lock, and what a lock cannot have."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterable, Sequence
+
+from stacks.channel import package
+from stacks.channel.assemble import recipe_hash
+from stacks.channel.build import MissingPackagesError, build_packages, check_bytes, obtain_packages
+from stacks.channel.offers import Channel, Offer, offer_of, read_channel, with_settings
+from stacks.channel.package import Built
+from stacks.channel.recipe import Recipe, read_recipe
+from stacks.channel.staging.amdlibm import EXPECTED, UserTarball
+from stacks.core.console import step
+from stacks.core.disk import sha256_of
+from stacks.core.errors import UsageError
+from stacks.core.paths import expanded
+from stacks.core.workspace import Workspace
+from stacks.core.yamlfile import load
+from stacks.environments.make import settings
+from stacks.environments.make.part import Part
+from stacks.locks import lock
+from stacks.locks.lock import Lock
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import CondaPin, Pins
+from stacks.variants.variant import AMDLIBM, Variant
+
+
+def parts_of(
+    workspace: Workspace, variant: Variant, locked: Lock, *, from_sources: bool = False
+) -> list[Part]:
+    """Return a lock's packages: from the cache, else from a place, else built from sources.
+
+    from_sources: build all that this code has not built on this machine, and compare the bytes.
+    What only our channel has comes after another channel's packages, whose lock does not have it.
+    Files for pip are fetched too. Raises UsageError if this machine cannot run the packages, or if
+    some are nowhere; FetchError or IntegrityError.
+    """
+    check_host(spec for package in locked.packages for spec in package.depends)
+    channel = with_settings(read_channel(workspace), [variant])
+    if variant.channel:
+        with step("packages", f"{len(locked.packages)} from {locked.channel}"):
+            pins = _pins_of(locked)
+            paths = fetch(workspace, pins)
+            parts = [
+                Part(package.url, Built(paths[pin], pin.sha256))
+                for package, pin in zip(locked.packages, pins, strict=True)
+            ]
+            return parts + _unlocked_parts(workspace, variant, channel.pins, parts)
+    packages, files = locked.packages, locked.requirements
+    if from_sources:
+        built = _built_from_sources(workspace, channel, locked)
+    else:
+        built = obtain_packages(workspace, channel, packages, files, locked.made_by)
+    _note_newer(variant, channel, locked)
+    return [Part(package.url, built[package.file_name]) for package in packages]
+
+
+def _built_from_sources(workspace: Workspace, channel: Channel, locked: Lock) -> dict[str, Built]:
+    packages = locked.packages
+    if unknown := [each for each in packages if each.file_name not in channel.offers]:
+        raise MissingPackagesError(unknown, locked.made_by)
+    offers = [channel.offers[package.file_name] for package in packages]
+    built = build_packages(workspace, channel, offers, locked.requirements)
+    check_bytes(packages, built)
+    return built
+
+
+def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:
+    """Print the names of locked packages that the recipes give in another version or build."""
+    names = {offer.recipe.package.name for offer in channel.offers.values()}
+    other = [
+        package.name
+        for package in locked.packages
+        if package.name in names and package.file_name not in channel.offers
+    ]
+    if other:
+        command = f"{lock.command_of(variant)}{' --upgrade' if variant.file else ''}"
+        print(
+            f"note: this version has other builds of {', '.join(other)}; `{command}` takes them",
+            file=sys.stderr,
+        )
+
+
+def _pins_of(lock: Lock) -> list[CondaPin]:
+    """Return the pins of a lock's packages.
+
+    Each has two addresses: where the channel's name leads today, then the one in the lock.
+    """
+    # Loaded here: it imports an HTTP library and conda's own code.
+    from stacks.sources.condarc import channel_address
+
+    channel = channel_address(lock.channel).url
+
+    def in_channel(url: str) -> str:
+        return "/".join((channel, *url.rsplit("/", 2)[1:]))
+
+    return [
+        CondaPin(
+            name=package.name,
+            version=package.version,
+            filename=package.file_name,
+            size=package.size,
+            sha256=package.sha256,
+            urls=tuple(dict.fromkeys((in_channel(package.url), package.url))),
+        )
+        for package in lock.packages
+    ]
+
+
+def unlocked(workspace: Workspace, variant: Variant, compiler: str = "g++") -> tuple[Offer, ...]:
+    """Return the packages that the lock of another channel's packages cannot have.
+
+    Those are the framework's accelerator, and the settings; for this project's channel none.
+
+    compiler: the name of the environment's C++ compiler, which follows from the lock.
+    """
+    if not variant.channel:
+        return ()
+    recipes = [read_recipe(workspace.recipes, name) for name in variant.accelerator]
+    # They have no sources but their own, so no pin decides their bytes.
+    accelerator = [Offer(recipe, recipe_hash(recipe, ())) for recipe in recipes]
+    return (*accelerator, offer_of(variant, compiler))
+
+
+def _unlocked_parts(
+    workspace: Workspace, variant: Variant, pins: Pins, locked: Sequence[Part]
+) -> list[Part]:
+    """Return the unlocked packages for an environment of locked ones, built where not cached."""
+    files = (name for part in locked for name in part.files(variant.framework.python))
+    compiler = settings.compiler_among(files)
+    return [
+        Part(offer.url, package.build(workspace, offer.recipe, pins))
+        for offer in unlocked(workspace, variant, compiler)
+    ]
+
+
+def user_packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
+    """Return the user's own packages by the names of the locked packages that they replace.
+
+    That is AMD's library for the compatible one, if the variant has that and the variable names
+    AMD's archive. Raises UsageError if the file is not that archive.
+    """
+    if variant.libm != "amdlibm":
+        return {}
+    recipe = load(workspace.recipes / "amdlibm" / "recipe.yaml", Recipe)
+    assert isinstance(recipe.extra, UserTarball)
+    variable = recipe.extra.variable
+    archive = os.environ.get(variable)
+    if not archive:
+        return {}
+    tarball = expanded(archive).absolute()
+    if not tarball.is_file():
+        raise UsageError(
+            f"{variable}: {tarball}: no such file",
+            expected=EXPECTED,
+            fix=f"correct {variable}, or unset it to use {AMDLIBM}",
+        )
+    if not os.access(tarball, os.R_OK):
+        raise UsageError(
+            f"{variable}: {tarball}: permission denied",
+            fix=f"make it readable, or unset {variable} to use {AMDLIBM}",
+        )
+    named = recipe.package.model_copy(update={"version": _version_of(tarball.name)})
+    recipe = recipe.model_copy(update={"package": named})
+    digest, built = package.build_user_package(workspace, recipe, tarball)
+    print(
+        f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
+        f"{AMDLIBM}; sha256 {sha256_of(tarball)}",
+        file=sys.stderr,
+    )
+    return {AMDLIBM: Part(Offer(recipe, digest).url, built)}
+
+
+def _version_of(name: str) -> str:
+    """Return the version in an archive's name, 0 if there is none."""
+    match = re.search(r"[-_](\d+(?:[.-]\d+)*)(?=[._-]|$)", name)
+    return match[1].replace("-", ".") if match else "0"
+
+
+def check_host(needs: Iterable[str]) -> None:
+    """Raise UsageError if the machine's CPU, system or C library cannot run packages.
+
+    needs: the match specs of their dependencies.
+    """
+    machine = f"{platform.system()} on {platform.machine()}"
+    if machine != "Linux on x86_64":
+        raise UsageError(
+            "environments run only on Linux on x86_64",
+            found=machine,
+            fix="use such a machine, a virtual machine or a container of that kind",
+        )
+    name, version = platform.libc_ver()
+    floor = _glibc_floor(needs)
+    if name != "glibc" or _number(version) < _number(floor):
+        raise UsageError(
+            "the environment cannot run on this system's C library",
+            expected=f"glibc {floor} or newer",
+            found=f"{name} {version}".strip() or "another C library (musl?)",
+            fix="use a newer system, or a container with one",
+        )
+
+
+def _glibc_floor(needs: Iterable[str]) -> str:
+    """Return the oldest glibc that satisfies match specs."""
+    floors = [
+        match.group(1) for spec in needs if (match := re.match(r"__glibc >=([\d.]+)(,|$)", spec))
+    ]
+    return max(floors, key=_number, default="0")
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))

@@ -1,0 +1,122 @@
+"""The packages of an environment: a lock's, another channel's and the user's; where they run."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from stacks.channel.offers import read_channel
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments.make import packages
+from stacks.environments.make.ready import key_of
+from stacks.locks.lock import Lock
+from stacks.variants.load import load_variant
+from stacks.variants.variant import ACCELERATOR, SCAN_FIX
+from unit.helpers.checkout import CHECKOUT
+
+LOCK = Lock(packages=(), requirements=())
+
+
+@pytest.mark.parametrize(
+    ("flavour", "framework", "names"),
+    [
+        ("openblas@conda-forge", "theano-1.0.5", [ACCELERATOR, SCAN_FIX, "theano-settings"]),
+        ("openblas@conda-forge", "pytensor-3.3.7", [SCAN_FIX, "pytensor-settings"]),
+        ("pip-default@conda-forge", "theano-1.0.5", ["theano-settings"]),
+        ("openblas@conda-forge", "aesara-2.8.7", ["aesara-settings"]),
+        ("openblas", "theano-1.0.5", []),
+    ],
+)
+def test_packages_beside_another_channels(
+    workspace: Workspace, flavour: str, framework: str, names: list[str]
+) -> None:
+    offers = packages.unlocked(workspace, load_variant(workspace, flavour, framework))
+    assert [offer.recipe.package.name for offer in offers] == names
+    accelerator = [o for o in offers if o.recipe.package.name in (ACCELERATOR, SCAN_FIX)]
+    assert {offer.file_name for offer in accelerator} <= read_channel(workspace).offers.keys()
+
+
+def test_environment_of_another_channel_depends_on_them(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("openblas", "openblas@conda-forge")
+    variants = [load_variant(workspace, name) for name in names]
+    before = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
+    monkeypatch.setattr(packages, "recipe_hash", lambda recipe, pins: "1" * 64)
+    after = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
+    assert before[0] == after[0] and before[1] != after[1]
+
+
+def test_they_are_built(workspace: Workspace) -> None:
+    variant = load_variant(workspace, "openblas@conda-forge")
+    parts = packages._unlocked_parts(workspace, variant, read_channel(workspace).pins, [])
+    files = {name for part in parts for name in part.files("3.9")}
+    folder = "lib/python3.9/site-packages"
+    assert {f"{folder}/theano_stacks_quick.pth", f"{folder}/theano_stacks_scan.py"} <= files
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("aocl-libm-linux-gcc-4.2.0.tar.gz", "4.2.0"),
+        ("aocl-linux-aocc-5.0.0_1.tar.gz", "5.0.0"),
+        ("amdlibm-3-0-2.tar.gz", "3.0.2"),
+        ("library.tar.gz", "0"),
+    ],
+)
+def test_the_version_is_in_the_archives_name(name: str, version: str) -> None:
+    assert packages._version_of(name) == version
+
+
+@pytest.fixture(scope="module")
+def needs() -> list[str]:
+    """Give what Theano's environments need: PyTensor's Pythons need a newer system."""
+    return [
+        spec
+        for offer in read_channel(CHECKOUT).offers.values()
+        for spec in offer.recipe.requirements.run
+        if offer.recipe.package.name != "python"
+        or offer.recipe.package.version in ("2.7.18", "3.9.2")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("system", "cpu", "libc", "found"),
+    [
+        *(("Linux", "x86_64", ("glibc", v), None) for v in ("2.29", "2.31", "2.100", "3.0")),
+        ("Darwin", "x86_64", ("", ""), "Darwin on x86_64"),
+        ("Linux", "aarch64", ("glibc", "2.36"), "Linux on aarch64"),
+        ("Linux", "x86_64", ("glibc", "2.9"), "glibc 2.9"),
+        ("Linux", "x86_64", ("glibc", "2.28"), "glibc 2.28"),
+        ("Linux", "x86_64", ("", ""), "another C library (musl?)"),
+        ("Linux", "x86_64", ("musl", "1.2.4"), "musl 1.2.4"),
+    ],
+)
+def test_the_machine(
+    system: str,
+    cpu: str,
+    libc: tuple[str, str],
+    found: str | None,
+    needs: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: cpu)
+    monkeypatch.setattr(platform, "libc_ver", lambda: libc)
+    if found is None:
+        packages.check_host(needs)
+        return
+    with pytest.raises(UsageError) as caught:
+        packages.check_host(needs)
+    assert caught.value.found == found
+    assert caught.value.fix and "container" in caught.value.fix
+
+
+def test_the_floor_is_the_newest_that_any_package_asks_for(needs: list[str]) -> None:
+    assert packages._glibc_floor(needs) == "2.29"
+    assert packages._glibc_floor([*needs, "__glibc >=2.35"]) == "2.35"
+    assert packages._glibc_floor(["__glibc >=2.17,<3.0.a0", "python >=3.9,<3.10.0a0"]) == "2.17"
+    assert packages._glibc_floor(["python"]) == "0"
