@@ -21,8 +21,8 @@ from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages, prefix, ready, settings
+from stacks.environments.make.contents import Part
 from stacks.environments.make.manifest import write_manifest
-from stacks.environments.make.part import Part
 from stacks.image import base, manifest, normalised, precompiled, sbom
 from stacks.image import config as image_config
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of

@@ -20,7 +20,7 @@ from packageurl import PackageURL
 
 from stacks.channel.offers import Channel
 from stacks.core.reproducible import CREATED
-from stacks.environments.make.part import Part
+from stacks.environments.make.contents import Part
 from stacks.image.config import ImageConfig
 from stacks.locks.lock import Lock
 from stacks.sources.pins import DebPin, IndexPin, canonical

@@ -20,8 +20,7 @@ from stacks.channel.archive import INFO
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
-from stacks.environments.make.contents import RECORDS, CheckedFile, Contents
-from stacks.environments.make.part import Part
+from stacks.environments.make.contents import RECORDS, CheckedFile, Contents, Part
 from stacks.variants.variant import Variant
 
 

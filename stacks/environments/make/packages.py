@@ -22,7 +22,7 @@ from stacks.core.paths import expanded
 from stacks.core.workspace import Workspace
 from stacks.core.yamlfile import load
 from stacks.environments.make import settings
-from stacks.environments.make.part import Part
+from stacks.environments.make.contents import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.sources.fetch import fetch

@@ -25,8 +25,7 @@ from stacks.environments.make import (
     ready,
     settings,
 )
-from stacks.environments.make.contents import walk
-from stacks.environments.make.part import Part
+from stacks.environments.make.contents import Part, walk
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 

@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +70,6 @@ class KernelFile(Strict):
     files: dict[str, tuple[FileName, ...]] = Field(
         description="by Python version: the files of ipykernel and of all that it imports"
     )
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """An installed kernelspec of ours. folder: with its kernel.json."""
-
-    name: str
-    folder: Path
-    variant: str
-    python: Path
 
 
 def kernel_files(workspace: Workspace) -> dict[str, tuple[str, ...]]:
@@ -175,42 +164,35 @@ def show(folder: Path) -> None:
         return
     rows = [
         (
-            k.name,
-            k.variant,
-            "yes" if paths.exists(k.python) else "not built",
-            display_path(k.folder),
+            name,
+            spec["metadata"][OWNER]["variant"],
+            "yes" if paths.exists(Path(spec["argv"][0])) else "not built",
+            display_path(folder / name),
         )
-        for k in kernels
+        for name, spec in kernels.items()
     ]
     print_table(("kernel", "variant", "environment", "folder"), (), rows)
 
 
 def remove(name: str, folder: Path) -> None:
     """Remove our kernel of a name from a folder of kernelspecs; UsageError if there is none."""
-    known = {kernel.name: kernel.folder for kernel in installed(folder)}
+    known = installed(folder)
     if name not in known:
         raise UsageError(
             f"no kernel {name} of theano-stacks is in {display_path(folder)}",
             expected=f"one of {', '.join(known)}" if known else None,
             fix="./invoke kernel --list shows them; those elsewhere need --prefix DIR",
         )
-    with explain_disk_errors(known[name]):
-        if known[name].is_symlink():
-            known[name].unlink()
-        else:
-            shutil.rmtree(known[name])
-    print(f"removed: {display_path(known[name])}")
+    place = folder / name
+    with explain_disk_errors(place):
+        place.unlink() if place.is_symlink() else shutil.rmtree(place)
+    print(f"removed: {display_path(place)}")
 
 
-def installed(kernels_folder: Path) -> list[Kernel]:
-    """Return our kernels in a folder of kernelspecs, sorted by name."""
-    kernels = []
-    for folder in sorted(kernels_folder.glob("*")):
-        spec = _read(folder)
-        if spec:
-            variant, python = spec["metadata"][OWNER]["variant"], Path(spec["argv"][0])
-            kernels.append(Kernel(folder.name, folder, variant, python))
-    return kernels
+def installed(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return our kernelspecs in a folder by their names, sorted."""
+    specs = {place.name: _read(place) for place in sorted(folder.glob("*"))}
+    return {name: spec for name, spec in specs.items() if spec}
 
 
 def has_own(variant: Variant, target: Path) -> bool:
@@ -261,20 +243,20 @@ def _without_another_python(variant: Variant, target: Path) -> dict[str, str]:
     return {**dict.fromkeys(names, ""), "PYTHONHOME": home}
 
 
-def _read(folder: Path) -> dict[str, Any] | None:
-    """Return our kernelspec in a folder, None if there is none or it is another's."""
+def _read(folder: Path) -> dict[str, Any]:
+    """Return our kernelspec in a folder, an empty one if there is none or it is another's."""
     try:
         spec: dict[str, Any] = jsonfile.read(folder / "kernel.json")
         (str(spec["metadata"][OWNER]["variant"]), str(spec["argv"][0]))
     except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return None
+        return {}
     return spec
 
 
 def _other_owner(folder: Path, target: Path) -> str:
     """Return whose a kernelspec is, if it must not be replaced by one of the environment."""
     spec = _read(folder)
-    if spec is None:
+    if not spec:
         return "not of theano-stacks"
     python = Path(spec["argv"][0])
     # That of an environment which is gone may be replaced.
@@ -290,20 +272,17 @@ def _install_packages(
     digests = [pin.sha256 for pin in pins]
     key = hashlib.sha256(json.dumps([START_SOURCE, digests]).encode()).hexdigest()
 
-    def are_there() -> bool:
+    def is_there() -> bool:
         return (place / KEY).is_file() and (place / KEY).read_text() == key
 
     # A user of a shared environment may not write the lock.
-    if are_there():
+    if is_there():
         return
     with hold_lock(place, f"the kernel of {variant.id}"):
-        if are_there():
+        if is_there():
             return
-        with (
-            step("kernel", f"{len(pins)} packages with ipykernel"),
-            fixed_umask(),
-            replace_atomically(place) as new,
-        ):
+        what = f"{len(pins)} packages with ipykernel"
+        with step("kernel", what), fixed_umask(), replace_atomically(place) as new:
             new.mkdir()
             pip_install.add_beside(workspace, target, pins, new / "packages")
             (new / START).write_text(START_SOURCE)

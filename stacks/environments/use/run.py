@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.core.console import as_typed
@@ -17,7 +17,6 @@ from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.folders import read_report
 from stacks.environments.make import pip_settings, settings
-from stacks.environments.use import shells
 from stacks.environments.variables import environment
 from stacks.variants.variant import Variant
 from verify.core import surroundings
@@ -29,6 +28,7 @@ FIXES = {
     errno.EACCES: "make it a program (chmod +x), or name one that runs it, such as python",
     errno.ENOEXEC: "its first line is no `#!` line: name a program that runs it, such as python",
 }
+ZSH = Path(__file__).parent / "zsh"
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -78,7 +78,7 @@ def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
     warn(variant, prefix)
     print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
-    _replace_by(*shells.start_of(variant.name, variables(prefix)))
+    _replace_by(*shell_of(variant.name, variables(prefix)))
 
 
 def variables(prefix: Path) -> dict[str, str]:
@@ -110,3 +110,63 @@ def _replace_by(command: list[str], env: dict[str, str]) -> None:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+def shell_of(name: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Return the command and variables of the user's shell, whose prompt begins with `(name)`.
+
+    It enters the environment after it has read the user's files, which may activate conda or change
+    PATH. env: the variables of a program in the environment; SHELL is the shell.
+    """
+    program, prompt = env.get("SHELL", "/bin/sh"), f"({name}) "
+    variables = dict(env)
+    match Path(program).name:
+        case "bash":
+            text = f"[ -f ~/.bashrc ] && . ~/.bashrc; {_start(prompt, env)}"
+            command = [program, "--rcfile", _file_of(text), "-i"]
+        case "zsh":
+            variables["THEANO_STACKS_ZDOTDIR"] = env.get("ZDOTDIR", "")
+            variables["THEANO_STACKS_START"] = _start(prompt, env)
+            variables["ZDOTDIR"] = str(ZSH)
+            command = [program, "-i"]
+        case "fish":
+            command = [program, "-i", "-C", _start_of_fish(prompt, env)]
+        case _:
+            variables["PS1"] = f"{prompt}$ "
+            command = [program, "-i"]
+    return command, variables
+
+
+def _start(prompt: str, env: Mapping[str, str]) -> str:
+    """Return the commands of a POSIX shell that enter the environment."""
+    return (
+        f"unset {' '.join(surroundings.dropped())}; export PATH={_quoted(env['PATH'])}; "
+        f'export CONDA_PREFIX={_quoted(env["CONDA_PREFIX"])}; PS1="{prompt}$PS1"'
+    )
+
+
+def _start_of_fish(prompt: str, env: Mapping[str, str]) -> str:
+    folders = " ".join(map(_quoted_for_fish, env["PATH"].split(os.pathsep)))
+    return (
+        f"set -e {' '.join(surroundings.dropped())}; set -gx PATH {folders}; "
+        f"set -gx CONDA_PREFIX {_quoted_for_fish(env['CONDA_PREFIX'])}; "
+        "functions -c fish_prompt theano_stacks_prompt; "
+        f"function fish_prompt; echo -n {_quoted_for_fish(prompt)}; theano_stacks_prompt; end"
+    )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _quoted_for_fish(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _file_of(text: str) -> str:
+    """Return the path of a file with this text that only the next program reads."""
+    reading, writing = os.pipe()
+    os.write(writing, os.fsencode(text))
+    os.close(writing)
+    os.set_inheritable(reading, True)
+    return f"/dev/fd/{reading}"

@@ -20,7 +20,6 @@ from typing import BinaryIO
 from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.locked_package import PORT
 from stacks.channel.offers import Channel, read_channel
-from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.disk import explain_disk_errors, replace_atomically, temporary_folder
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
@@ -92,16 +91,15 @@ def maker(
 
 
 def server_of(
-    folder: Path, port: int, seconds: float = 15.0, make: Make = lambda path: None
+    folder: Path, port: int, make: Make = lambda path: None
 ) -> http.server.ThreadingHTTPServer:
     """Return a server of a channel's folder on this machine; UsageError if the port is in use.
 
-    seconds: within which a client must send its request, and read each block of the answer. make:
-    called with the path of a file that the folder lacks; what it raises is the answer 500.
+    make: called with the path of a file that the folder lacks; what it raises is the answer 500.
     """
     handler = functools.partial(_Handler, directory=str(folder))
     try:
-        return _Server(("127.0.0.1", port), handler, seconds, make)
+        return _Server(("127.0.0.1", port), handler, make)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"port {port} cannot be served",
@@ -112,10 +110,10 @@ def server_of(
 
 class _Server(http.server.ThreadingHTTPServer):
     def __init__(
-        self, address: tuple[str, int], handler: Callable[..., _Handler], seconds: float, make: Make
+        self, address: tuple[str, int], handler: Callable[..., _Handler], make: Make
     ) -> None:
         super().__init__(address, handler)
-        self.seconds, self.make = seconds, make
+        self.make = make
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Print one line: a lost connection is no failure of the server."""
@@ -130,12 +128,8 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
     server: _Server
 
-    def setup(self) -> None:
-        super().setup()
-        self.rfile.close()
-        self.connection.settimeout(self.server.seconds)
-        allowance = Allowance(self.server.seconds, 1)
-        self.rfile = limited_stream(self.connection, lambda: allowance.left)
+    # Seconds in which a client must send something, or read what it is sent.
+    timeout = 15.0
 
     def translate_path(self, path: str) -> str:
         prefix, missing = "/theano-stacks/", str(Path(self.directory) / "no-such-path")
@@ -157,8 +151,6 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
                 self.log_error("%s", " ".join(str(error).split()))
                 self.send_error(500, "the package cannot be built: see the server's messages")
                 return None
-        # The request took some of it.
-        self.connection.settimeout(self.server.seconds)
         # rattler sends If-Modified-Since, but does not accept the answer 304.
         del self.headers["If-Modified-Since"]
         return super().send_head()

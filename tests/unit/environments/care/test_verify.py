@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -14,7 +16,6 @@ import pytest
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders, suite
-from stacks.environments.care import interpreter
 from stacks.environments.care import verify as verification
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -212,7 +213,7 @@ def test_a_program_that_does_not_verify_never_passes(
 def test_what_is_no_python_is_refused(
     content: str, what: str, found: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(interpreter, "ANSWER", 0.5)
+    monkeypatch.setattr(verification, "ANSWER", 0.5)
     monkeypatch.chdir(tmp_path)
     add(tmp_path, "python", content, 0o555)
     with pytest.raises(UsageError) as caught:
@@ -282,3 +283,8 @@ def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
     assert suite.run_suite(python, ["files"], os.environ) == 0
     ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
     assert ignored & mask
+
+
+def test_every_python_answers_the_probe() -> None:
+    output = subprocess.check_output([sys.executable, "-c", verification.PROBE])
+    assert output == b"42\n"

@@ -14,7 +14,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import READY
 from stacks.environments.make import manifest, prefix, ready
-from stacks.environments.make.part import Part
+from stacks.environments.make.contents import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 from unit.helpers.conda import conda, file, link, part_of

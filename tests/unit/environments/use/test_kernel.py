@@ -192,7 +192,7 @@ def test_a_kernel_of_another_origin_stays(
     other.write_text('{"argv": ["julia"], "metadata": {}}')
     with pytest.raises(UsageError, match="is not of theano-stacks"):
         install(workspace, variant, tmp_path)
-    assert kernel.installed(tmp_path / "kernels") == []
+    assert kernel.installed(tmp_path / "kernels") == {}
     with pytest.raises(UsageError, match="no kernel mine of theano-stacks"):
         kernel.remove("mine", tmp_path / "kernels")
     assert other.is_file()
@@ -220,4 +220,4 @@ def test_list_and_remove(
     with pytest.raises(UsageError, match="expected: one of a, b"):
         kernel.remove("c", kernels)
     kernel.remove("a", kernels)
-    assert [each.name for each in kernel.installed(kernels)] == ["b"]
+    assert list(kernel.installed(kernels)) == ["b"]
