@@ -25,6 +25,11 @@ class CommandError(StacksError):
         """The end of the program's output, empty if there is none."""
         return self.what.partition("\n")[2]
 
+    @property
+    def last_line(self) -> str:
+        """The last line of the program's output; without one, how it ended."""
+        return (self.output.strip() or str(self.found or self.what)).splitlines()[-1]
+
 
 def call(
     arguments: Sequence[str | Path],

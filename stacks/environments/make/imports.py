@@ -71,7 +71,7 @@ def modules_of(name: str, files: Iterable[str]) -> list[str]:
 
 def _of_pip(site: Path) -> dict[str, list[str]]:
     """Return the files of each distribution in a folder, by its canonical name."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for record in site.glob("*.dist-info/RECORD"):
         name = canonicalize_name(record.parent.name.split("-")[0])
         with record.open(encoding="utf-8", errors="replace", newline="") as file:
@@ -92,13 +92,12 @@ def _of_conda(prefix: Path, name: str) -> dict[str, list[str]]:
 def _reason(prefix: Path, modules: Sequence[str], folder: Path) -> str | None:
     """Return why modules cannot be imported in an environment, None if they can."""
     program = "; ".join(f"import {name}" for name in modules)
-    words = [prefix / "bin/python", "-c", program]
+    words: list[str | Path] = [prefix / "bin/python", "-c", program]
     try:
         # An empty folder: Python would import the user's files of these names.
         call(words, cwd=folder, env=environment(prefix), limit=LIMIT)
     except CommandError as error:
-        lines = (error.output or error.found or error.what).strip().splitlines()
-        missing = MISSING.search(lines[-1])
+        missing = MISSING.search(error.last_line)
         fix = f"; add what has the module {missing[1]} to `pip:`" if missing else ""
-        return lines[-1] + fix
+        return error.last_line + fix
     return None

@@ -144,16 +144,14 @@ def install(
 
 def _does_not_start(variant: Variant, own: bool, error: CommandError) -> UsageError:
     """Return the error for an ipykernel that fails: mostly, packages of the environment are old."""
-    lines = (error.output or error.found or error.what).strip().splitlines()
     if own:
         fix = "ask for another version of ipykernel, or of the package that is named"
     elif variant.file:
         fix = "add ipykernel to `pip:` of the stack.yaml, then `lock` and `build`: that one fits"
     else:
         fix = f"./invoke build {variant.option} --clean makes it without what you have added"
-    return UsageError(
-        f"ipykernel does not start in the environment of {variant.id}", found=lines[-1], fix=fix
-    )
+    what = f"ipykernel does not start in the environment of {variant.id}"
+    return UsageError(what, found=error.last_line, fix=fix)
 
 
 def show(folder: Path) -> None:
