@@ -9,7 +9,7 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,10 +50,10 @@ def install(prefix: Path, files: Mapping[IndexPin, Path]) -> None:
         with ThreadPoolExecutor(len(groups)) as pool:
             list(pool.map(lambda group: _pip_install(alias, group, folder), groups))
     names = sorted(_tree(prefix) - before)
-    _make_relocatable(prefix, names, (alias, prefix))
+    scripts = _make_relocatable(prefix, names, (alias, prefix))
     for name in names:
         if name.endswith(".dist-info/RECORD"):
-            _normalise((prefix / name).parent)
+            _correct_record((prefix / name).parent, prefix, scripts)
 
 
 def add_beside(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin], target: Path) -> None:
@@ -129,13 +129,13 @@ def _pip_install(
     )  # fmt: skip
 
 
-def _make_relocatable(prefix: Path, names: Sequence[str], folders: Sequence[Path]) -> None:
-    """Make pip's scripts find the python beside them, and correct their lines in RECORD.
+def _make_relocatable(prefix: Path, names: Sequence[str], folders: Sequence[Path]) -> set[str]:
+    """Make pip's scripts find the python beside them; return the names of those that are changed.
 
     Raises IntegrityError if any other file contains the path of one of the `folders`.
     """
     needles = [str(folder).encode() for folder in folders]
-    scripts = {}
+    scripts = set()
     for name in names:
         path = prefix / name
         data = path.read_bytes()
@@ -153,34 +153,22 @@ def _make_relocatable(prefix: Path, names: Sequence[str], folders: Sequence[Path
         path.unlink()
         path.write_bytes(SHEBANG.encode() + body)
         path.chmod(0o755)
-        scripts[name] = path
-    if scripts:
-        for record in [prefix / n for n in names if n.endswith(".dist-info/RECORD")]:
-            _correct(record, prefix, scripts)
+        scripts.add(name)
+    return scripts
 
 
-def _correct(record: Path, prefix: Path, changed: Mapping[str, Path]) -> None:
-    rows = list(csv.reader(io.StringIO(record.read_text(encoding="utf-8"))))
-    for row in rows:
-        name = os.path.relpath(record.parent.parent / row[0], prefix)
-        if name in changed:
-            data = changed[name].read_bytes()
-            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-            row[1:] = [f"sha256={digest}", str(len(data))]
-    _write_record(record, rows)
-
-
-def _normalise(dist_info: Path) -> None:
-    """Give a dist-info folder its normalised name, also in its RECORD."""
+def _correct_record(dist_info: Path, prefix: Path, scripts: Collection[str]) -> None:
+    """Give a dist-info folder its normalised name; correct its RECORD for that and for scripts."""
     folder = normalised(dist_info, dist_info.name)
     rows = list(csv.reader(io.StringIO((folder / "RECORD").read_text(encoding="utf-8"))))
     for row in rows:
         if row[0].startswith(f"{dist_info.name}/"):
             row[0] = folder.name + row[0].removeprefix(dist_info.name)
-    _write_record(folder / "RECORD", rows)
-
-
-def _write_record(record: Path, rows: Sequence[list[str]]) -> None:
+        name = os.path.relpath(folder.parent / row[0], prefix)
+        if name in scripts:
+            data = (prefix / name).read_bytes()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            row[1:] = [f"sha256={digest}", str(len(data))]
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(sorted(rows))
-    record.write_text(out.getvalue(), encoding="utf-8")
+    (folder / "RECORD").write_text(out.getvalue(), encoding="utf-8")

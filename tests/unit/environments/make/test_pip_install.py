@@ -25,23 +25,31 @@ def encoded(data: bytes) -> str:
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
     place = tmp_path / "prefix"
-    for folder in ("bin", f"{SITE}/a-1.dist-info"):
+    for folder in ("bin", SITE):
         (place / folder).mkdir(parents=True)
     return place
 
 
 @pytest.mark.parametrize("text", [SHORT, LONG])
 def test_scripts_find_the_python_beside_them(text: str, prefix: Path) -> None:
-    script, record = prefix / "bin/a", prefix / f"{SITE}/a-1.dist-info/RECORD"
+    script, info = prefix / "bin/a", prefix / f"{SITE}/Some.Name-1.0.dist-info"
     script.write_text(text.format(place=prefix))
-    record.write_text("../../../bin/a,sha256=wrong,1\na.py,sha256=x,2\n")
-    pip_install._make_relocatable(prefix, ["bin/a", f"{SITE}/a-1.dist-info/RECORD"], [prefix])
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: Some.Name\nVersion: 1.0\n")
+    rows = ("../../../bin/a,sha256=wrong,1", f"{info.name}/RECORD,,", "a.py,sha256=x,2")
+    (info / "RECORD").write_text("\n".join(rows) + "\n")
+    names = ["bin/a", f"{SITE}/{info.name}/RECORD"]
+    scripts = pip_install._make_relocatable(prefix, names, [prefix])
+    pip_install._correct_record(info, prefix, scripts)
     data = script.read_bytes()
     assert data == f"{SHEBANG}import a\na.main()\n".encode()
     assert script.stat().st_mode & 0o777 == 0o755
-    assert list(csv.reader(record.read_text().splitlines())) == [
+    renamed = prefix / f"{SITE}/some_name-1.0.dist-info"
+    assert not info.exists() and (renamed / "METADATA").is_file()
+    assert list(csv.reader((renamed / "RECORD").read_text().splitlines())) == [
         ["../../../bin/a", f"sha256={encoded(data)}", str(len(data))],
         ["a.py", "sha256=x", "2"],
+        ["some_name-1.0.dist-info/RECORD", "", ""],
     ]
 
 
@@ -61,10 +69,9 @@ def test_other_files_with_the_path_inside_are_refused(name: str, text: str, pref
 
 
 def test_files_without_the_path_stay_as_they_are(prefix: Path) -> None:
-    record = prefix / f"{SITE}/a-1.dist-info/RECORD"
-    record.write_text("z.py,,\na.py,,\n")
-    pip_install._make_relocatable(prefix, [f"{SITE}/a-1.dist-info/RECORD"], [prefix])
-    assert record.read_text() == "z.py,,\na.py,,\n"
+    (prefix / "bin/a").write_text("#!/usr/bin/python\n")
+    assert pip_install._make_relocatable(prefix, ["bin/a"], [prefix]) == set()
+    assert (prefix / "bin/a").read_text() == "#!/usr/bin/python\n"
 
 
 def test_a_copy_where_no_link_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,23 +84,6 @@ def test_a_copy_where_no_link_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyP
     pip_install.link_or_copy(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "b").read_text() == "a"
     assert (tmp_path / "b").stat().st_mode & 0o777 == 0o755
-
-
-def test_a_dist_info_gets_its_normalised_name(prefix: Path) -> None:
-    folder = prefix / SITE / "Some.Name-1.0.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: Some.Name\nVersion: 1.0\n")
-    (folder / "RECORD").write_text(
-        "Some.Name-1.0.dist-info/RECORD,,\nSome.Name-1.0.dist-info/METADATA,sha256=x,1\na.py,,\n"
-    )
-    pip_install._normalise(folder)
-    renamed = prefix / SITE / "some_name-1.0.dist-info"
-    assert not folder.exists() and (renamed / "METADATA").is_file()
-    assert (renamed / "RECORD").read_text().splitlines() == [
-        "a.py,,",
-        "some_name-1.0.dist-info/METADATA,sha256=x,1",
-        "some_name-1.0.dist-info/RECORD,,",
-    ]
 
 
 def test_source_archives_are_built_while_wheels_are_installed(
