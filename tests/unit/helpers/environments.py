@@ -7,6 +7,12 @@ import json
 import os
 from pathlib import Path
 
+from stacks.core.workspace import Workspace
+from stacks.environments.folders import READY, folder_of
+from stacks.environments.make import ready
+from stacks.locks import lock
+from stacks.variants.variant import Variant
+
 MANIFEST = "etc/theano-stacks/files.json"
 EXPECTATION = "etc/theano-stacks/expect.json"
 SITE_PACKAGES = "lib/python3.9/site-packages"
@@ -83,3 +89,12 @@ def write_manifest(prefix: Path) -> None:
     body = json.dumps(entries, indent=None) + "\n"
     header = {"schema": 1, "sha256": hashlib.sha256(body.encode()).hexdigest()}
     (prefix / MANIFEST).write_text(json.dumps(header) + "\n" + body)
+
+
+def mark_built(workspace: Workspace, variant: Variant, key: str = "") -> Path:
+    """Write the marker of an environment that is built from its lock, or has another key."""
+    target = folder_of(workspace, variant)
+    key = key or ready.key_of(workspace, variant, lock.read(workspace, variant), target)
+    (target / READY).parent.mkdir(parents=True, exist_ok=True)
+    (target / READY).write_text(ready.mark(key, {}))
+    return target

@@ -1,3 +1,5 @@
+"""The table of `./invoke list`, from locks, environments and reports on disk."""
+
 from __future__ import annotations
 
 import json
@@ -5,24 +7,17 @@ from typing import Any
 
 import pytest
 
-from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.care import listing
-from stacks.environments.folders import folder_of
-from stacks.environments.make import ready
 from stacks.variants.load import all_variants, load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.environments import mark_built
 
 
 @pytest.fixture
 def workspace(own_workspace: Workspace) -> Workspace:
     return own_workspace
-
-
-@pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas")
 
 
 def timing(name: str, median: float) -> dict[str, Any]:
@@ -39,96 +34,88 @@ REPORT = {
         {"name": "check_blas 2000", "unit": "s", "samples": [1.0], "median": 1.0},
     ],
 }
+BUSY = [
+    {"name": "Gemm float64 speed", "status": "pass", "speed": {"disturbed": True}},
+    {"name": "Gemm float32 speed", "status": "pass", "speed": {"disturbed": False}},
+    {"name": "Gemm float32 speed", "status": "pass", "detail": "of an older report"},
+]
 
 
-def report(workspace: Workspace, variant: Variant, text: str) -> None:
+def verified(workspace: Workspace, variant: Variant, report: object) -> None:
+    mark_built(workspace, variant)
     path = folders.report_path(workspace, variant)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_text(json.dumps(report))
 
 
-def test_the_figures_of_the_last_report(workspace: Workspace, variant: Variant) -> None:
-    report(workspace, variant, json.dumps(REPORT))
-    verdict, float64, float32 = listing._last_report(
-        workspace, variant, folders.read_report(workspace, variant)
-    )
-    assert verdict.startswith("passed 2")
-    assert (float64, float32) == ("110.0", "211.0")
-
-
-def test_a_figure_of_a_busy_machine_is_not_shown(workspace: Workspace, variant: Variant) -> None:
-    checks = [
-        {"name": "Gemm float64 speed", "status": "pass", "speed": {"disturbed": True}},
-        {"name": "Gemm float32 speed", "status": "pass", "speed": {"disturbed": False}},
-        {"name": "Gemm float32 speed", "status": "pass", "detail": "of an older report"},
-    ]
-    report(workspace, variant, "")
-    found = listing._last_report(workspace, variant, {**REPORT, "checks": checks})
-    assert found[1:] == ("noisy", "211.0")
-
-
-def test_no_report(workspace: Workspace, variant: Variant) -> None:
-    assert listing._last_report(workspace, variant, None) == ("-", "", "")
-
-
-def test_a_report_without_figures(workspace: Workspace, variant: Variant) -> None:
-    report(workspace, variant, '{"ok": false}')
-    verdict, *speeds = listing._last_report(
-        workspace, variant, folders.read_report(workspace, variant)
-    )
-    assert verdict.startswith("FAILED") and speeds == ["", ""]
+def shown(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], *variants: Variant
+) -> list[str]:
+    listing.show(workspace, variants)
+    return capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
-    ("device", "verdict"), [({}, "no device"), ({"device": {"name": "a"}}, "passed")]
+    ("name", "report", "verdict", "figures"),
+    [
+        ("openblas", REPORT, "passed 2", ["110.0", "211.0"]),
+        ("openblas", {**REPORT, "checks": BUSY}, "passed 2", ["noisy", "211.0"]),
+        ("openblas", {"ok": False}, "FAILED 2", []),
+        ("gpuarray-cuda", REPORT, "no device 2", ["110.0", "211.0"]),
+        ("gpuarray-cuda", {**REPORT, "device": {"name": "a"}}, "passed 2", ["110.0", "211.0"]),
+    ],
 )
-def test_a_missing_device_is_no_pass(
-    workspace: Workspace, device: dict[str, Any], verdict: str
+def test_the_last_report(
+    name: str,
+    report: object,
+    verdict: str,
+    figures: list[str],
+    workspace: Workspace,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    cuda = load_variant(workspace, "gpuarray-cuda")
-    report(workspace, cuda, json.dumps({**REPORT, **device}))
-    assert listing._last_report(workspace, cuda, folders.read_report(workspace, cuda))[
-        0
-    ].startswith(verdict)
+    variant = load_variant(workspace, name)
+    verified(workspace, variant, report)
+    lines = shown(workspace, capsys, variant)
+    assert f" yes    {verdict}" in lines[1]
+    date = lines[1].split(verdict)[1].split()
+    assert date[1:] == figures
+    assert ("noisy: not a figure" in lines[-1]) == ("noisy" in figures)
+
+
+@pytest.mark.parametrize("state", ["yes", "old", "no", "stale", "-"])
+def test_whether_it_is_built(
+    state: str, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    variant = load_variant(workspace, "openblas")
+    if state == "yes":
+        mark_built(workspace, variant)
+    elif state == "old":
+        mark_built(workspace, variant, key="of an earlier lock")
+    elif state == "stale":
+        variant = variant.model_copy(update={"flags": {"optimizer": "fast_run"}})
+    elif state == "-":
+        variant = variant.model_copy(update={"name": "unlocked"})
+    line = shown(workspace, capsys, variant)[1]
+    assert line.split()[2:] == [state, "-"]
 
 
 def test_what_is_slow_on_this_machine_is_said_once(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     variants = [load_variant(workspace, name) for name in ("mkl", "mkl-amdlibm", "openblas")]
     for variant in variants[:2]:
-        report(workspace, variant, json.dumps({**REPORT, "advice": ["MKL is slow here"]}))
-    monkeypatch.setattr(ready, "keys_of", lambda workspace, variants: ["key"] * 3)
-    monkeypatch.setattr(ready, "key_in", lambda target: "key")
-    listing.show(workspace, variants)
-    last = capsys.readouterr().out.splitlines()[-1]
+        verified(workspace, variant, {**REPORT, "advice": ["MKL is slow here"]})
+    last = shown(workspace, capsys, *variants)[-1]
     assert last == "theano-1.0.5/mkl, theano-1.0.5/mkl-amdlibm: MKL is slow here"
 
 
 def test_a_line_has_80_columns_whatever_the_state(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     every = all_variants(workspace)
     timings = [timing(f"Gemm {dtype} 5000", 1234.5) for dtype in ("float64", "float32")]
     for variant in every:
-        report(workspace, variant, json.dumps({"ok": True, "timings": timings}))
-    monkeypatch.setattr(ready, "keys_of", lambda workspace, variants: ["key"] * len(variants))
-    monkeypatch.setattr(ready, "key_in", lambda target: "key")
-    listing.show(workspace, every)
-    lines = capsys.readouterr().out.splitlines()
+        verified(workspace, variant, {"ok": True, "timings": timings})
+    lines = shown(workspace, capsys, *every)
     assert len(lines) > len(every) and max(map(len, lines)) <= 80
     assert any("no device 2" in line and line.endswith("  1234.5  1234.5") for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("key", "folder", "state"),
-    [("key", True, "yes"), ("another", True, "old"), ("key", False, "no"), (None, False, "stale")],
-)
-def test_whether_it_is_built(
-    key: str | None, folder: bool, state: str, workspace: Workspace, variant: Variant,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    if folder:
-        folder_of(workspace, variant).mkdir(parents=True)
-    monkeypatch.setattr(ready, "key_in", lambda target: "key" if folder else None)
-    assert listing._state(workspace, variant, key or StaleError("it")) == state

@@ -89,23 +89,25 @@ def test_what_the_new_lock_does_not_suit_is_named_with_all_that_needs_it(
     assert not (new / SITE_PACKAGES / "pandas.py").exists()
 
 
-def test_a_package_that_is_now_locked_is_the_locks(old: Path, new: Path) -> None:
-    install(old, "NumPy")
-    assert carried(old, new) == ["not kept, added by you: NumPy 1.0: the lock has NumPy 1.22.4"]
-
-
-def test_a_file_that_is_now_a_locked_one(old: Path, new: Path) -> None:
-    install(old, "pandas")
-    add(new, "bin/pandas", "locked")
+@pytest.mark.parametrize(
+    ("name", "site", "locked", "reason"),
+    [
+        ("NumPy", SITE_PACKAGES, "", "the lock has NumPy 1.22.4"),
+        ("pandas", SITE_PACKAGES, "bin/pandas", "bin/pandas is in the way of a locked file; get"),
+        ("pandas", SITE_PACKAGES, f"{SITE_PACKAGES}/pandas-1.0.dist-info", "is in the way of a"),
+        ("pandas", "lib/python2.7/site-packages", "", "it is not for Python 3.9; get it back with"),
+    ],
+)
+def test_a_package_that_is_not_kept(
+    name: str, site: str, locked: str, reason: str, old: Path, new: Path
+) -> None:
+    install(old, name, site=site)
+    if locked:
+        add(new, locked, "locked")
     [line] = carried(old, new)
-    assert "pandas 1.0: bin/pandas is in the way of a locked file; get it back with" in line
-    assert (new / "bin/pandas").read_text() == "locked"
-
-
-def test_a_package_for_another_python(old: Path, new: Path) -> None:
-    install(old, "pandas", site="lib/python2.7/site-packages")
-    [line] = carried(old, new)
-    assert "pandas 1.0: it is not for Python 3.9; get it back with" in line
+    assert line.startswith(f"not kept, added by you: {name} 1.0: ") and reason in line
+    assert ("get it back with" in line) == (name != "NumPy")
+    assert not locked or (new / locked).read_text() == "locked"
 
 
 def test_a_damaged_list_of_files_is_said(old: Path, new: Path) -> None:

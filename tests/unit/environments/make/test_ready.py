@@ -16,11 +16,11 @@ from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.folders import READY, folder_of
 from stacks.environments.make import ready
-from stacks.locks import lock
 from stacks.locks.folders import lock_folder
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.environments import mark_built
 
 LOCK = Lock(packages=(), requirements=())
 PACKAGE = LockedPackage("six", "1", "0", "u/noarch/six-1-0.conda", "1" * 64, "0" * 32, 1)
@@ -34,17 +34,8 @@ def workspace(own_workspace: Workspace) -> Workspace:
     return own_workspace
 
 
-def built(workspace: Workspace, variant: Variant) -> Path:
-    """Write the marker of an environment that is built from its lock; return its folder."""
-    target = folder_of(workspace, variant)
-    text = ready.mark(ready.key_of(workspace, variant, lock.read(workspace, variant), target), {})
-    (target / READY).parent.mkdir(parents=True, exist_ok=True)
-    (target / READY).write_text(text)
-    return target
-
-
 def test_a_summary_is_no_reason_to_build_again(workspace: Workspace) -> None:
-    target = built(workspace, load_variant(workspace, "openblas"))
+    target = mark_built(workspace, load_variant(workspace, "openblas"))
     for name in ("variants/openblas", "frameworks/theano-1.0.5"):
         path = workspace.envs / f"{name}.yaml"
         path.write_text(path.read_text().replace("summary: ", "summary: other "))
@@ -54,7 +45,7 @@ def test_a_summary_is_no_reason_to_build_again(workspace: Workspace) -> None:
 @pytest.mark.parametrize("change", ["lock", "flavour", "missing lock"])
 def test_a_change_of_what_decides_an_environment(workspace: Workspace, change: str) -> None:
     variant = load_variant(workspace, "openblas")
-    built(workspace, variant)
+    mark_built(workspace, variant)
     folder = lock_folder(workspace, variant)
     if change == "lock":
         shutil.rmtree(folder)
@@ -109,7 +100,7 @@ def test_a_built_environment_is_given_by_its_marker(
 ) -> None:
     variant = load_variant(workspace, "openblas")
     assert ready.built_environment(workspace, variant) is None
-    target = built(workspace, variant)
+    target = mark_built(workspace, variant)
     assert ready.built_environment(workspace, variant) == target
     assert capsys.readouterr().err == f"openblas on theano-1.0.5\n  ready    {target}\n"
     (target / READY).write_text('{"key": "of another lock", "local": null}')
@@ -120,7 +111,7 @@ def test_whether_amds_own_library_is_in_an_environment_only_its_build_can_tell(
     workspace: Workspace,
 ) -> None:
     variant = load_variant(workspace, "mkl-amdlibm")
-    built(workspace, variant)
+    mark_built(workspace, variant)
     assert ready.built_environment(workspace, variant) is None
 
 

@@ -32,70 +32,72 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def undone(variant: Variant, **environ: str) -> list[str]:
-    return settings.undone(variant, Path("/prefix"), environ)
+RC, OTHER = "{home}/.theanorc", "{home}/mine"
+NEEDS = f"where the variant needs '{LINKED}'"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("files", "environ", "expected"),
     [
-        "",
-        "[gcc]\ncxxflags = -O2\n",
-        "[blas]\nldflags = -lblas_threads -lopenblas\n",
-        "[global]\noptimizer_verbose = True\n",
-        "not an rc file",
-        "\xff\xfe",
+        # Settings that the variant has not, or has the same.
+        ({RC: ""}, {}, []),
+        ({RC: "[gcc]\ncxxflags = -O2\n"}, {}, []),
+        ({RC: f"[blas]\nldflags = {LINKED}\n"}, {}, []),
+        ({RC: "[global]\noptimizer_verbose = True\n"}, {}, []),
+        ({RC: "not an rc file"}, {}, []),
+        ({RC: "\xff\xfe"}, {}, []),
+        (
+            {RC: "[blas]\nLDFLAGS =\n[global]\ncxx = c++\n"},
+            {},
+            [
+                f"{RC} sets blas.ldflags to '', {NEEDS}",
+                f"{RC} sets cxx to 'c++', where the variant needs 'g++'",
+            ],
+        ),
+        (
+            {},
+            {"THEANO_FLAGS": " device=cuda , blas.ldflags=-la=b,floatX,x=1,base_compiledir=/mine"},
+            [
+                f"THEANO_FLAGS sets blas.ldflags to '-la=b', {NEEDS}",
+                "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
+            ],
+        ),
+        # Only the files that the variable names are read.
+        (
+            {OTHER: "[blas]\nldflags = -lx\n", RC: "[blas]\nldflags = -ly\n"},
+            {"THEANORC": "/no/such:~/mine:"},
+            [f"{OTHER} sets blas.ldflags to '-lx', {NEEDS}"],
+        ),
+        # A checkout beside the user's file is no environment; an environment's own file is.
+        (
+            {RC: "[blas]\nldflags = -lx\n", "{home}/theano-stacks/README": ""},
+            {},
+            [f"{RC} sets blas.ldflags to '-lx', {NEEDS}"],
+        ),
+        (
+            {
+                "{home}/etc/theanorc": "[blas]\nldflags = -lx\n",
+                "{home}/etc/theano-stacks/README": "",
+            },
+            {"THEANORC": "{home}/etc/theanorc"},
+            [],
+        ),
     ],
 )
-def test_additional_settings_override_nothing(
-    workspace: Workspace, variant: Variant, home: Path, text: str
+def test_settings_that_override_the_variants(
+    files: dict[str, str],
+    environ: dict[str, str],
+    expected: list[str],
+    variant: Variant,
+    home: Path,
 ) -> None:
-    (home / ".theanorc").write_bytes(text.encode("latin-1"))
-    assert undone(variant) == []
-
-
-def test_an_rc_file_that_overrides_the_variants_settings(
-    workspace: Workspace, variant: Variant, home: Path
-) -> None:
-    (home / ".theanorc").write_text("[blas]\nLDFLAGS =\n[global]\ncxx = c++\n")
-    assert undone(variant) == [
-        f"{home}/.theanorc sets blas.ldflags to '', where the variant needs '{LINKED}'",
-        f"{home}/.theanorc sets cxx to 'c++', where the variant needs 'g++'",
-    ]
-
-
-def test_flags_that_override_the_variants_settings(
-    workspace: Workspace, variant: Variant, home: Path
-) -> None:
-    flags = " device=cuda , blas.ldflags=-la=b,floatX,x=1,base_compiledir=/mine"
-    message = undone(variant, THEANO_FLAGS=flags)
-    assert sorted(message) == [
-        f"THEANO_FLAGS sets blas.ldflags to '-la=b', where the variant needs '{LINKED}'",
-        "THEANO_FLAGS sets device to 'cuda', where the variant needs 'cpu'",
-    ]
-
-
-def test_rc_files_named_by_the_user(workspace: Workspace, variant: Variant, home: Path) -> None:
-    (home / "mine").write_text("[blas]\nldflags = -lx\n")
-    (home / ".theanorc").write_text("[blas]\nldflags = -ly\n")
-    assert len(message := undone(variant, THEANORC="/no/such:~/mine:")) == 1
-    assert message[0].startswith(f"{home}/mine sets blas.ldflags to '-lx'")
-
-
-def test_a_checkout_beside_the_users_rc_file(
-    workspace: Workspace, variant: Variant, home: Path
-) -> None:
-    (home / "theano-stacks").mkdir()
-    (home / ".theanorc").write_text("[blas]\nldflags = -lx\n")
-    assert len(undone(variant)) == 1
-
-
-def test_an_environments_own_rc_file_overrides_nothing(
-    workspace: Workspace, variant: Variant, home: Path
-) -> None:
-    (home / "etc/theano-stacks").mkdir(parents=True)
-    (home / "etc/theanorc").write_text("[blas]\nldflags = -lx\n")
-    assert undone(variant, THEANORC=f"{home}/etc/theanorc") == []
+    for name, text in files.items():
+        path = Path(name.format(home=home))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("latin-1"))
+    given = {name: value.format(home=home) for name, value in environ.items()}
+    found = settings.undone(variant, Path("/prefix"), given)
+    assert sorted(found) == [line.format(home=home) for line in expected]
 
 
 def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None:
@@ -114,9 +116,7 @@ def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None
 def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) -> None:
     pytensor = load_variant(workspace, "pip-openblas", "pytensor-3.3.7")
     found = settings.undone(pytensor, home, {"PYTENSOR_FLAGS": "blas__ldflags=-lblas"})
-    assert found == [
-        f"PYTENSOR_FLAGS sets blas.ldflags to '-lblas', where the variant needs '{LINKED}'"
-    ]
+    assert found == [f"PYTENSOR_FLAGS sets blas.ldflags to '-lblas', {NEEDS}"]
 
 
 @pytest.mark.parametrize("kind", ["hard link", "link"])

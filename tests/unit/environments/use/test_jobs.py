@@ -29,29 +29,48 @@ def variant(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Variant:
     return load_variant(workspace, "openblas")
 
 
-def test_the_words_after_the_colons_are_the_arguments() -> None:
-    every = jobs.jobs_of(["python", "x.py", "--rate={}", "{}.log", ":::", "1", "a b"], None)
-    assert [job.words for job in every] == [
-        ("python", "x.py", "--rate=1", "1.log"),
-        ("python", "x.py", "--rate=a b", "a b.log"),
-    ]
+def jobs_of(command: str, lines: bytes | None, folder: Path) -> list[jobs.Job]:
+    over = folder / "over"
+    if lines is not None:
+        over.write_bytes(lines)
+    return jobs.jobs_of(command.split(), over if lines is not None else None)
 
 
-def test_lines_of_a_file_come_last_without_a_place(tmp_path: Path) -> None:
-    over = tmp_path / "over"
-    over.write_text("é\n\n2\n", "utf-8")
-    assert [job.words[-1] for job in jobs.jobs_of(["python", "x.py"], over)] == ["é", "2"]
+@pytest.mark.parametrize(
+    ("command", "lines", "commands"),
+    [
+        ("python x.py --rate={} {}.log ::: 1 2", None, ["--rate=1 1.log", "--rate=2 2.log"]),
+        ("python x.py ::: 1 2", None, ["1", "2"]),
+        ("python x.py", "é\n\n2\n".encode(), ["é", "2"]),
+        # As editors on Windows write it; other ends of a line are of the argument.
+        ("python x.py", "\ufeff0.1\r\na\u2028b\r\n".encode(), ["0.1", "a\u2028b"]),
+    ],
+)
+def test_the_command_of_each_argument(
+    command: str, lines: bytes | None, commands: list[str], tmp_path: Path
+) -> None:
+    every = jobs_of(command, lines, tmp_path)
+    assert [" ".join(job.words) for job in every] == [f"python x.py {each}" for each in commands]
 
 
-def test_no_arguments_no_command_two_sources_and_no_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no arguments"):
-        jobs.jobs_of(["python", "x.py"], None)
-    with pytest.raises(UsageError, match="nothing to run"):
-        jobs.jobs_of([":::", "1"], None)
+@pytest.mark.parametrize(
+    ("command", "lines", "message"),
+    [
+        ("python x.py", None, "no arguments"),
+        ("python x.py", b"\n", "no arguments"),
+        ("::: 1", None, "nothing to run"),
+        ("python ::: 1", b"2", "and after"),
+        ("python", b"a\0b\0", "zero bytes"),
+        ("python", b"\xff", "is not UTF-8"),
+    ],
+)
+def test_arguments_that_are_refused(
+    command: str, lines: bytes | None, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        jobs_of(command, lines, tmp_path)
     with pytest.raises(UsageError, match="No such file"):
         jobs.jobs_of(["python"], tmp_path / "missing")
-    with pytest.raises(UsageError, match="and after"):
-        jobs.jobs_of(["python", ":::", "1"], tmp_path / "over")
 
 
 def test_cores_are_shared_out_unless_the_person_chose() -> None:
@@ -73,15 +92,6 @@ def test_a_stacks_own_threads_and_a_containers_limit_count(
     assert jobs.shared_out(own, {}, 2, 9) == {"NUMBA_NUM_THREADS": "2"}
 
 
-def test_a_list_written_on_windows(tmp_path: Path) -> None:
-    over = tmp_path / "over"
-    over.write_bytes("\ufeff0.1\r\na\u2028b\r\n".encode())
-    assert [job.argument for job in jobs.jobs_of(["python"], over)] == ["0.1", "a\u2028b"]
-    over.write_bytes(b"a\0b\0")
-    with pytest.raises(UsageError, match="zero bytes"):
-        jobs.jobs_of(["python"], over)
-
-
 def test_each_run_has_a_log_and_the_failures_are_listed(
     variant: Variant, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +107,12 @@ def test_each_run_has_a_log_and_the_failures_are_listed(
     assert "2: 2: failed with status 1" in str(raised.value.found)
     assert "3: 3: killed by signal 9" in str(raised.value.found)
     assert "1: 1: done" in capfd.readouterr().out
+
+
+def sweep(variant: Variant, logs: Path, *words: str, at_once: int = 1) -> None:
+    """Run a Python program over the words after `:::`."""
+    every = jobs.jobs_of([sys.executable, "-c", *words], None)
+    jobs.run_jobs(variant, logs / "prefix", every, at_once, logs)
 
 
 def _runs(pid: int) -> bool:
@@ -146,66 +162,55 @@ def test_a_signal_while_a_run_is_started_ends_it(
 def test_the_table_has_each_run_and_the_logs_of_a_former_sweep_are_gone(
     variant: Variant, tmp_path: Path
 ) -> None:
-    logs = tmp_path / "logs"
-    command = [sys.executable, "-c", "import sys; sys.exit(int(sys.argv[1]))", ":::"]
-    jobs.run_jobs(
-        variant, tmp_path / "prefix", jobs.jobs_of([*command, "0", "0", "0"], None), 2, logs
-    )
-    (logs / "notes.log").write_text("a person's own")
+    program = "import sys; sys.exit(int(sys.argv[1]))"
+    sweep(variant, tmp_path, program, ":::", "0", "0", "0", at_once=2)
+    (tmp_path / "notes.log").write_text("a person's own")
     with pytest.raises(jobs.JobsError):
-        jobs.run_jobs(variant, tmp_path / "prefix", jobs.jobs_of([*command, "7"], None), 2, logs)
-    assert sorted(path.name for path in logs.glob("*.log")) == ["1.log", "notes.log"]
-    head, row = (line.split("\t") for line in (logs / jobs.TABLE).read_text().splitlines())
+        sweep(variant, tmp_path, program, ":::", "7")
+    assert sorted(path.name for path in tmp_path.glob("*.log")) == ["1.log", "notes.log"]
+    head, row = (line.split("\t") for line in (tmp_path / jobs.TABLE).read_text().splitlines())
     assert head == ["job", "status", "seconds", "argument"]
     assert (row[0], row[1], row[3]) == ("1", "7", "7")
     assert float(row[2]) >= 0
 
 
 def test_a_row_is_a_line(variant: Variant, tmp_path: Path) -> None:
-    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "a\tb\nc\\d"], None)
-    jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path)
+    sweep(variant, tmp_path, "", ":::", "a\tb\nc\\d")
     _, row = (tmp_path / jobs.TABLE).read_text().splitlines()
     assert row.split("\t")[3:] == [r"a\tb\nc\\d"]
 
 
-def test_a_folder_that_is_a_file_is_named(variant: Variant, tmp_path: Path) -> None:
-    (tmp_path / "logs").touch()
-    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
-    with pytest.raises(UsageError, match="logs is no folder"):
-        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
-
-
-def test_files_of_another_origin_stay(variant: Variant, tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    (logs / "5.log").write_text("a person's own")
-    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
-    jobs.run_jobs(variant, tmp_path / "prefix", every, 1, logs)
-    assert (logs / "5.log").read_text() == "a person's own"
-
-
-@pytest.mark.parametrize("name", ["1.log", "jobs.tsv"])
+@pytest.mark.parametrize("name", ["1.log", "jobs.tsv", ""])
 def test_a_file_of_another_origin_is_not_replaced(
     name: str, variant: Variant, tmp_path: Path
 ) -> None:
-    for each in {name, "2.log"}:
-        (tmp_path / each).write_text("1 2 3\n")
-    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
-    with pytest.raises(UsageError, match=f"{name} would be replaced") as caught:
-        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path)
-    assert caught.value.fix == "choose another folder: --logs FOLDER"
-    assert {(tmp_path / each).read_text() for each in (name, "2.log")} == {"1 2 3\n"}
+    logs = tmp_path / "logs"
+    if name:
+        logs.mkdir()
+    for each in {name, "9.log"} if name else ():
+        (logs / each).write_text("1 2 3\n")
+    if not name:
+        logs.write_text("1 2 3\n")
+    message = f"{name} would be replaced" if name else "logs is no folder"
+    with pytest.raises(UsageError, match=message) as caught:
+        sweep(variant, logs, "", ":::", "1")
+    assert caught.value.fix and caught.value.fix.endswith("--logs FOLDER")
+    files = [logs] if not name else [logs / name, logs / "9.log"]
+    assert {path.read_text() for path in files} == {"1 2 3\n"}
+
+
+def test_files_of_another_origin_stay(variant: Variant, tmp_path: Path) -> None:
+    (tmp_path / "5.log").write_text("a person's own")
+    sweep(variant, tmp_path, "", ":::", "1")
+    assert (tmp_path / "5.log").read_text() == "a person's own"
 
 
 def test_two_sweeps_do_not_share_a_folder_of_logs(variant: Variant, tmp_path: Path) -> None:
-    every = jobs.jobs_of([sys.executable, "-c", "", ":::", "1"], None)
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    held = acquire(logs / ".lock", fcntl.LOCK_EX)
+    held = acquire(tmp_path / ".lock", fcntl.LOCK_EX)
     assert held is not None
     try:
         with pytest.raises(UsageError, match="another run --jobs writes its logs"):
-            jobs.run_jobs(variant, tmp_path / "prefix", every, 1, logs)
+            sweep(variant, tmp_path, "", ":::", "1")
     finally:
         os.close(held)
 
