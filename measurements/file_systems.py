@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments.make import build, prefix
+from stacks.environments.make import build, packages, prefix
 from stacks.variants.load import load_variant
 
 EDITED = "lib/python3.9/os.py"
@@ -36,9 +36,9 @@ def measure(name: str, folder: Path) -> None:
     shared = default_workspace()
     variant = load_variant(shared, name)
     locked = build.read_lock(shared, variant)
-    packages = build.parts_of(shared, variant, locked)
+    parts = packages.parts_of(shared, variant, locked)
     workspace = Workspace(shared.root, folder / "cache")
-    for part in packages:
+    for part in parts:
         target = workspace.cache / part.built.path.relative_to(shared.cache)
         target.parent.mkdir(parents=True)
         shutil.copy(part.built.path, target)
@@ -46,7 +46,7 @@ def measure(name: str, folder: Path) -> None:
     for number in range(3):
         before, start = used(folder), time.monotonic()
         environments.append(folder / str(number))
-        prefix.make(workspace, variant, locked, packages, environments[-1], {})
+        prefix.make(workspace, variant, locked, parts, environments[-1], {})
         costs.append(f"{time.monotonic() - start:.2f} s {used(folder) - before:.0f} MB")
     edited = environments[0] / EDITED
     links = edited.stat().st_nlink
