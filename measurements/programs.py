@@ -6,8 +6,8 @@
 Makes a stack.yaml for each row below build/measurements, locks and builds it; that needs the
 network, some 5 GB of disk and a quarter of an hour. Then each row has a first start, with an empty
 folder of compiled modules, and one second start in each round, rows in turn. The table has the time
-of day, so it needs a machine that does nothing else; each line on the way has the processor time
-too. A step's or draw's time is from all starts: nothing is compiled then.
+of day, so it needs a machine that does nothing else. A step's or draw's time is from all starts:
+nothing is compiled then.
 """
 
 from __future__ import annotations
@@ -180,11 +180,9 @@ def measure(rows: dict[Row, Candidate], rounds: int) -> list[Found]:
                     continue
                 starts[row].append(run)
                 step = 1e3 * (run.step or 0.0) / row.per_mark
-                cpu = 1e3 * (run.step_cpu or 0.0) / row.per_mark
                 print(
                     f"  round {number}: {row.example}, {row.flavour}, {row.how}: first step after "
-                    f"{run.first_step:.1f} s (CPU {run.first_step_cpu:.1f} s), then {step:.3f} ms "
-                    f"(CPU {cpu:.3f} ms)",
+                    f"{run.first_step:.1f} s, then {step:.3f} ms",
                     file=sys.stderr,
                     flush=True,
                 )

@@ -36,12 +36,13 @@ class BusyLoops:
 
 
 @contextmanager
-def busy_loops(count: int) -> Iterator[BusyLoops]:
+def busy_loops(count: int, code: str = LOOP) -> Iterator[BusyLoops]:
     """Run so many loops during the block; all are busy when it begins, and gone when it has ended.
 
-    They may use the processors of this process. Raises CommandError if one cannot be started.
+    They may use the processors of this process. code: of a loop. Raises CommandError if one cannot
+    be started.
     """
-    words = [sys.executable, "-I", "-S", "-c", LOOP]
+    words = [sys.executable, "-I", "-S", "-c", code]
     with ExitStack() as stack:
         processes = []
         for _ in range(count):

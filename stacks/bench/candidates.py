@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stacks.bench import machine
 from stacks.bench.result import Device, MeasuredPackage, Subject
+from stacks.core.console import show_error
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.progress import duration
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of, read_report, report_path
 from stacks.environments.make import ready, settings
 from stacks.environments.make.ready import key_of
 from stacks.locks import lock
 from stacks.locks.lock import Lock
+from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
 
@@ -101,25 +105,83 @@ def verified_candidates(workspace: Workspace, variants: Sequence[Variant]) -> li
     return [candidate for candidate in built if candidate.verified]
 
 
+def prepare(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+    make: Callable[[Workspace, Variant], object],
+    refused: type[StacksError] | tuple[type[StacksError], ...],
+) -> list[Candidate]:
+    """Build and verify variants where that is missing; return those that pass.
+
+    make: locks, builds and verifies one. refused: its errors that leave a variant out, which is
+    named with the reason; others are raised.
+    """
+    passed = {each.variant.id for each in candidates(workspace, variants) if each.verified}
+    missing = [variant for variant in variants if variant.id not in passed]
+    begun = time.monotonic()
+    for number, variant in enumerate(missing):
+        left = (time.monotonic() - begun) / max(number, 1) * (len(missing) - number)
+        about = f", about {duration(left)} left" if number else ""
+        line = f"building {variant.id}, {number + 1} of {len(missing)}{about}"
+        print(line, file=sys.stderr, flush=True)
+        try:
+            make(workspace, variant)
+        except refused as error:
+            print(f"left out: {variant.id}", file=sys.stderr)
+            show_error(error)
+    return [each for each in candidates(workspace, variants) if each.verified]
+
+
+def choose_candidates(
+    workspace: Workspace, names: Sequence[str], framework: str
+) -> list[Candidate]:
+    """Return the variants to time: the named ones, by default all that are built and verified.
+
+    names: NAME or FRAMEWORK/NAME. Raises UsageError if one cannot be timed.
+    """
+    if names:
+        named = (load_variant(workspace, name, framework or None) for name in names)
+        variants = {str(variant.file or variant.id): variant for variant in named}
+        return require_candidates(workspace, list(variants.values()))
+    verified = verified_candidates(workspace, on_framework(workspace, framework or None))
+    if not verified:
+        raise UsageError(
+            "nothing to time: no variant is built and verified",
+            fix="./invoke build --variant NAME for each that you want to time: see ./invoke list",
+        )
+    return verified
+
+
 def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return all of the variants as candidates; UsageError if one cannot be timed."""
     built = candidates(workspace, variants)
     # Two stacks in folders of one name have one id.
     known = {(candidate.variant.id, candidate.variant.file) for candidate in built}
-    missing = [variant for variant in variants if (variant.id, variant.file) not in known]
-    _refuse(missing, "not built, or not from its current lock", "build")
-    not_verified = [c.variant for c in built if c.report is None]
-    _refuse(not_verified, "not verified on this machine since it was built", "verify")
-    failed = [c.variant for c in built if not c.verified]
-    _refuse(failed, "its verification failed, so its figures would mean nothing", "verify")
-    no_device = [c.variant for c in built if c.variant.device != "cpu" and c.device is None]
-    _refuse(no_device, "its device was not available when it was verified", "verify")
+    for reason, task, refused in (
+        (
+            "not built, or not from its current lock",
+            "build",
+            [variant for variant in variants if (variant.id, variant.file) not in known],
+        ),
+        (
+            "not verified on this machine since it was built",
+            "verify",
+            [c.variant for c in built if c.report is None],
+        ),
+        (
+            "its verification failed, so its figures would mean nothing",
+            "verify",
+            [c.variant for c in built if not c.verified],
+        ),
+        (
+            "its device was not available when it was verified",
+            "verify",
+            [c.variant for c in built if c.variant.device != "cpu" and c.device is None],
+        ),
+    ):
+        if refused:
+            raise UsageError(
+                "\n".join(f"{variant.id}: {reason}" for variant in refused),
+                fix="; ".join(f"./invoke {task} {variant.option}" for variant in refused),
+            )
     return built
-
-
-def _refuse(variants: Sequence[Variant], reason: str, task: str) -> None:
-    if variants:
-        raise UsageError(
-            "\n".join(f"{variant.id}: {reason}" for variant in variants),
-            fix="; ".join(f"./invoke {task} {variant.option}" for variant in variants),
-        )

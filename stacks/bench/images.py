@@ -1,22 +1,24 @@
-"""`./invoke bench --images`: times variants in their images, which take turns in rounds."""
+"""`./invoke bench --images`: times variants in their images, which take turns in rounds.
+
+Each turn is a result of one image. Those that belong together become one, in which their ratios
+are; so do results of images that were timed elsewhere (`./invoke publish --add`).
+"""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
-from stacks.bench import command, merge, store
-from stacks.bench import table as bench_table
+from stacks.bench import command, noise, store
 from stacks.bench.options import BenchOptions
-from stacks.bench.progress import round_display
-from stacks.bench.result import Result
+from stacks.bench.result import Peak, Result
 from stacks.bench.schedule import rotated
 from stacks.core import cores
 from stacks.core.console import plural, step
 from stacks.core.errors import UsageError
+from stacks.core.progress import Progress
 from stacks.core.workspace import Workspace
 from stacks.image import engine as engines
 from stacks.image.engine import Container, Engine, EngineError
@@ -25,15 +27,10 @@ from verify.workloads.rounds import OF_IMAGES, ON_ONE_THREAD
 # The bench's options that apply in images.
 IN_IMAGES = {"workload", "rounds", "threads", "quick"}
 LABEL = "org.opencontainers.image"
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """A workload in a round, which each image takes."""
-
-    round: int
-    workload: str
-    threads: int
+ONE_AFTER_ANOTHER = (
+    "the images were timed one after another, not in turn: what changed on the machine in between "
+    "looks like a difference between them"
+)
 
 
 @dataclass(frozen=True)
@@ -71,10 +68,7 @@ def bench(
         )
     with closing(engines.find()) as engine:
         result = timed(engine, names, options)
-    result = store.named(workspace, result, machine_name or None)
-    path = store.write(workspace, result)
-    bench_table.show(result)
-    print(f"stored in {workspace.shown(path)}", file=sys.stderr)
+    command.keep(workspace, store.named(workspace, result, machine_name))
 
 
 def timed(engine: Engine, names: Sequence[str], options: BenchOptions) -> Result:
@@ -89,22 +83,7 @@ def timed(engine: Engine, names: Sequence[str], options: BenchOptions) -> Result
         for image in images:
             with step("verify", image.name):
                 _verify(image)
-        return merge.merged(_rounds(images, options))
-
-
-def _rounds(images: Sequence[RunningImage], options: BenchOptions) -> list[Result]:
-    """Take all turns and return the result of each."""
-    turns = [(turn, image) for turn in _turns(options) for image in rotated(images, turn.round)]
-    results: list[Result] = []
-    start = time.monotonic()
-    with round_display(len(turns)) as display:
-        for number, (turn, image) in enumerate(turns):
-            seconds = (time.monotonic() - start) / max(number, 1) * (len(turns) - number)
-            title = f"{image.name}, {turn.workload}, {plural(turn.threads, 'thread')}"
-            head = f"round {turn.round} of {options.round_count}"
-            display.update(f"{head}: {title}", number, seconds if number else 0.0)
-            results.append(_turn(image, turn, options))
-    return results
+        return merged(_take_turns(images, options))
 
 
 @contextmanager
@@ -136,12 +115,34 @@ def _verify(image: RunningImage) -> None:
         ) from error
 
 
-def _turn(image: RunningImage, turn: _Turn, options: BenchOptions) -> Result:
+def _take_turns(images: Sequence[RunningImage], options: BenchOptions) -> list[Result]:
+    """Take all turns and return the result of each."""
+    most = cores.affine()
+    counts = options.thread_counts(most) if options.threads else (most,)
+    turns = [
+        (number, workload, threads, image)
+        for number in range(1, options.round_count + 1)
+        for workload in (options.workloads if options.workload else OF_IMAGES)
+        for threads in (counts[:1] if workload in ON_ONE_THREAD else counts)
+        for image in rotated(images, number)
+    ]
+    results: list[Result] = []
+    start = time.monotonic()
+    with Progress(len(turns)) as progress:
+        for done, (number, workload, threads, image) in enumerate(turns):
+            seconds = (time.monotonic() - start) / max(done, 1) * (len(turns) - done)
+            title = f"{image.name}, {workload}, {plural(threads, 'thread')}"
+            head = f"round {number} of {options.round_count}"
+            progress.update(f"{head}: {title}", done, seconds if done else 0.0)
+            words = ["--round", str(number), "--workload", workload, "--threads", str(threads)]
+            results.append(_turn(image, [*words, *([] if options.quick else ["--full"])]))
+    return results
+
+
+def _turn(image: RunningImage, words: Sequence[str]) -> Result:
     """Take a turn and return its result. Raises EngineError, UsageError."""
-    words = ["bench", "--json", "--round", str(turn.round), "--workload", turn.workload]
-    words += ["--threads", str(turn.threads), *([] if options.quick else ["--full"])]
     fix = "build or pull the image again"
-    result = store.parsed(image.call(*words), image.name, fix)
+    result = store.parsed(image.call("bench", "--json", *words), image.name, fix)
     subject = result.subjects[0]
     stem = subject.framework.removesuffix(f"-{image.version}")
     if image.title not in (f"{stem}-{subject.flavour}", f"stack-{subject.flavour}"):
@@ -153,9 +154,64 @@ def _turn(image: RunningImage, turn: _Turn, options: BenchOptions) -> Result:
     return result
 
 
-def _turns(options: BenchOptions) -> Iterator[_Turn]:
-    counts = command.thread_counts(options.threads or str(cores.affine()), cores.affine())
-    for number in range(1, options.round_count + 1):
-        for workload in options.workloads if options.workload else OF_IMAGES:
-            for threads in counts[:1] if workload in ON_ONE_THREAD else counts:
-                yield _Turn(number, workload, threads)
+def together(results: Sequence[Result]) -> list[Result]:
+    """Return the results with those of single images merged that belong together.
+
+    These are of different images of one framework, timed on one machine with the same settings.
+    Others are returned as they are.
+    """
+    groups: list[list[Result]] = []
+    for result in sorted(results, key=lambda one: one.began):
+        group = next((group for group in groups if _belongs(result, group)), None)
+        if group is None:
+            groups.append([result])
+        else:
+            group.append(result)
+    return [
+        group[0]
+        if not _is_of_image(group[0])
+        else merged(group, (ONE_AFTER_ANOTHER,) if len(group) > 1 else ())
+        for group in groups
+    ]
+
+
+def merged(results: Sequence[Result], remarks: Sequence[str] = ()) -> Result:
+    """Return one result with the runs of all, which are of one machine; add remarks on noise."""
+    first = min(results, key=lambda one: one.began)
+    peaks: dict[tuple[str, int], Peak] = {}
+    for peak in (peak for one in results for peak in one.machine.peak):
+        key = peak.dtype, peak.threads
+        peaks[key] = max(peaks.get(key, peak), peak, key=lambda each: each.gflops)
+    runs = tuple(run for one in results for run in one.runs)
+    workloads = dict.fromkeys(name for one in results for name in one.settings.workloads)
+    settings = {
+        "workloads": tuple(workloads),
+        "rounds": len({run.round for run in runs}),
+        "threads": tuple(sorted({count for one in results for count in one.settings.threads})),
+    }
+    machine = {"peak": tuple(peaks[key] for key in sorted(peaks))}
+    return first.model_copy(
+        update={
+            "seconds": round(sum(one.seconds for one in results), 1),
+            "machine": first.machine.model_copy(update=machine),
+            "settings": first.settings.model_copy(update=settings),
+            "subjects": tuple({s.id: s for one in results for s in one.subjects}.values()),
+            "runs": runs,
+            "remarks": (*noise.remarks([run.noise for run in runs]), *remarks),
+        }
+    )
+
+
+def _is_of_image(result: Result) -> bool:
+    return len(result.subjects) == 1 and result.subjects[0].image is not None
+
+
+def _belongs(result: Result, group: Sequence[Result]) -> bool:
+    first, frameworks = group[0], {one.subjects[0].framework for one in (*group, result)}
+    return (
+        all(map(_is_of_image, (*group, result)))
+        and len(frameworks) == 1
+        and result.subjects[0].id not in {one.subjects[0].id for one in group}
+        and result.machine.same_hardware(first.machine)
+        and result.settings == first.settings
+    )

@@ -32,15 +32,11 @@ def between(before: Reading, after: Reading, cores: int) -> Noise:
     return Noise.model_validate(suite_noise.between(before, after, cores))
 
 
-def processor_seconds(process: int, *, with_children: bool = False) -> float:
-    """Return the processor time of a process so far; 0 if it is gone.
-
-    with_children: with that of its children that have ended.
-    """
-    # proc(5): utime, stime, cutime, cstime. The second field, a name in brackets, may have spaces.
+def processor_seconds(process: int) -> float:
+    """Return the processor time of a process so far, without its children; 0 if it is gone."""
+    # proc(5): utime, stime. The second field, a name in brackets, may have spaces.
     fields = text_of(PROC / str(process) / "stat").rpartition(")")[2].split()
-    seconds = sum(map(int, fields[11 : 15 if with_children else 13])) / suite_noise.TICKS
-    return float(seconds)
+    return float(sum(map(int, fields[11:13])) / suite_noise.TICKS)
 
 
 def remarks(noises: Sequence[Noise]) -> list[str]:

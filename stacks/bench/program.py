@@ -1,162 +1,135 @@
-"""The program of a workload in a variant's environment: started once, timed in many rounds."""
+"""The processes of a turn: one that times kernels, or a program that waits between its rounds.
+
+What a round consists of is in verify/workloads/rounds.py, for environments and images alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import profile
 from stacks.bench.candidates import Candidate
-from stacks.bench.profile import Profile
 from stacks.bench.result import Series
-from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
+from stacks.bench.schedule import Plan, Turn
+from stacks.bench.suspended_process import SuspendedProcess
+from stacks.channel.settings_files import MODULES
+from stacks.core import jsonfile
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
+from stacks.core.process import call
 from stacks.environments.make.settings import EXPECTATION
-from stacks.environments.suite import SUITE
+from stacks.environments.suite import SUITE, ending_with_this_process
+from stacks.environments.use import variables
 from stacks.profiles.run import PROGRAM
+from stacks.variants.variant import SCAN_FIX
 from verify.workloads import rounds
 
 Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProcess]
+Measure = Callable[[Plan, Turn], list[Series]]
 
 
-@dataclass(frozen=True)
-class Failure:
-    """A process without an answer: its processor seconds until then, and the error."""
+def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
+    """Return the variables for timing a variant on so many threads."""
+    # The device that its verification opened, as the result names it.
+    device = (candidate.report or {}).get("device")
+    flags = f"device={device['where']}" if device else ""
+    inherited = variables.environment(candidate.place)
+    env = rounds.variables(inherited, candidate.variant.framework.module, threads, flags)
+    return ending_with_this_process(env)
 
-    processor: float
-    error: StacksError
 
+def measure_kernels(plan: Plan, turn: Turn) -> list[Series]:
+    """Run the kernels of a turn in a process and return their series.
 
-@dataclass(frozen=True, kw_only=True)
-class Start:
-    """How a program is started.
-
-    options: more of the program's. limit: seconds that an answer may take. alone: nothing else
-    compiles at the same time, so the compilation is timed too, where its C modules were cached.
-    warm: they were, by an earlier start; some operations are never cached. keep_going: a process
-    that fails does not end the others. without: endings of series' names whose processes are not
-    started.
+    Raises StacksError if it fails, hangs, or prints no measurement.
     """
+    candidate, options = turn.candidate, plan.options
+    module = candidate.variant.framework.module
+    words: list[str | Path] = [candidate.place / "bin/python", SUITE, "bench-probe"]
+    words += rounds.kernel_words(module, turn.workload, options.quick)
+    env = environment_of(candidate, turn.threads)
+    output = call(words, env=env, limit=options.seconds_limit)
+    last = (output.strip().splitlines() or [""])[-1]
+    try:
+        return [_kernel_series(one) for one in jsonfile.parse(last)["series"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StacksError(
+            f"{candidate.variant.id}: {turn.workload}: no measurement: {error}", found=last[-200:]
+        ) from error
 
-    options: tuple[str, ...] = ()
-    env: Mapping[str, str]
-    limit: float
-    quick: bool = False
-    alone: bool = True
-    warm: bool = False
-    keep_going: bool = False
-    without: Collection[str] = ()
+
+def _kernel_series(content: dict[str, Any]) -> Series:
+    samples = tuple(rounds.rounded(content["samples"]))
+    return Series.model_validate({**content, "samples": samples})
 
 
+def process_of(workload: str, measure: str) -> str:
+    """Return the name of the process that answers a measure: all kernels are one's."""
+    is_kernel = workload.partition(",")[0] in rounds.KERNELS
+    return workload + (rounds.NUMBA if measure.endswith(rounds.NUMBA) and not is_kernel else "")
+
+
+def endings_of(plan: Plan, turn: Turn) -> tuple[str, ...]:
+    """Return the endings of the series' names of a turn's program: a process for each."""
+    framework = turn.candidate.variant.framework
+    if plan.campaign and plan.options.quick:
+        return ("",)
+    endings: tuple[str, ...] = rounds.endings(framework.module, framework.version, turn.workload)
+    return endings
+
+
+@dataclass
 class TimedProgram:
-    """One start of a variant's workload: a process, and on PyTensor 3 another one for numba.
+    """A process of a variant's program, started once and timed in many rounds.
 
-    A process that does not answer in time is killed, and the others continue. All methods raise
-    StacksError if a process ends by itself, or its answer is no measurement; with `keep_going` the
-    others continue then, too.
+    ending: of its series' names. alone: nothing else compiles at the same time, so the compilation
+    is timed too, where its C modules were cached. warm: they were, by an earlier start; some
+    operations are never cached.
     """
 
-    def __init__(
-        self, candidate: Candidate, workload: str, how: Start, start: Open = SuspendedProcess
-    ) -> None:
-        """Start nothing yet."""
-        self._candidate, self._workload, self._how, self._open = candidate, workload, how, start
-        self._processes: dict[str, SuspendedProcess] = {}
-        self._failures: dict[str, Failure] = {}
-        # {ending of the series' name: the cases, as the process has compiled them}
-        self._cases: dict[str, list[dict[str, Any]]] = {}
-        framework = candidate.variant.framework
-        self._endings = [
-            ending
-            for ending in rounds.endings(framework.module, framework.version, workload)
-            if ending not in how.without
-        ]
-
-    def _words(self, ending: str) -> list[str | Path]:
-        program = rounds.program_words(self._workload, ending, self._how.quick)
-        words = [self._candidate.place / "bin/python", SUITE, PROGRAM, *program]
-        words += self._how.options
-        if self._candidate.variant.device != "cpu":
-            # It names the device to wait for.
-            words += ["--expect", self._candidate.place / EXPECTATION]
-        profiled = rounds.profiled_calls(self._workload)
-        return [*words, "--stay", "--profile-calls", str(profiled)]
-
-    def start(self) -> None:
-        """Start all processes that are not; they compile in parallel."""
-        for ending in self._endings:
-            self._start(ending)
-
-    def _start(self, ending: str) -> None:
-        if ending not in self._processes:
-            words, how = self._words(ending), self._how
-            self._processes[ending] = self._open(words, how.env, how.limit)
+    workload: str
+    ending: str
+    process: SuspendedProcess
+    alone: bool
+    warm: bool
+    cases: list[dict[str, Any]] = field(default_factory=list)
 
     def wait(self) -> None:
-        """Wait until all have compiled and are stopped; start those that are not started yet."""
-        for ending in self._endings:
-            self._start(ending)
-            with self._measuring(ending):
-                self._cases[ending] = self._processes[ending].answer()["ready"]
+        """Wait until it has compiled and is stopped; raises what `SuspendedProcess.answer` does."""
+        self.cases = self.process.answer()["ready"]
 
     def time(self, calls: int) -> list[Series]:
         """Call each case so many times and return the series; `wait` comes before."""
-        series = []
-        for ending, process in list(self._processes.items()):
-            with self._measuring(ending):
-                seconds = process.ask(calls=calls)["seconds"]
-                cases = self._cases[ending]
-                series += [self._series(ending, each, seconds[each["name"]]) for each in cases]
-        return series
+        seconds = self.process.ask(calls=calls)["seconds"]
+        return [self._series(each, seconds[each["name"]]) for each in self.cases]
 
-    def _series(self, ending: str, case: Mapping[str, Any], seconds: Sequence[float]) -> Series:
-        content = rounds.series(self._workload, ending, case, seconds, self._how.warm)
+    def _series(self, case: Mapping[str, Any], seconds: Sequence[float]) -> Series:
+        content = rounds.series(self.workload, self.ending, case, seconds, self.warm)
         content["samples"] = tuple(content["samples"])
-        return Series.model_validate(content | ({} if self._how.alone else {"compile": None}))
+        return Series.model_validate(content | ({} if self.alone else {"compile": None}))
 
-    def profiles(self) -> dict[str, Profile | None]:
-        """Call each case again with the profile on; return {series' name: profile}."""
-        profiles: dict[str, Profile | None] = {}
-        if not rounds.profiled_calls(self._workload):
-            return profiles
-        for ending, process in list(self._processes.items()):
-            with self._measuring(ending):
-                for case in process.ask(report=True)["report"]["cases"]:
-                    name = rounds.series_name(self._workload, ending, case["name"])
-                    profiles[name] = profile.of_case(case)
-        return profiles
 
-    def new_failures(self) -> dict[str, Failure]:
-        """Return the failures since the last call, by the ending of their series' names."""
-        failures, self._failures = self._failures, {}
-        return failures
-
-    def processor_seconds(self) -> float:
-        """Return the processor time of the processes so far."""
-        return sum(process.processor_seconds() for process in self._processes.values())
-
-    def kill(self) -> None:
-        """Kill the processes, stopped or not."""
-        for process in self._processes.values():
-            process.kill()
-
-    @contextmanager
-    def _measuring(self, ending: str) -> Iterator[None]:
-        """Kill a process that does not answer in time; raise StacksError for an invalid answer."""
-        try:
-            try:
-                yield
-            except (KeyError, TypeError, ValueError) as error:
-                raise StacksError(
-                    f"{self._candidate.variant.id}: {self._workload}: no measurement",
-                    found=str(error),
-                ) from error
-        except StacksError as error:
-            if not (self._how.keep_going or isinstance(error, NoAnswerError)):
-                raise
-            process = self._processes.pop(ending)
-            self._failures[ending] = Failure(process.processor_seconds(), error)
-            process.kill()
+def start_program(
+    plan: Plan, turn: Turn, ending: str, start: Open = SuspendedProcess
+) -> TimedProgram:
+    """Start the process of a turn's program; raises CommandError."""
+    candidate, options = turn.candidate, plan.options
+    words: list[str | Path] = [candidate.place / "bin/python", SUITE, PROGRAM]
+    words += rounds.program_words(turn.workload, ending, options.quick)
+    modules = candidate.place / MODULES
+    if modules.is_file():
+        # C modules that other environments have compiled: their bytes are the same.
+        words += ["--share-modules", modules.read_text()]
+    env = environment_of(candidate, turn.threads)
+    if options.fix_scan:
+        words.append("--fix-scan")
+        # The baseline's environment lacks this module.
+        env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
+    if candidate.variant.device != "cpu":
+        # It names the device to wait for.
+        words += ["--expect", candidate.place / EXPECTATION]
+    process = start([*words, "--stay"], env, options.seconds_limit)
+    alone = not plan.compiles_together(turn)
+    return TimedProgram(turn.workload, ending, process, alone, warm=turn.start > 1)

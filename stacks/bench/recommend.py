@@ -1,4 +1,4 @@
-"""The fastest built and verified variant on this machine, timed in turn with the others."""
+"""The flavour for this processor: by timing the built ones in turn, or by stored results."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from stacks.bench import noise, rounds, schedule
+from stacks.bench import machine, noise, rounds, store
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, verified_candidates
-from stacks.bench.intervals import LEAST_STARTS
-from stacks.bench.options import BenchOptions
-from stacks.bench.result import Run
+from stacks.bench.options import BenchOptions, require_rounds
+from stacks.bench.result import Result, Run
 from stacks.bench.rows import Row, beside, rows, winners
+from stacks.bench.schedule import Plan
+from stacks.bench.table import number
 from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
 ROUNDS = 9
 # A smaller ratio to the baseline is a warning.
 WORTH = 2.0
+USUAL = "openblas"
+MEASURE = "Gemm float64 2000"
+UNKNOWN = "OpenBLAS has kernels for all processors; this one has no result with several flavours"
 
 
 def recommend(
-    workspace: Workspace, variants: Sequence[Variant], rounds_wanted: int = ROUNDS, busy: int = 0
+    workspace: Workspace, variants: Sequence[Variant], round_count: int = ROUNDS, busy: int = 0
 ) -> None:
     """Time the built variants of one framework and print the fastest that is verified.
 
@@ -33,10 +38,7 @@ def recommend(
     """
     if busy < 0:
         raise UsageError("--busy is a positive number", found=str(busy))
-    if rounds_wanted < LEAST_STARTS:
-        raise UsageError(
-            "too few rounds to tell noise from speed", expected=f"at least {LEAST_STARTS}"
-        )
+    require_rounds(round_count)
     chosen = verified_candidates(workspace, variants)
     if len(chosen) < 2:
         raise UsageError(
@@ -47,8 +49,8 @@ def recommend(
     workload = "gemm,mlp" if busy else "gemm"
     runs: list[Run] = []
     for loops in dict.fromkeys((0, busy)):
-        options = BenchOptions(workload=workload, rounds=rounds_wanted, quick=True, busy=loops)
-        runs += rounds.run(schedule.Plan(tuple(chosen), options, (cores.affine(),))).runs
+        options = BenchOptions(workload=workload, rounds=round_count, quick=True, busy=loops)
+        runs += rounds.run(Plan(tuple(chosen), options, (cores.affine(),))).runs
     measured = rows(runs, [candidate.subject for candidate in chosen])
     for line in [*bench_table.lines(measured), ""]:
         print(line)
@@ -78,13 +80,10 @@ def winner_sentences(runs: Sequence[Run], chosen: Sequence[Candidate]) -> list[s
     For a measure that was timed idle and beside busy loops, another one with the fastest in both.
     """
     allowed = {c.variant.id: c.variant.name for c in chosen if not c.variant.baseline}
-    of_these = [run for run in runs if run.subject in allowed]
     if len(allowed) == 1:
-        return [
-            f"{name} is the only verified variant for the processor besides the baseline"
-            for name in allowed.values()
-        ]
-    fastest = winners(of_these)
+        [name] = allowed.values()
+        return [f"{name} is the only verified variant for the processor besides the baseline"]
+    fastest = winners([run for run in runs if run.subject in allowed])
     sentences = [
         bench_table.winner_sentence(measure, [allowed[name] for name in names])
         for measure, names in fastest.items()
@@ -98,3 +97,55 @@ def winner_sentences(runs: Sequence[Run], chosen: Sequence[Candidate]) -> list[s
                 + (", ".join(both) or "none")
             )
     return sentences
+
+
+def recommended(workspace: Workspace, framework: str = "") -> tuple[Variant, str]:
+    """Return the flavour to build on a framework, by default the default one, and the reason.
+
+    It is USUAL, unless results/ shows that another one is faster on this processor, and not slower
+    in any measure beside busy loops, where these were timed. Raises UsageError for an unknown
+    framework.
+    """
+    usual = load_variant(workspace, USUAL, framework or None)
+    # A result may have a flavour that was removed since, or one for a device.
+    ours = on_framework(workspace, usual.framework.name)
+    known = {variant.id: variant for variant in ours if variant.device == "cpu"}
+    stored = [one.result for one in store.read_all(workspace)[0]]
+    here = [result for result in stored if machine.has_processor(result.machine)]
+    here.sort(key=lambda result: result.began, reverse=True)
+    for result in here:
+        runs = [run for run in result.runs if run.subject in known]
+        fastest = winners(runs)
+        # Not the name alone, so that no figure beside busy loops counts as an idle one.
+        of_measure = [measure for measure in fastest if measure.label == MEASURE]
+        most = max(of_measure, key=lambda measure: measure.threads, default=None)
+        figures = {
+            row.subject: number(row.summary.median)
+            for row in rows(runs, result.subjects)
+            if row.measure == most
+        }
+        if most is None or usual.id not in figures:
+            continue
+        listed = ", ".join(f"{known[name].name} {figure}" for name, figure in figures.items())
+        reason = f"{MEASURE}, GFLOP/s on this processor ({result.began[:10]}): {listed}"
+        if usual.id in fastest[most]:
+            return usual, reason
+        slower = {name: _slower_when_busy(here, name, usual.id) for name in fastest[most]}
+        for name, measures in slower.items():
+            if not measures:
+                return known[name], reason
+        name, measures = next(iter(slower.items()))
+        return usual, f"{reason}; but {usual.name} is faster than {known[name].name} in {measures}"
+    return usual, UNKNOWN
+
+
+def _slower_when_busy(results: Sequence[Result], name: str, usual: str) -> str:
+    """Return the measures beside busy loops in which a variant is clearly slower than the usual.
+
+    results: the newest first; the first that has both variants counts.
+    """
+    for result in results:
+        pair = [run for run in result.runs if run.busy and run.subject in (name, usual)]
+        if fastest := winners(pair):
+            return "; ".join(each.title for each, names in fastest.items() if name not in names)
+    return ""

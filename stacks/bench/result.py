@@ -9,18 +9,24 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from stacks.bench.profile import Profile
-from stacks.bench.record import LEAST, MOST, Count, Record
 from stacks.core.models import NAME as VARIANT
-from stacks.core.models import Line
+from stacks.core.models import Line, Sha256, Strict
 
+# Values outside are no measurements, and would overflow in arithmetic.
+LEAST, MOST = 1e-15, 1e15
+Count = Annotated[int, Field(le=10**15)]
 Unit = Literal["GFLOP/s", "s", "ns"]
-Sha256 = Field(pattern=r"^[0-9a-f]{64}$")
 NAME = r"^[a-z0-9][a-z0-9.-]*$"
 # With the label of another channel, if its packages are from there.
 FLAVOUR = r"^[a-z0-9][a-z0-9._+-]*(@[a-z0-9][a-z0-9._+-]*)?$"
 # The kernel reserves a little more or less of the memory at each start.
 SAME_MEMORY = 0.1
+
+
+class Record(Strict):
+    """A part of a result."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
 class Peak(Record):
@@ -57,7 +63,7 @@ class MeasuredPackage(Record):
 
     name: Line
     version: Line
-    sha256: str = Sha256
+    sha256: Sha256
 
 
 class Device(Record):
@@ -73,7 +79,7 @@ class Subject(Record):
     framework: str = Field(pattern=VARIANT)
     flavour: str = Field(pattern=FLAVOUR)
     baseline: bool
-    lock: str = Field(description="SHA-256 of the lock", pattern=r"^[0-9a-f]{64}$")
+    lock: Sha256 = Field(description="SHA-256 of the lock")
     image: str | None = Field(
         default=None,
         pattern=r"^(sha256:[0-9a-f]{64}|unknown)$",
@@ -115,20 +121,20 @@ class Noise(Record):
 class Series(Record):
     """Samples of one measure, taken by one process."""
 
+    # Results of earlier versions also have a profile here.
+    model_config = ConfigDict(extra="ignore")
+
     name: Line = Field(min_length=1)
     unit: Unit
     samples: tuple[Annotated[float, Field(ge=LEAST, le=MOST)], ...] = Field(min_length=1)
     graph: Line | None = Field(
-        default=None, description="the compiled graph's signature, where one is told"
+        default=None, description="the compiled graph's signature, for programs"
     )
     compile: float | None = Field(
         default=None,
         ge=0,
         le=MOST,
         description="seconds in which it was compiled, its C code from an earlier run's cache",
-    )
-    profile: Profile | None = Field(
-        default=None, description="of calls after the samples, once for each start"
     )
 
 

@@ -69,6 +69,11 @@ class Row:
     ratio: Ratio | None
     common: str | None
 
+    @property
+    def other_graph(self) -> bool:
+        """Whether the ratio is to another graph, because both have none in common."""
+        return self.ratio is not None and self.common is None and self.graphs.usual is not None
+
 
 @dataclass(frozen=True)
 class _Taken:
@@ -164,7 +169,7 @@ def graph_notes(measured: Sequence[Row]) -> list[str]:
                 f"{row.measure.title}: {row.subject} compiled to {graphs.kinds} graphs; its "
                 f"figures are of the one that came in {graphs.came} of {graphs.rounds} rounds"
             )
-        if row.ratio and row.common is None and graphs.usual is not None:
+        if row.other_graph:
             notes.append(
                 f"{row.measure.title}: {row.subject} has another graph than {row.reference}"
             )

@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import BenchOptions
-from stacks.bench.probe import KERNELS
-from verify.workloads.rounds import ON_ONE_THREAD
+from verify.workloads.rounds import KERNELS, ON_ONE_THREAD
 
 # Starts of programs that take minutes to compile; others start in every round.
 STARTS = {"ntm": 1}
@@ -24,8 +23,7 @@ class Turn:
     """A variant's workload on a number of threads in one round.
 
     workload: a program, or kernels that one process times, with commas. Round 0 gives no samples:
-    kernels warm up; a program is started, compiles and is called once. `last`: the last round of a
-    program's start.
+    kernels warm up; a program is started, compiles and is called once.
     """
 
     candidate: Candidate
@@ -33,7 +31,6 @@ class Turn:
     threads: int
     round: int
     start: int
-    last: bool = False
 
     @property
     def is_of_kernels(self) -> bool:
@@ -45,6 +42,11 @@ class Turn:
         """Whether it starts a program."""
         return self.round == 0 and not self.is_of_kernels
 
+    @property
+    def batch(self) -> tuple[str, int, int]:
+        """What it shares with the turns of the same start of a program, of all variants."""
+        return self.workload, self.threads, self.start
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -52,9 +54,9 @@ class Plan:
 
     threads: the counts to time on, ascending; programs that start slowly are timed on the largest
     alone, unless the options name counts. campaign: of many variants. A program that fails has no
-    figure then, as one that does not answer in time, instead of ending the rounds; the first of
-    several starts compiles all at once, and so what the next ones find; with `quick` no program is
-    compiled by numba.
+    figure then, as one that does not answer in time, instead of ending the rounds; the first start
+    of a program compiles all variants at once, and so the cache of the next ones; with `quick` no
+    program is compiled by numba.
     """
 
     candidates: tuple[Candidate, ...]
@@ -62,75 +64,65 @@ class Plan:
     threads: tuple[int, ...]
     campaign: bool = False
 
-    @property
-    def rounds(self) -> int:
-        """The number of rounds."""
-        return self.options.round_count
+    def turns(self) -> Iterator[Turn]:
+        """Yield all turns in order: A B C, then B C A, so that no variant is always the first.
 
+        Turns that are compared, of one workload and one number of threads, follow each other. So do
+        all rounds of a program, which limits the processes alive to one for each variant.
+        """
+        kernels: dict[tuple[int, ...], list[str]] = {}
+        for workload in self.options.workloads:
+            if workload in KERNELS:
+                # Those on the same counts of threads share a process, which imports the framework
+                # once.
+                kernels.setdefault(self.counts_of(workload), []).append(workload)
+        for number in range(self.options.round_count + 1):
+            for counts, workloads in kernels.items():
+                for threads in counts if number else counts[-1:]:
+                    for candidate in rotated(self.candidates, number):
+                        yield Turn(candidate, ",".join(workloads), threads, number, max(number, 1))
+        for workload in self.options.workloads:
+            if workload not in KERNELS:
+                for threads in self.counts_of(workload):
+                    yield from self._of_program(workload, threads)
 
-def turns(plan: Plan) -> Iterator[Turn]:
-    """Yield all turns in order: A B C, then B C A, so that no variant is always the first.
+    def _of_program(self, workload: str, threads: int) -> Iterator[Turn]:
+        starts, rounds, last = self.starts_of(workload), self.options.round_count, 0
+        for number in range(1, rounds + 1):
+            start = (number - 1) * starts // rounds + 1
+            if start != last:
+                for candidate in rotated(self.candidates, start):
+                    yield Turn(candidate, workload, threads, 0, start)
+            for candidate in rotated(self.candidates, number):
+                yield Turn(candidate, workload, threads, number, start)
+            last = start
 
-    Turns that are compared, of one workload and one number of threads, follow each other. So do
-    all rounds of a program, which limits the processes alive to one for each variant.
-    """
-    kernels: dict[tuple[int, ...], list[str]] = {}
-    for workload in plan.options.workloads:
-        if workload in KERNELS:
-            # Those on the same counts of threads share a process, which imports the framework once.
-            kernels.setdefault(counts_of(workload, plan), []).append(workload)
-    for number in range(plan.rounds + 1):
-        for counts, workloads in kernels.items():
-            for threads in counts if number else counts[-1:]:
-                for candidate in rotated(plan.candidates, number):
-                    yield Turn(candidate, ",".join(workloads), threads, number, max(number, 1))
-    for workload in plan.options.workloads:
-        if workload not in KERNELS:
-            for threads in counts_of(workload, plan):
-                yield from _of_program(plan, workload, threads)
+    def starts_of(self, workload: str) -> int:
+        """Return the starts of a program.
 
+        By default one for each round, fewer if it starts slowly; with --quick one if all are alike.
+        """
+        if self.options.quick and workload in ALIKE:
+            return 1
+        rounds = self.options.round_count
+        return min(self.options.starts or STARTS.get(workload, rounds), rounds)
 
-def _of_program(plan: Plan, workload: str, threads: int) -> Iterator[Turn]:
-    starts = starts_of(workload, plan)
-    start_of = {n: (n - 1) * starts // plan.rounds + 1 for n in range(1, plan.rounds + 1)}
-    for number, start in start_of.items():
-        if start != start_of.get(number - 1):
-            for candidate in rotated(plan.candidates, start):
-                yield Turn(candidate, workload, threads, 0, start)
-        last = start != start_of.get(number + 1)
-        for candidate in rotated(plan.candidates, number):
-            yield Turn(candidate, workload, threads, number, start, last)
+    def compiles_together(self, turn: Turn) -> bool:
+        """Return whether the programs of all variants compile at once in this start."""
+        return self.campaign and turn.start == 1
+
+    def counts_of(self, workload: str) -> tuple[int, ...]:
+        """Return the numbers of threads that a workload is timed on."""
+        if workload in ON_ONE_THREAD:
+            return self.threads[:1]
+        slow = workload in STARTS and not self.options.threads
+        return self.threads[-1:] if slow else self.threads
 
 
 def rotated(items: Sequence[T], number: int) -> tuple[T, ...]:
     """Return the items in the order of a round, from 1 on: another one is first each time."""
     first = max(number - 1, 0) % len(items)
     return (*items[first:], *items[:first])
-
-
-def starts_of(workload: str, plan: Plan) -> int:
-    """Return the starts of a program.
-
-    By default one for each round, fewer if it starts slowly; with --quick one if all are alike.
-    """
-    if plan.options.quick and workload in ALIKE:
-        return 1
-    usual = STARTS.get(workload, plan.rounds)
-    return min(plan.options.starts or usual, plan.rounds)
-
-
-def compiles_together(turn: Turn, plan: Plan) -> bool:
-    """Return whether the programs of all variants compile at once in this start."""
-    is_first = turn.start == 1 < starts_of(turn.workload, plan)
-    return plan.options.together or (plan.campaign and is_first)
-
-
-def counts_of(workload: str, plan: Plan) -> tuple[int, ...]:
-    """Return the numbers of threads that a workload is timed on."""
-    if workload in ON_ONE_THREAD:
-        return plan.threads[:1]
-    slow = workload in STARTS and not plan.options.threads
-    return plan.threads[-1:] if slow else plan.threads
 
 
 def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> tuple[float, bool]:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Sequence
 
 from stacks.bench import user_program_rounds
-from stacks.bench.candidates import Candidate, candidates
-from stacks.bench.progress import duration
-from stacks.core.console import as_typed, display_path
+from stacks.bench.candidates import prepare
+from stacks.core.console import as_typed, display_path, plural
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError, VerifyError
 from stacks.core.workspace import Workspace
@@ -41,24 +39,13 @@ def recommend(
             fix="leave out --variant: all built variants of the framework are timed then",
         )
     written = copies(workspace, variant)
-    verified = [candidate for candidate in candidates(workspace, written) if candidate.verified]
-    if missing := len(written) - len(verified):
-        print(
-            f"{missing} flavour{'s' * (missing > 1)} to lock, build and verify: about {missing} to "
-            f"{3 * missing} min; ctrl-C stops it, and the same command goes on",
-            file=sys.stderr,
-        )
-    found, begun = list[Candidate](), time.monotonic()
-    for number, each in enumerate(written, 1):
-        if built := ready(workspace, each):
-            found.append(built)
-        if missing:
-            left = (time.monotonic() - begun) / number * (len(written) - number)
-            print(
-                f"{number} of {len(written)} flavours, about {duration(left)} left",
-                file=sys.stderr,
-                flush=True,
-            )
+    print(
+        f"{plural(len(written), 'flavour')} to lock, build and verify, 1 to 3 min for each that is "
+        "new; ctrl-C stops it, and the same command goes on",
+        file=sys.stderr,
+    )
+    # Packages that do not fit a flavour leave it out, errors of the network end all.
+    found = prepare(workspace, written, make, (UsageError, VerifyError))
     if len(found) < 2:
         raise UsageError(
             f"{display_path(variant.file)}: nothing to choose from",
@@ -105,24 +92,11 @@ def copies(workspace: Workspace, variant: Variant) -> list[Variant]:
     return written
 
 
-def ready(workspace: Workspace, variant: Variant) -> Candidate | None:
-    """Return a copy locked, built and verified; None, and the reason printed, if it does not fit.
-
-    Other errors, such as those of the network, are raised.
-    """
-    for current in candidates(workspace, [variant]):
-        if current.verified:
-            return current
+def make(workspace: Workspace, variant: Variant) -> None:
+    """Lock a copy if it has no current lock, build and verify it; raises StacksError."""
     try:
-        try:
-            lock.current(workspace, variant)
-        except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
-            stack_lock.relock(workspace, variant)
-        place = build.make_environment(workspace, variant)
-        verification.verify_variant(workspace, variant, place, brief=True)
-    except (UsageError, VerifyError) as error:
-        print(as_typed(f"left out: {variant.name}: {error}"), file=sys.stderr)
-        return None
-    [candidate] = candidates(workspace, [variant])
-    print(f"{variant.name}: built and verified", file=sys.stderr)
-    return candidate
+        lock.current(workspace, variant)
+    except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
+        stack_lock.relock(workspace, variant)
+    place = build.make_environment(workspace, variant)
+    verification.verify_variant(workspace, variant, place, brief=True)

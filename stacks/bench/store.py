@@ -75,6 +75,9 @@ def read(path: Path) -> Result:
             raise BadResultError(f"{path}: not a file", fix=fix)
         with gzip.open(path) if path.suffix == PACKED else path.open("rb") as file:
             data = file.read((MAX_MEBIBYTES << 20) + 1)
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise BadResultError(f"{path}: not UTF-8", found=str(error), fix=fix) from error
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadResultError(f"{path}: cannot be read: {reason}", fix=fix) from error
@@ -82,17 +85,13 @@ def read(path: Path) -> Result:
         raise BadResultError(
             f"{path}: too large for a result", expected=f"at most {MAX_MEBIBYTES} MiB", fix=fix
         )
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise BadResultError(f"{path}: not UTF-8", found=str(error), fix=fix) from error
     return parsed(text, str(path), fix)
 
 
 def parsed(text: str, name: str, fix: str) -> Result:
     """Return the result in a JSON document; BadResultError, of this name, if it has none."""
     try:
-        return _checked(Result.model_validate_json(text))
+        result = Result.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         if first["type"] == "json_invalid":
@@ -109,16 +108,14 @@ def parsed(text: str, name: str, fix: str) -> Result:
             what = f"{name}: not a result: {where}"
             found = f"not {IN_WORDS[pattern]}" if pattern in IN_WORDS else first["msg"]
         raise BadResultError(what, found=found, fix=fix) from error
-    except ValueError as error:
-        raise BadResultError(f"{name}: not a result", found=str(error), fix=fix) from error
-
-
-def _checked(result: Result) -> Result:
     known = {subject.id for subject in result.subjects}
-    unknown = {run.subject for run in result.runs} | {one.subject for one in result.missing}
-    unknown -= known
-    if unknown:
-        raise ValueError(f"runs of {', '.join(sorted(unknown))}, which is not among its subjects")
+    named = {run.subject for run in result.runs} | {one.subject for one in result.missing}
+    if unknown := named - known:
+        raise BadResultError(
+            f"{name}: not a result",
+            found=f"runs of {', '.join(sorted(unknown))}, which is not among its subjects",
+            fix=fix,
+        )
     return result
 
 
@@ -151,7 +148,7 @@ def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultEr
     return stored, errors
 
 
-def name_for(workspace: Workspace, machine: Machine, requested: str | None) -> str:
+def name_for(workspace: Workspace, machine: Machine, requested: str = "") -> str:
     """Return the name of the folder for a machine's results.
 
     If another machine has the name: UsageError for a requested name, else a number is added.
@@ -161,31 +158,29 @@ def name_for(workspace: Workspace, machine: Machine, requested: str | None) -> s
         for one in read_all(workspace)[0]
         if not machine.same_hardware(one.result.machine)
     }
-    if requested:
-        if not re.fullmatch(NAME, requested):
-            raise UsageError(
-                f"--machine {requested}: not the name of a folder of results",
-                expected="small letters, digits, dots and hyphens",
-            )
-        if requested == DEVICES:
-            raise UsageError(
-                f"--machine {requested}: this folder has the reports of devices",
-                fix="choose another --machine NAME",
-            )
-        if requested in taken:
-            raise UsageError(
-                f"results/{requested} has results of another machine",
-                expected=f"the same processor, cores and memory: {_hardware(machine)}",
-                fix="choose another --machine NAME",
-            )
-        return requested
-    names = (f"{machine.name}-{number}" if number > 1 else machine.name for number in count(1))
-    return next(name for name in names if name not in taken)
+    if not requested:
+        names = (f"{machine.name}-{number}" if number > 1 else machine.name for number in count(1))
+        return next(name for name in names if name not in taken)
+    if not re.fullmatch(NAME, requested):
+        raise UsageError(
+            f"--machine {requested}: not the name of a folder of results",
+            expected="small letters, digits, dots and hyphens",
+        )
+    fix = "choose another --machine NAME"
+    if requested == DEVICES:
+        raise UsageError(f"--machine {requested}: this folder has the reports of devices", fix=fix)
+    if requested in taken:
+        raise UsageError(
+            f"results/{requested} has results of another machine",
+            expected=f"the same processor, cores and memory: {_hardware(machine)}",
+            fix=fix,
+        )
+    return requested
 
 
 def named(workspace: Workspace, result: Result, requested: str | None = None) -> Result:
     """Return a result with the name of the folder for its machine; raises what name_for raises."""
-    name = name_for(workspace, result.machine, requested)
+    name = name_for(workspace, result.machine, requested or "")
     machine = result.machine.model_copy(update={"name": name})
     return result.model_copy(update={"machine": machine})
 

@@ -7,7 +7,6 @@ step. The program is not edited: the suite's hook counts compilation and memory.
 
 from __future__ import annotations
 
-import math
 import os
 import resource
 import select
@@ -21,7 +20,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from stacks.bench import noise
 from stacks.bench.candidates import Candidate
 from stacks.core.disk import scratch
 from stacks.core.process import start_in_session
@@ -31,9 +29,8 @@ from stacks.profiles.program import failure, hook_variables, read_processes
 
 STEP = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
-# Seconds: of marks that are averaged before the median is taken, and between two looks at the
-# processor time, which the kernel counts in hundredths.
-SPAN, LOOK = 0.01, 0.1
+# Seconds of marks that are averaged before the median is taken.
+SPAN = 0.01
 # More than a pipe holds, so that one read empties it.
 PIECE = 1 << 20
 
@@ -45,8 +42,6 @@ class ProgramRun:
     wall, cpu, compile: seconds; cpu with its children's, compile of all its processes. memory: the
     peak of its largest process, in MB, of those that compile functions and what they start. steps:
     seconds from each mark to the next. first_step: seconds to the first mark, None without any.
-    first_step_cpu, step_cpu: the processor time to the first mark, and of a step; they hold on a
-    busy machine, too.
     """
 
     wall: float
@@ -55,8 +50,6 @@ class ProgramRun:
     memory: float
     first_step: float | None
     steps: tuple[float, ...]
-    first_step_cpu: float | None = None
-    step_cpu: float | None = None
 
     @property
     def step(self) -> float | None:
@@ -77,18 +70,15 @@ class ProgramRun:
 
 @dataclass
 class _Output:
-    """What a program has printed, without its marks; when they came, and its processor time then.
+    """What a program has printed, without its marks; when they came.
 
     ended: a pipe whose other end is closed when the program has ended.
     """
 
     pipe: int
     ended: int
-    process: int = 0
     text: list[bytes] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    cpu: list[tuple[int, float]] = field(default_factory=list)
-    looked: float = -math.inf
 
     def read(self) -> None:
         """Read to the end of the output, or of the program: a child of it may hold the pipe."""
@@ -102,27 +92,11 @@ class _Output:
             for each in lines:
                 # A progress bar on standard error leaves its line open before the mark.
                 if each.rstrip().endswith(STEP):
-                    self._add_mark()
+                    self.times.append(time.perf_counter())
                     self.text.append(each.rstrip().removesuffix(STEP))
                 else:
                     self.text.append(each + b"\n")
         self.text.append(line)
-
-    def _add_mark(self) -> None:
-        now = time.perf_counter()
-        self.times.append(now)
-        if now - self.looked >= LOOK:
-            self.looked = now
-            seconds = noise.processor_seconds(self.process, with_children=True)
-            self.cpu.append((len(self.times), seconds))
-
-    @property
-    def step_cpu(self) -> float | None:
-        """The processor time from one mark to the next, None with fewer than two looks."""
-        if len(self.cpu) < 2:
-            return None
-        (first, before), (last, after) = self.cpu[0], self.cpu[-1]
-        return (after - before) / (last - first)
 
 
 def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
@@ -144,9 +118,8 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
                 with os.fdopen(running, "wb"):
                     with os.fdopen(writing, "wb") as file, put_off():
                         process = start_in_session(command, file, env)
-                        output.process = process.pid
                     reader.start()
-                    # Its number stays its own until it is waited for.
+                    # What is left of its session is killed before its number may be another's.
                     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
                     end = time.perf_counter()
             finally:
@@ -166,16 +139,11 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
         memory=max((r["peak"] for r in reports), default=usage.ru_maxrss * 1024) / 1e6,
         first_step=output.times[0] - start if output.times else None,
         steps=tuple(b - a for a, b in zip(output.times, output.times[1:], strict=False)),
-        first_step_cpu=output.cpu[0][1] if output.cpu else None,
-        step_cpu=output.step_cpu,
     )
 
 
 def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> resource.struct_rusage:
-    """Kill what is left of a program's session, wait for the program; return what it has used.
-
-    reader: looks at the program's processor time, so the program is waited for after it.
-    """
+    """Kill what is left of a program's session, wait for the program; return what it has used."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     if reader.ident:

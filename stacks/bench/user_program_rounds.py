@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import json
 import statistics
-import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from stacks.bench import noise
-from stacks.bench.candidates import Candidate
-from stacks.bench.command import choose_candidates
+from stacks.bench.candidates import Candidate, choose_candidates
 from stacks.bench.intervals import Ratio, speedup, summary
-from stacks.bench.progress import duration
+from stacks.bench.result import Noise
 from stacks.bench.schedule import rotated
 from stacks.bench.user_program import ProgramRun, run_once
 from stacks.core import cores
 from stacks.core.console import display_path, print_table
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
+from stacks.core.progress import Progress, duration
 from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
 
 ROUNDS = 9
 SCHEMA = 1
+STEP, WHOLE = "step", "whole program"
 
-Runs = dict[str, list[ProgramRun]]
+Runs = Mapping[str, Sequence[ProgramRun]]
+RunOnce = Callable[[Candidate, Sequence[str]], ProgramRun]
 
 
 def bench_named(
@@ -55,6 +56,7 @@ def bench(
     *,
     rounds: int = 0,
     json_file: Path | None = None,
+    run: RunOnce = run_once,
 ) -> list[str]:
     """Time a program on variants in rounds, after a first run of each; print a table.
 
@@ -66,23 +68,25 @@ def bench(
     rounds = rounds or ROUNDS
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}", expected="at least 1")
-    runs: Runs = {name_of(each.variant, candidates): [] for each in candidates}
-    noises = []
-    for number in range(rounds + 1):
-        for candidate in rotated(candidates, number):
-            name = name_of(candidate.variant, candidates)
-            before = noise.read()
-            run = run_once(candidate, command)
-            runs[name].append(run)
-            if number:
-                noises.append(noise.between(before, noise.read(), cores.affine()))
+    runs: dict[str, list[ProgramRun]] = {name_of(c.variant, candidates): [] for c in candidates}
+    noises: list[Noise] = []
+    with Progress((rounds + 1) * len(candidates), parts=False) as progress:
+        for number in range(rounds + 1):
             of = f"round {number} of {rounds}" if number else "first run"
-            line = f"  {of}: {name}: {run.wall:.2f} s{_left(runs, rounds)}"
-            print(line, file=sys.stderr, flush=True)
+            for candidate in rotated(candidates, number):
+                name = name_of(candidate.variant, candidates)
+                progress.update(f"{of}: {name}", len(noises), _seconds_left(runs, rounds))
+                before = noise.read()
+                one = run(candidate, command)
+                noises.append(noise.between(before, noise.read(), cores.affine()))
+                runs[name].append(one)
+                left = _seconds_left(runs, rounds)
+                words = f", about {duration(left)} left" if left else ""
+                progress.print(f"  {of}: {name}: {one.wall:.2f} s{words}")
     first = {name: found[0] for name, found in runs.items()}
     timed = {name: found[1:] for name, found in runs.items()}
     best = show(first, timed)
-    for remark in noise.remarks(noises):
+    for remark in noise.remarks(noises[len(candidates) :]):
         print(f"note: {remark}")
     if json_file:
         content = {
@@ -95,11 +99,11 @@ def bench(
     return best
 
 
-def _left(runs: Runs, rounds: int) -> str:
-    """Return how long the runs to come will take, by the last ones; empty if not all have run."""
-    walls = [(rounds + 1 - len(found)) * found[-1].wall for found in runs.values() if found]
-    seconds = sum(walls)
-    return f", about {duration(seconds)} left" if len(walls) == len(runs) and seconds else ""
+def _seconds_left(runs: Runs, rounds: int) -> float:
+    """Return how long the runs to come will take, by the last ones; 0 if not all have run."""
+    if not all(runs.values()):
+        return 0.0
+    return sum((rounds + 1 - len(found)) * found[-1].wall for found in runs.values())
 
 
 def name_of(variant: Variant, candidates: Sequence[Candidate]) -> str:
@@ -108,33 +112,32 @@ def name_of(variant: Variant, candidates: Sequence[Candidate]) -> str:
     return variant.id if is_unique or not variant.file else display_path(variant.file)
 
 
-def show(first: dict[str, ProgramRun], timed: Runs) -> list[str]:
+def show(first: Mapping[str, ProgramRun], timed: Runs) -> list[str]:
     """Print two lines for each variant, then the fastest if the rounds show one; return `best`.
 
     One table with all would be wider than 80 columns; so would names with a framework, which is
     left out where it is the same.
     """
-    frameworks = {name.rpartition("/")[0] for name in timed}
+    has_one_framework = len({name.rpartition("/")[0] for name in timed}) == 1
+    shown = {name: name.rpartition("/")[2] if has_one_framework else name for name in timed}
+    what, values = _measured(timed)
     reference = next(iter(timed))
-    has_steps = all(run.step for found in timed.values() for run in found)
     times, costs = [], []
     for name, found in timed.items():
-        shown = _named(name, frameworks)
         walls = summary([run.wall for run in found])
-        ratio = _ratio(found, timed[reference], has_steps)
-        steps = [run.step for run in found if run.step]
+        ratio = speedup(values[name], values[reference], "s")
         times.append(
             (
-                shown,
+                shown[name],
                 f"{first[name].wall:.2f}",
                 f"{walls.median:.2f} ({walls.low:.2f}-{walls.high:.2f})",
-                f"{1e3 * statistics.median(steps):.3f}" if has_steps else "-",
+                f"{1e3 * statistics.median(values[name]):.3f}" if what == STEP else "-",
                 "1" if name == reference else _ratio_text(ratio),
             )
         )
         costs.append(
             (
-                shown,
+                shown[name],
                 f"{statistics.median(run.cpu for run in found):.2f}",
                 f"{statistics.median(run.compile for run in found):.2f}",
                 f"{max(run.memory for run in found):.0f}",
@@ -142,42 +145,38 @@ def show(first: dict[str, ProgramRun], timed: Runs) -> list[str]:
         )
     print_table(("variant",), ("first, s", "run, s", "step, ms", "times as fast"), times)
     if len(timed) > 1:
-        print(f"times as fast: as {_named(reference, frameworks)} in the same round, the median")
+        print(f"times as fast: as {shown[reference]} in the same round, the median")
     print()
     print_table(("variant",), ("CPU, s", "compile, s", "peak, MB"), costs)
-    print(f"\n{verdict(timed, has_steps)}")
-    return best(timed, has_steps)
-
-
-def _named(name: str, frameworks: Collection[str]) -> str:
-    return name if len(frameworks) > 1 else name.rpartition("/")[2]
-
-
-def best(timed: Runs, has_steps: bool) -> list[str]:
-    """Return the variant of the lowest median, then all that the rounds do not show as slower."""
-    lowest = min(timed, key=lambda name: statistics.median(_values(timed[name], has_steps)))
-    others = [name for name in timed if name != lowest]
-    ratios = {name: _ratio(timed[lowest], timed[name], has_steps) for name in others}
-    return [lowest, *(name for name, ratio in ratios.items() if not ratio.significant)]
-
-
-def verdict(timed: Runs, has_steps: bool) -> str:
-    """Return a sentence with the fastest variant, if the rounds show one."""
-    measure = "step" if has_steps else "whole program"
+    best = fastest(values)
     if len(timed) < 2:
-        return "one variant: nothing to compare it with"
-    lowest, *others = best(timed, has_steps)
-    if not others:
-        return f"{measure}: {lowest} is the fastest"
-    return f"{measure}: the rounds show no fastest variant; {lowest} has the lowest median"
+        print("\none variant: nothing to compare it with")
+    elif len(best) == 1:
+        print(f"\n{what}: {best[0]} is the fastest")
+    else:
+        print(f"\n{what}: the rounds show no fastest variant; {best[0]} has the lowest median")
+    return best
 
 
-def _values(found: Sequence[ProgramRun], has_steps: bool) -> list[float]:
-    return [(run.step or 0.0) if has_steps else run.wall for run in found]
+def _measured(timed: Runs) -> tuple[str, dict[str, list[float]]]:
+    """Return what is compared, and its seconds: steps if all runs have them, else whole runs."""
+    steps = {name: [run.step for run in found] for name, found in timed.items()}
+    if all(all(found) for found in steps.values()):
+        return STEP, {name: [step or 0.0 for step in found] for name, found in steps.items()}
+    return WHOLE, {name: [run.wall for run in found] for name, found in timed.items()}
 
 
-def _ratio(ours: Sequence[ProgramRun], theirs: Sequence[ProgramRun], has_steps: bool) -> Ratio:
-    return speedup(_values(ours, has_steps), _values(theirs, has_steps), "s")
+def fastest(values: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return the variant of the lowest median, then all that the rounds do not show as slower.
+
+    values: {variant: seconds in each round}.
+    """
+    lowest = min(values, key=lambda name: statistics.median(values[name]))
+    return [lowest] + [
+        name
+        for name in values
+        if name != lowest and not speedup(values[lowest], values[name], "s").significant
+    ]
 
 
 def _ratio_text(ratio: Ratio) -> str:

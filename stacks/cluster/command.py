@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stacks.bench import command as bench_command
 from stacks.bench import store
 from stacks.bench import table as bench_table
 from stacks.bench.machine import slug
@@ -78,7 +77,7 @@ def bench(
     machine or a variant failed.
     """
     options.check()
-    bench_command.thread_counts(options.threads, MOST_THREADS)
+    options.thread_counts(MOST_THREADS)
     names = split(variants)
     chosen = [load_variant(workspace, name, framework or None) for name in names] or [
         variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"

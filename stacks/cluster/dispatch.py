@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from stacks.bench.progress import duration
 from stacks.cluster.connect import RESUMES, Cluster, ClusterError, Task, TaskResult, Worker
 from stacks.cluster.messages import Answer, Order, RemoteError
 from stacks.core.console import as_typed
 from stacks.core.errors import StacksError
+from stacks.core.progress import duration
 
 TRIES = 3
 # Seconds.

@@ -80,11 +80,13 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
             return share.run(workspace, order.variants[0], order.share)
         variants = [load_variant(workspace, name) for name in order.variants]
         outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
-        passed = [outcome.variant for outcome in outcomes if outcome.status == PASSED]
+        passed = {outcome.variant for outcome in outcomes if outcome.status == PASSED}
         if order.timing is None or not passed:
             return Answer(outcomes=outcomes)
         try:
-            result = bench_command.timed(workspace, ",".join(passed), options=order.timing)
+            chosen = [variant for variant in variants if variant.id in passed]
+            ready = candidates.require_candidates(workspace, chosen)
+            result = bench_command.timed(workspace, ready, order.timing)
         except StacksError as error:
             return Answer(outcomes=outcomes, error=RemoteError.of(error))
         return Answer(outcomes=outcomes, result=result)

@@ -9,7 +9,6 @@ from typing import Any
 
 from stacks.core.console import as_typed
 from stacks.core.errors import UsageError
-from stacks.profiles import counterparts
 
 MOST, LONGEST = 20, 160
 KINDS = {"classes": "class", "ops": "op", "applies": "apply"}
@@ -19,18 +18,11 @@ CALLING = "(calling the function)"
 
 @dataclass(frozen=True)
 class OperationTime:
-    """What one class, op or apply takes of a call.
-
-    type: C, Py or both. applies: the number of nodes. calls: of these nodes in one call of the
-    function. names: its names in the profile. place: where it computes, as in counterparts.
-    """
+    """What one class, op or apply takes of a call. type: C, Py or both. applies: its nodes."""
 
     seconds: float
     type: str
     applies: int
-    calls: float = 0.0
-    names: tuple[str, ...] = ()
-    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +36,8 @@ class Difference:
     @property
     def gained(self) -> float:
         """Seconds of a call, after minus before."""
-        return _of(self.after) - _of(self.before)
+        before, after = (each.seconds if each else 0.0 for each in (self.before, self.after))
+        return after - before
 
     @property
     def now_in_c(self) -> bool:
@@ -54,32 +47,21 @@ class Difference:
         )
 
 
-def _of(time: OperationTime | None) -> float:
-    return time.seconds if time else 0.0
-
-
-def operation_times(
-    profile: Mapping[str, Any], kind: str, *, matched: bool = False
-) -> dict[str, OperationTime]:
+def operation_times(profile: Mapping[str, Any], kind: str) -> dict[str, OperationTime]:
     """Return {name: OperationTime} of a call, with the nodes inside scans in place of the scans.
 
-    kind: `classes`, `ops` or `applies`. matched: give the operations of a device and their
-    counterparts on the host the same names. The times add up to a call's seconds: the overhead of
-    scans and of the function itself have rows of their own.
+    kind: `classes`, `ops` or `applies`. The times add up to a call's seconds: the overhead of scans
+    and of the function itself have rows of their own.
     """
     calls = max(profile["calls"], 1)
     by_name: dict[str, OperationTime] = {}
     for row in _rows(profile, kind):
-        full = _name(row, kind)
-        name = counterparts.counterpart(full, kind) if matched else full
-        sum_ = by_name.get(name, OperationTime(0.0, row["type"], 0, place=counterparts.place(full)))
+        name = _name(row, kind)
+        sum_ = by_name.get(name, OperationTime(0.0, row["type"], 0))
         by_name[name] = OperationTime(
             sum_.seconds + row["seconds"] / calls,
             _both(sum_.type, row["type"]),
             sum_.applies + row.get("applies", 1),
-            sum_.calls + row["calls"] / calls,
-            tuple(sorted({*sum_.names, full})),
-            _both(sum_.place, counterparts.place(full)),
         )
     if profile["scans"]:
         by_name[OVERHEAD] = OperationTime(_overhead(profile) / calls, "", len(profile["scans"]))
@@ -124,14 +106,12 @@ def _name(row: Mapping[str, Any], kind: str) -> str:
     return text.rsplit(".", 1)[-1] if kind == "classes" else text
 
 
-def differences(
-    before: Mapping[str, Any], after: Mapping[str, Any], kind: str, *, matched: bool = False
-) -> list[Difference]:
+def differences(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) -> list[Difference]:
     """Return a row for each class, op or apply of two profiles, the largest change first.
 
-    kind, matched: as for operation_times().
+    kind: as for operation_times().
     """
-    left, right = (operation_times(profile, kind, matched=matched) for profile in (before, after))
+    left, right = (operation_times(profile, kind) for profile in (before, after))
     rows = [Difference(name, left.get(name), right.get(name)) for name in {**left, **right}]
     return sorted(rows, key=lambda row: (-abs(row.gained), row.name))
 
@@ -167,59 +147,13 @@ def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "")
     for left, right in pairs(before, after, case):
         lines = heading(before, after, left, right)
         if left["profile"] and right["profile"]:
-            lines += _tables(before, after, left, right)
+            found = {kind: differences(left["profile"], right["profile"], kind) for kind in KINDS}
+            for kind, name in KINDS.items():
+                lines += ["", *_table(found[kind], name)]
+            lines += ["", _py_to_c(found["ops"])]
         else:
             lines.append("  one report has no profile: ops cannot be compared")
         print("\n".join([*lines, ""]))
-
-
-def _tables(
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    left: Mapping[str, Any],
-    right: Mapping[str, Any],
-) -> list[str]:
-    devices = [bool(report.get("device")) for report in (before, after)]
-    # The applies of a device have other inputs than those of the host: none of them match.
-    kinds = KINDS if devices[0] == devices[1] else {k: KINDS[k] for k in ("classes", "ops")}
-    lines, found = [], {}
-    for kind, name in kinds.items():
-        found[kind] = differences(
-            left["profile"], right["profile"], kind, matched=devices[0] != devices[1]
-        )
-        lines += ["", *_table(found[kind], name, placed=any(devices))]
-    if devices[0] == devices[1]:
-        lines += ["", _py_to_c(found["ops"])]
-    if any(devices):
-        lines.append("")
-    for report, case in ((before, left), (after, right)):
-        if report.get("device"):
-            lines += device_lines(report, case)
-    return lines
-
-
-def device_lines(report: Mapping[str, Any], case: Mapping[str, Any]) -> list[str]:
-    """Return lines about a case on a device: its times, its transfers, what the host computed."""
-    profile, places = case["profile"], case["places"]
-    by_class = operation_times(profile, "classes")
-    # `Elemwise of Composite` is of the class Elemwise.
-    host = {name.partition(" ")[0] for name in places["host"]}
-    host_seconds = {
-        name: time.seconds
-        for name, time in by_class.items()
-        if name in host or (name == OVERHEAD and "Scan" in host)
-    }
-    transfers = sum(c.seconds for c in by_class.values() if c.place == counterparts.TRANSFER)
-    largest = sorted(host_seconds.items(), key=lambda item: (-item[1], item[0]))
-    host_text = ", ".join(f"{name} {1e3 * seconds:.3f} ms" for name, seconds in largest)
-    return [
-        f"{_variant(report)} on {report['device']['where']}: a profiled call took "
-        f"{1e3 * profile['seconds'] / max(profile['calls'], 1):.3f} ms, waiting for each node; "
-        "other calls wait only at their end",
-        f"  transfers: {places['to_device']} to the device, {places['from_device']} from it, "
-        f"{1e3 * transfers:.3f} ms a call",
-        f"  stayed on the host: {host_text or 'nothing that computes with floats'}",
-    ]
 
 
 def heading(
@@ -229,7 +163,10 @@ def heading(
     right: Mapping[str, Any],
 ) -> list[str]:
     """Return lines with the reports' names, times of a call, and whether their graphs differ."""
-    names = [f"{_variant(report)} on {report['framework']['name']}" for report in (before, after)]
+    names = [
+        f"{report['variant'] or 'an environment'} on {report['framework']['name']}"
+        for report in (before, after)
+    ]
     seconds = [statistics.median(case["seconds"]) for case in (left, right)]
     graphs = [case["graph"] for case in (left, right)]
     lines = [
@@ -252,30 +189,19 @@ def heading(
     return lines
 
 
-def _variant(report: Mapping[str, Any]) -> str:
-    return str(report["variant"] or "an environment")
-
-
-def _table(rows: list[Difference], name: str, *, placed: bool) -> list[str]:
+def _table(rows: list[Difference], name: str) -> list[str]:
     """Return lines with the name last, so that a long one cannot squeeze the other columns."""
-    where = f"{'place':<18} " if placed else ""
-    lines = [f"{'ms more':>10} {'before':>9} {'after':>9}  {'type':<8} {'nodes':<10} {where}{name}"]
+    lines = [f"{'ms more':>10} {'before':>9} {'after':>9}  {'type':<8} {'nodes':<10} {name}"]
     for row in rows[:MOST]:
         old, new = (f"{1e3 * c.seconds:.3f}" if c else "-" for c in (row.before, row.after))
-        where = f"{_change(row, 'place'):<18} " if placed else ""
         lines.append(
             f"{1e3 * row.gained:>+10.3f} {old:>9} {new:>9}  {_change(row, 'type'):<8} "
-            f"{_change(row, 'applies'):<10} {where}{_named(row)}"
+            f"{_change(row, 'applies'):<10} {row.name[:LONGEST]}"
         )
     if rows[MOST:]:
         left = 1e3 * sum(row.gained for row in rows[MOST:])
         lines.append(f"{left:>+10.3f} {'':40}... {len(rows) - MOST} more")
     return lines
-
-
-def _named(row: Difference) -> str:
-    both = [", ".join(time.names) for time in (row.before, row.after) if time and time.names]
-    return " -> ".join(name[:LONGEST] for name in dict.fromkeys(both)) or row.name
 
 
 def _change(row: Difference, field: str) -> str:

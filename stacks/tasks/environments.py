@@ -88,7 +88,7 @@ def build(
     if variant:
         chosen = load_variant(workspace, _on(channel, variant), framework or None)
     else:
-        from stacks.bench.choice import recommended
+        from stacks.bench.recommend import recommended
 
         chosen, reason = recommended(workspace, framework)
         print(f"building {chosen.name}: {reason}", file=sys.stderr)

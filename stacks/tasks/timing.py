@@ -36,8 +36,6 @@ from stacks.tasks.task import remainder, task
         "limit": "seconds that a process may take to answer (default: 3600)",
         "fix_scan": "import theano_stacks_scan before each program; see docs/guides/bench.md",
         "busy": "busy loops that run during every round (default: 0)",
-        "together": "compile the programs of all variants at the same time; compile times are not "
-        "stored",
         "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
         "json": "of a program after --: also write each of its runs to this file, as JSON",
     },
@@ -45,12 +43,13 @@ from stacks.tasks.task import remainder, task
         excludes("--", "cluster all images", "is timed on this machine's environments"),
         excludes(
             "--",
-            "workload threads quick machine starts calls limit together fix-scan busy",
+            "workload threads quick machine starts calls limit fix-scan busy",
             "takes no option of workloads",
         ),
         needs("json", "--"),
         excludes("images", "variants framework cluster all", "names what is timed, here"),
         excludes("all", "variants cluster", "times every variant, on this machine"),
+        excludes("all", "starts calls fix-scan", "has starts and calls of its campaign"),
         excludes("cluster", "machine", "has workers with names: worker ADDRESS --name NAME"),
     ),
     takes_command=True,
@@ -69,7 +68,6 @@ def bench(
     starts: int = 0,
     calls: int = 0,
     limit: int = 0,
-    together: bool = False,
     fix_scan: bool = False,
     busy: int = 0,
     cluster: str = "",
@@ -89,8 +87,7 @@ def bench(
         return
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
-        starts=starts, calls=calls, limit=limit, together=together,
-        fix_scan=fix_scan, busy=busy,
+        starts=starts, calls=calls, limit=limit, fix_scan=fix_scan, busy=busy,
     )  # fmt: skip
     if all_:
         from stacks.bench import campaign

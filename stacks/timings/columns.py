@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from stacks.bench import probe
 from stacks.bench.rows import beside
 from stacks.core.console import plural
-from stacks.timings.figures import FIRST_STEP
 
+# The ending of the measure of a program's first step: its compilation and one call.
+FIRST_STEP = ", first step"
 # The kinds of programs, in a reader's words.
 PRODUCTS, FLOAT32 = "large matrix products", "large products in float32"
 DENSE, CONVOLUTIONS = "small dense layers", "small convolutions"
@@ -33,11 +33,11 @@ class Column:
 
     head: str
     measure: str
+    workload: str
     kind: str = ""
     dtype: str = ""
     size: int = 0
     busy: int = 0
-    workload: str = ""
 
     @property
     def title(self) -> str:
@@ -49,11 +49,6 @@ class Column:
         """The kind of program, with its busy loops."""
         return self.kind + (f", while {plural(self.busy, 'busy loop')} run" if self.busy else "")
 
-    @property
-    def program(self) -> str:
-        """The name that a result has for it where it has no figure."""
-        return probe.process_of(self.workload, self.measure)
-
 
 _PROGRAMS = (
     ("MLP", "mlp step", DENSE),
@@ -63,31 +58,49 @@ _PROGRAMS = (
     ("ntm", "ntm step", RECURRENT),
     ("logreg", "logreg step", TINY),
 )
+
+
+def _products(dtype: str, kind: str) -> list[Column]:
+    ending = "" if dtype == "float64" else f" {dtype}"
+    return [
+        column
+        for small, large in ((4000, 5000), (2000, 2000))
+        for column in (
+            Column(
+                f"check_blas {large}, {dtype}",
+                f"check_blas {large}{ending}",
+                "check_blas",
+                kind,
+                dtype,
+                large,
+            ),
+            Column(f"Gemm {small}, {dtype}", f"Gemm {dtype} {small}", "gemm", kind, dtype),
+        )
+    ]
+
+
 COLUMNS = (
-    Column("check_blas 5000, float64", "check_blas 5000", PRODUCTS, "float64", 5000),
-    Column("Gemm 4000, float64", "Gemm float64 4000", PRODUCTS, "float64"),
-    Column("check_blas 2000, float64", "check_blas 2000", PRODUCTS, "float64", 2000),
-    Column("Gemm 2000, float64", "Gemm float64 2000", PRODUCTS, "float64"),
-    Column("check_blas 5000, float32", "check_blas 5000 float32", FLOAT32, "float32", 5000),
-    Column("Gemm 4000, float32", "Gemm float32 4000", FLOAT32, "float32"),
-    Column("check_blas 2000, float32", "check_blas 2000 float32", FLOAT32, "float32", 2000),
-    Column("Gemm 2000, float32", "Gemm float32 2000", FLOAT32, "float32"),
-    *(Column(head, measure, kind) for head, measure, kind in _PROGRAMS),
-    Column("tanh", "tanh float32 400x512", ELEMENTWISE),
-    Column("exp", "exp float32 400x512", ELEMENTWISE),
-    *(Column(f"{head}, first step", measure + FIRST_STEP) for head, measure, _ in _PROGRAMS),
+    *_products("float64", PRODUCTS),
+    *_products("float32", FLOAT32),
+    *(Column(head, measure, measure.split()[0], kind) for head, measure, kind in _PROGRAMS),
+    Column("tanh", "tanh float32 400x512", "elementwise", ELEMENTWISE),
+    Column("exp", "exp float32 400x512", "elementwise", ELEMENTWISE),
+    *(
+        Column(f"{head}, first step", measure + FIRST_STEP, measure.split()[0])
+        for head, measure, _ in _PROGRAMS
+    ),
 )
 # What is shown beside busy loops, too.
 _BUSY = (DENSE, RECURRENT)
 
 
-def measured(workloads: Mapping[tuple[str, int], str]) -> list[Column]:
-    """Return the columns of {(measure, busy loops): workload}, all idle ones first."""
+def measured(measures: Collection[tuple[str, int]]) -> list[Column]:
+    """Return the columns of (measure, busy loops) pairs, all idle ones first."""
     return [
-        dataclasses.replace(column, busy=busy, workload=workloads[column.measure, busy])
-        for busy in sorted({busy for _, busy in workloads})
+        dataclasses.replace(column, busy=busy)
+        for busy in sorted({busy for _, busy in measures})
         for column in COLUMNS
-        if (column.measure, busy) in workloads
+        if (column.measure, busy) in measures
     ]
 
 

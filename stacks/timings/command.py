@@ -6,16 +6,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.bench import merge, store
+from stacks.bench import images, store
+from stacks.bench.candidates import packages_of
 from stacks.bench.store import BadResultError, StoredResult
 from stacks.core.console import display_path, plural
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.timings import devices, markdown, page, picture
+from stacks.locks import lock
+from stacks.timings import devices, documents, picture
 from stacks.timings.devices import DeviceReport
-from stacks.timings.locks import current_locks
-from stacks.timings.view import View, view
+from stacks.timings.survey import view
+from stacks.timings.view import CurrentLock, View
+from stacks.variants.load import all_variants
 
 
 def publish(workspace: Workspace) -> None:
@@ -59,15 +62,15 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
         errors += [
             f"{path}: its packages of {subject.id} are not those of the lock that it names"
             for subject in result.subjects
-            if (lock := locks.get(subject.id))
-            and subject.lock == lock.sha256
-            and lock.packages != {*subject.packages}
+            if (current := locks.get(subject.id))
+            and subject.lock == current.sha256
+            and current.packages != {*subject.packages}
         ]
         if any(subject.image == "unknown" for subject in result.subjects):
             print(f"{path}: it does not name its image's digest: --image-digest", file=sys.stderr)
     if errors:
         raise UsageError("\n".join(errors), fix="nothing was taken; leave these files out")
-    taken = merge.together(results)
+    taken = images.together(results)
     # One that cannot be shown would make every later `publish` fail.
     new = [StoredResult(workspace.results, one) for one in taken]
     rendered(view(new, {}, read), workspace.root)
@@ -131,9 +134,27 @@ def check(workspace: Workspace) -> None:
     _refuse(left_out, len(stored))
 
 
+def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
+    """Return the lock of each variant in envs/, by FRAMEWORK/FLAVOUR.
+
+    Empty for a folder that has only results.
+    """
+    if not workspace.envs.is_dir():
+        return {}
+    locks = {each.id: lock.read(workspace, each) for each in all_variants(workspace)}
+    return {
+        name: CurrentLock(
+            one.sha256,
+            sum(one.sizes.values()) + sum(each.size for each in one.requirements),
+            frozenset(packages_of(one)),
+        )
+        for name, one in locks.items()
+    }
+
+
 def rendered(view: View, root: Path) -> dict[Path, str]:
     """Return {path: text} of the published files; the same view gives the same bytes."""
-    texts = (markdown.document(view), picture.document(view), page.document(view))
+    texts = (documents.markdown(view), picture.document(view), documents.page(view))
     # Without a ratio to a baseline there is no picture.
     return {path: text for path, text in zip(_paths(root), texts, strict=True) if text}
 

@@ -9,85 +9,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import ConfigDict, Field, ValidationError
+from typing import Any
 
 from stacks.bench.machine import slug
-from stacks.bench.record import Record
+from stacks.bench.result import MOST
 from stacks.bench.store import DEVICES, BadResultError
 from stacks.core import jsonfile
 from stacks.core.console import plural
 from stacks.core.disk import write_atomically
-from stacks.core.models import Line
 from stacks.core.workspace import Workspace
 
 FIX = "take the file that `./invoke verify --variant VARIANT --full --json FILE` writes"
 # The name of a product's timing in a report.
 THEANO = re.compile(r"device Gemm (float32|float64) ([1-9]\d{0,5})")
-WAYS = ("GraphToGPU", "local")
-
-
-class _Part(Record):
-    """A part of a report, of which only some fields are needed here."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class _Named(_Part):
-    name: Line
-
-
-class _Check(_Named):
-    status: Line
-
-
-class _Timing(_Named):
-    median: float = Field(gt=0)
-    unit: Line
-
-
-class _Package(_Named):
-    sha256: Line
-
-
-class _Machine(_Part):
-    cpu: Line
-    cores: int
-
-
-class _Device(_Named):
-    driver: Line
-    peaks: dict[str, float]
-
-
-class DeviceReport(_Part):
-    """What is shown of the report of a verification that opened a device."""
-
-    ok: bool
-    packages: tuple[_Package, ...]
-    variant: Line
-    framework: _Named
-    machine: _Machine
-    device: _Device
-    checks: tuple[_Check, ...]
-    timings: tuple[_Timing, ...]
-
-    @property
-    def id(self) -> str:
-        """The variant's name among all."""
-        return f"{self.framework.name}/{self.variant}"
-
-    @property
-    def contents(self) -> frozenset[tuple[str, str]]:
-        """The names and SHA-256 of its packages."""
-        return frozenset((one.name, one.sha256) for one in self.packages)
-
-    def median(self, name: str) -> float | None:
-        """Return the last of a name's timings: --full repeats some of them."""
-        return next((one.median for one in reversed(self.timings) if one.name == name), None)
+GRAPH, LOCAL = ", GraphToGPU", ", local"
 
 
 @dataclass(frozen=True)
@@ -98,6 +36,31 @@ class Product:
     theano: float
     alone: float
     peak: float | None
+
+
+@dataclass(frozen=True)
+class DeviceReport:
+    """What is shown of the report of a verification that opened a device.
+
+    id: FRAMEWORK/FLAVOUR. digests: the names and SHA-256 of its packages. checks: how many passed,
+    and the names of the skipped ones. products: each once. moves: a graph's name, the seconds to
+    move it to the device with GraphToGPU, and with the local optimiser.
+    """
+
+    id: str
+    device: str
+    driver: str
+    cpu: str
+    cores: int
+    digests: frozenset[tuple[str, str]]
+    checks: str
+    products: tuple[Product, ...]
+    moves: tuple[tuple[str, float, float], ...]
+
+    @property
+    def least(self) -> float:
+        """The least share of the rate of the device's BLAS alone that a product reaches."""
+        return min((one.theano / one.alone for one in self.products), default=0.0)
 
 
 def is_report(path: Path) -> bool:
@@ -115,7 +78,7 @@ def add(workspace: Workspace, path: Path) -> Path:
     Raises what `read` raises.
     """
     report = read(path)
-    name = slug(f"{report.device.name.partition(',')[0]} {report.framework.name} {report.variant}")
+    name = slug(f"{report.device.partition(',')[0]} {report.id.replace('/', ' ')}")
     target = workspace.results / DEVICES / f"{name}.json"
     content = jsonfile.read(path)
     # Their details name paths of the machine.
@@ -127,12 +90,13 @@ def add(workspace: Workspace, path: Path) -> Path:
 def read(path: Path) -> DeviceReport:
     """Return the report in a file; BadResultError if there is none, or its verification failed."""
     try:
-        report = DeviceReport.model_validate_json(json.dumps(jsonfile.read(path)))
-    except (OSError, ValueError) as error:
-        where = error.errors()[0]["loc"] if isinstance(error, ValidationError) else ()
-        found = ".".join(map(str, where)) or str(error)
-        raise BadResultError(f"{path}: not a report of a device", found=found, fix=FIX) from error
-    if not report.ok:
+        content = jsonfile.read(path)
+        report = _report(content)
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise BadResultError(
+            f"{path}: not a report of a device", found=str(error), fix=FIX
+        ) from error
+    if not content["ok"]:
         raise BadResultError(
             f"{path}: its verification failed, so its figures mean nothing", fix=FIX
         )
@@ -158,28 +122,44 @@ def read_all(workspace: Workspace) -> tuple[list[DeviceReport], list[BadResultEr
     return reports, errors
 
 
-def products(report: DeviceReport) -> list[Product]:
-    """Return the products of a report in its order, each once."""
-    matches = [match for one in report.timings if (match := THEANO.fullmatch(one.name))]
-    return [
-        Product(f"{dtype} {size}", theano, alone, report.device.peaks.get(dtype))
-        for dtype, size in sorted({(match[1], int(match[2])) for match in matches})
-        if (theano := report.median(f"device Gemm {dtype} {size}"))
-        and (alone := report.median(f"device BLAS alone {dtype} {size}"))
+def _report(content: Mapping[str, Any]) -> DeviceReport:
+    """Return what is shown of a report's content; KeyError, TypeError or ValueError if invalid."""
+    device, machine, checks = content["device"], content["machine"], content["checks"]
+    # The last of a name counts: --full repeats some of them.
+    medians = {_text(one["name"]): _number(one["median"]) for one in content["timings"]}
+    matches = [match for name in medians if (match := THEANO.fullmatch(name))]
+    products = [
+        Product(f"{dtype} {size}", medians[name], alone, device["peaks"].get(dtype))
+        for dtype, size, name in sorted((match[1], int(match[2]), match[0]) for match in matches)
+        if (alone := medians.get(f"device BLAS alone {dtype} {size}"))
     ]
+    moves = [
+        (name.removesuffix(GRAPH), seconds, local)
+        for name, seconds in medians.items()
+        if name.endswith(GRAPH) and (local := medians.get(name.removesuffix(GRAPH) + LOCAL))
+    ]
+    passed = sum(check["status"] == "pass" for check in checks)
+    skipped = ", ".join(_text(check["name"]) for check in checks if check["status"] == "skip")
+    return DeviceReport(
+        id=f"{_text(content['framework']['name'])}/{_text(content['variant'])}",
+        device=_text(device["name"]),
+        driver=_text(device["driver"]),
+        cpu=_text(machine["cpu"]),
+        cores=int(machine["cores"]),
+        digests=frozenset((one["name"], one["sha256"]) for one in content["packages"]),
+        checks=f"{plural(passed, 'check')} passed" + (f", skipped: {skipped}" if skipped else ""),
+        products=tuple(products),
+        moves=tuple(moves),
+    )
 
 
-def moves(report: DeviceReport) -> Iterator[tuple[str, float, float]]:
-    """Yield (graph, seconds with GraphToGPU, seconds with the local optimiser)."""
-    for one in report.timings:
-        graph, comma, way = one.name.partition(", ")
-        local = report.median(f"{graph}, {WAYS[1]}")
-        if comma and way == WAYS[0] and local:
-            yield graph, one.median, local
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError(f"{value!r} is not one line of text")
+    return value
 
 
-def counted(checks: Sequence[_Check]) -> str:
-    """Return how many checks passed, and the names of the skipped ones."""
-    passed = sum(check.status == "pass" for check in checks)
-    skipped = ", ".join(check.name for check in checks if check.status == "skip")
-    return f"{plural(passed, 'check')} passed" + (f", skipped: {skipped}" if skipped else "")
+def _number(value: object) -> float:
+    if not isinstance(value, (int, float)) or not 0 < value < MOST:
+        raise ValueError(f"{value!r} is not a positive number")
+    return float(value)

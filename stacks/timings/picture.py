@@ -34,7 +34,8 @@ def drawing(view: View) -> str:
         return round(LEFT + part * (WIDTH - LEFT - RIGHT), 1)
 
     height = TOP + ROW * (len(kinds) + len(choices)) + 8
-    title = f"How many times as fast as pip-default, on {view.machines[0].cpu} (open: not clear)"
+    cpu = view.machines[0].machine.cpu
+    title = f"How many times as fast as pip-default, on {cpu} (open: not clear)"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="answers" role="img" width="{WIDTH}" '
         f'height="{height}" viewBox="0 0 {WIDTH} {height}">',

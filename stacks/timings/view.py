@@ -1,29 +1,125 @@
-"""What is published of the results, as one model that the table, page and picture are drawn from.
+"""What is published, as one model that the table, the page and the picture are drawn from.
 
 First what a reader asks: which flavour for which kind of program, what to avoid, what it costs,
-which framework. Then the tables of the machines, and how they were measured.
+which framework. Then the tables of the machines, and how they were measured. `survey.py` makes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stacks.bench.intervals import Ratio
-from stacks.bench.store import StoredResult
-from stacks.bench.table import number, scale
-from stacks.timings import article, columns
-from stacks.timings.article import Steps
+from stacks.bench.intervals import LEAST_STARTS, Ratio
+from stacks.bench.result import Machine, MeasuredPackage
+from stacks.core.console import plural
 from stacks.timings.columns import Column
 from stacks.timings.devices import DeviceReport
-from stacks.timings.figures import FIRST_STEP, Session, sessions
-from stacks.timings.locks import CurrentLock
-from stacks.timings.machine import Cell, MachineTable, machine_tables
+from stacks.timings.sessions import Session
 
-# What to take, unless it is clearly slower: these, and then the fastest.
-USUAL = ("openblas", "openblas-amdlibm")
-# Fewer frameworks in the same rounds are no answer to which of them is fastest.
-LEAST_FRAMEWORKS = 3
+
+def interval(ratio: Ratio) -> str:
+    """Return the interval of a ratio in few characters; the number of starts if too few."""
+    if ratio.starts < LEAST_STARTS:
+        return ratio.interval
+    return f"{ratio.low:.2f}-{ratio.high:.2f}"
+
+
+@dataclass(frozen=True)
+class CurrentLock:
+    """The SHA-256 of a lock, as results have it, its packages, and the bytes to download."""
+
+    sha256: str
+    size: int
+    packages: frozenset[MeasuredPackage] = frozenset()
+
+    @property
+    def digests(self) -> frozenset[tuple[str, str]]:
+        """The names and SHA-256 of the packages."""
+        return frozenset((one.name, one.sha256) for one in self.packages)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure with its unit, and how many times as fast as the baseline it is; or nothing.
+
+    figure: also the reason where there is none. share: of the machine's measured peak. value: what
+    cells are sorted by. other_graph: the ratio is to another graph. is_older: of another lock than
+    the row's newest figures.
+    """
+
+    figure: str = ""
+    share: str = ""
+    value: float | None = None
+    ratio: Ratio | None = None
+    other_graph: bool = False
+    is_older: bool = False
+
+    @property
+    def times(self) -> str:
+        """How many times as fast, with the interval; empty without a comparison."""
+        return f"{self.ratio.value:.2f} ({interval(self.ratio)})" if self.ratio else ""
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it is clearly faster or slower than the baseline."""
+        return self.ratio is not None and self.ratio.significant and not self.other_graph
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether it is clearly slower than the baseline."""
+        return self.is_difference and self.ratio is not None and self.ratio.value < 1
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An environment: its download in bytes, and its cells.
+
+    size: None without a lock in this checkout. is_current: its newest figures are of that lock.
+    images: digests, shortened, of the images that figures are of.
+    """
+
+    framework: str
+    flavour: str
+    is_baseline: bool
+    on_device: bool
+    size: int | None
+    cells: Mapping[Column, Cell]
+    is_current: bool
+    images: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """FRAMEWORK/FLAVOUR."""
+        return f"{self.framework}/{self.flavour}"
+
+
+@dataclass(frozen=True)
+class MachineTable:
+    """The rows of a machine. fastest: by framework and column, those that nothing clearly beats.
+
+    sessions: those that figures are of, the newest first.
+    """
+
+    machine: Machine
+    columns: tuple[Column, ...]
+    rows: tuple[Environment, ...]
+    fastest: Mapping[tuple[str, Column], tuple[str, ...]]
+    sessions: tuple[Session, ...]
+
+    @property
+    def frameworks(self) -> tuple[str, ...]:
+        """The frameworks of the rows, each once."""
+        return tuple(dict.fromkeys(row.framework for row in self.rows))
+
+    @property
+    def is_of_older_locks(self) -> bool:
+        """Whether every row is of another lock than this checkout's."""
+        return not any(row.is_current for row in self.rows)
+
+    @property
+    def has_older(self) -> bool:
+        """Whether a figure is of another lock than its row's newest."""
+        return any(cell.is_older for row in self.rows for cell in row.cells.values())
 
 
 @dataclass(frozen=True)
@@ -65,6 +161,16 @@ class Slower:
     ratios: Mapping[str, Ratio]
     frameworks: int
 
+    @property
+    def worst(self) -> Ratio:
+        """The smallest of its ratios."""
+        return min(self.ratios.values(), key=lambda ratio: ratio.value)
+
+    @property
+    def extent(self) -> str:
+        """With how many frameworks it is slower, for people."""
+        return f"{len(self.ratios)} of {plural(self.frameworks, 'framework')}"
+
 
 @dataclass(frozen=True)
 class Timed:
@@ -90,17 +196,41 @@ class Across:
 
 
 @dataclass(frozen=True)
+class Step:
+    """A step of the article: the seconds of 100 calls, how many times as fast as the first it is.
+
+    ratio: None for the first, and of the article, which has one run of each.
+    """
+
+    flavour: str
+    seconds: float
+    times: float
+    ratio: Ratio | None = None
+    other_graph: bool = False
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The article's steps as one of our sessions timed them."""
+
+    framework: str
+    steps: tuple[Step, ...]
+    session: Session
+
+
+@dataclass(frozen=True)
 class View:
     """All that is published.
 
     answers, slower: of the first machine. across: None if no session has timed several frameworks.
-    steps: ours of the article's example. current: the locks of this checkout.
+    article: its figures; steps: ours of the same. current: the locks of this checkout.
     """
 
     machines: tuple[MachineTable, ...]
     answers: tuple[Answer, ...]
     slower: tuple[Slower, ...]
     across: Across | None
+    article: tuple[Step, ...]
     steps: tuple[Steps, ...]
     devices: tuple[DeviceReport, ...]
     sessions: tuple[Session, ...]
@@ -121,101 +251,3 @@ class View:
         rows = [r for one in self.machines for r in one.rows if r.name in self.current]
         timed = {row.name for row in rows if row.is_current}
         return sorted({row.name for row in rows} - timed)
-
-
-def view(
-    stored: Sequence[StoredResult],
-    current: Mapping[str, CurrentLock],
-    reports: Sequence[DeviceReport] = (),
-) -> View:
-    """Return what is published of results, with the locks of this checkout.
-
-    reports: of devices. The same results and locks give the same view.
-    """
-    every = sessions(stored)
-    machines = machine_tables(every, current)
-    first = machines[0] if machines else None
-    across = _across(every)
-    steps = article.ours(every)
-    used = [
-        *(session for one in machines for session in one.sessions),
-        *(one.session for one in steps),
-        *([across.session] if across else []),
-    ]
-    return View(
-        tuple(machines),
-        tuple(_answers(first)) if first else (),
-        tuple(_slower(first)) if first else (),
-        across,
-        tuple(steps),
-        tuple(reports),
-        tuple(session for session in every if session in used),
-        current,
-    )
-
-
-def _answers(table: MachineTable) -> list[Answer]:
-    answers = []
-    for column in columns.answering(table.columns):
-        choices = [_choice(table, framework, column) for framework in table.frameworks]
-        if found := [choice for choice in choices if choice]:
-            answers.append(Answer(column, tuple(found)))
-    return answers
-
-
-def _choice(table: MachineTable, framework: str, column: Column) -> Choice | None:
-    """Return a usual flavour unless another one is clearly faster, else the fastest."""
-    cells = {
-        row.flavour: row.cells[column]
-        for row in table.rows
-        if row.framework == framework and not row.is_baseline and not row.on_device
-    }
-    ratios = {name: cell.ratio.value for name, cell in cells.items() if cell.ratio}
-    if not ratios:
-        return None
-    fastest = table.fastest.get((framework, column), ())
-    by_speed = sorted(ratios, key=lambda name: (-ratios[name], name))
-    ordered = [name for name in dict.fromkeys((*USUAL, *by_speed)) if name in ratios]
-    taken = next((name for name in ordered if f"{framework}/{name}" in fastest), ordered[0])
-    return Choice(framework, taken, cells[taken])
-
-
-def _slower(table: MachineTable) -> list[Slower]:
-    found = []
-    for column in columns.answering(table.columns):
-        by_flavour: dict[str, dict[str, Ratio]] = {}
-        for row in table.rows:
-            cell = row.cells[column]
-            if cell.ratio and cell.is_slower and not row.on_device:
-                by_flavour.setdefault(row.flavour, {})[row.framework] = cell.ratio
-        for flavour, ratios in sorted(by_flavour.items()):
-            timed = [
-                row for row in table.rows if row.flavour == flavour and row.cells[column].ratio
-            ]
-            found.append(Slower(flavour, column, ratios, len(timed)))
-    return found
-
-
-def _across(every: Sequence[Session]) -> Across | None:
-    """Return the newest session that timed one flavour of each of several frameworks."""
-    for session in sorted(every, key=lambda one: one.result.began, reverse=True):
-        frameworks = [subject.framework for subject in session.result.subjects]
-        is_one_each = len(set(frameworks)) == len(frameworks) >= LEAST_FRAMEWORKS
-        timed = tuple(_timed(session))
-        if is_one_each and timed and not session.result.settings.busy:
-            return Across(session, timed)
-    return None
-
-
-def _timed(session: Session) -> list[Timed]:
-    found = []
-    most = max(session.result.settings.threads)
-    for row in (figure.row for figure in session.figures):
-        measure = row.measure
-        if (measure.unit, measure.threads) != ("s", most) or measure.name.endswith(FIRST_STEP):
-            continue
-        program, _, by = row.measure.name.partition(", ")
-        factor, unit = scale(row.summary.median, "s")
-        figure = f"{number(factor * row.summary.median)} {unit}"
-        found.append(Timed(row.subject, by, program, figure, row.reference, row.ratio))
-    return found

@@ -230,8 +230,6 @@ def _of_program(name, ending, quick, variables, folder):
     path = os.path.join(folder, "report.json")
     words = rounds.program_words(name, ending, quick)
     words += ["--calls", str(rounds.calls_of(name, quick)), "--quiet", "--json", path]
-    # The result has no profile of an image, but a function with one is another than one without.
-    words += ["--profile-calls", str(min(1, rounds.profiled_calls(name)))]
     _output(process.suite_command("workload", *words), variables)
     with open(path) as file:
         cases = json.load(file)["cases"]

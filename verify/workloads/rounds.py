@@ -45,8 +45,6 @@ FEW_OR_MANY_CALLS = {"check_blas": 10, "mlp": 300}
 # A slow library takes 7 s for a product of 5000 x 5000; lstm's calls 50 ms.
 QUICK_FEW_OR_MANY_CALLS = dict(FEW_OR_MANY_CALLS, check_blas=1, lstm=10)
 QUICK_CASES = {"lstm": "merged"}
-# Made with the framework's profile on, after the timed ones.
-PROFILED_CALLS = 10
 # Seconds that a process may take to answer: ntm compiles for ten minutes on a quiet machine.
 LIMIT = 3600
 # Modules that a start with a warm cache may compile: some operations have no key in it.
@@ -72,18 +70,16 @@ def calls_of(workload, quick):
     return exceptions.get(workload, QUICK_CALLS if quick else CALLS)
 
 
-def profiled_calls(workload):
-    """Return the number of calls with the profile on, which follow the timed ones."""
-    # A product has no parts, and takes seconds.
-    return 0 if workload == "check_blas" else PROFILED_CALLS
-
-
 def program_words(workload, ending, quick):
-    """Return a program's name and its options, without those of the number of calls."""
+    """Return a program's name and its options, without that of the number of timed calls."""
     words = [workload]
     if quick and workload in QUICK_CASES:
         words += ["--case", QUICK_CASES[workload]]
-    return words + (["--linker", "numba"] if ending == NUMBA else [])
+    if ending == NUMBA:
+        words += ["--linker", "numba"]
+    # A function that may be profiled is another one, and the results so far are of such. A product
+    # has no parts, and takes seconds.
+    return words + ["--profile-calls", "0" if workload == "check_blas" else "1"]
 
 
 def kernel_words(module, workloads, quick):

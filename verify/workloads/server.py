@@ -5,7 +5,6 @@ JSON object, and so is its response on standard output; the first response needs
 
     (compiled)      -> {"ready": [{name, graph, compile} of each case, as in the report]}
     {"calls": 100}  -> {"seconds": {case: [seconds of each call]}}
-    {"report": true}-> {"report": the whole report}
 
 The server ends with its standard input. The system kills it when the process that started it ends
 (process.end_with_parent), as it may be suspended then and would not notice.
@@ -24,11 +23,7 @@ def serve(workload_run):
     responses = take_stdout()
     _respond(responses, {"ready": workload_run.compiled()})
     for line in iter(sys.stdin.readline, ""):
-        request = json.loads(line)
-        if "calls" in request:
-            _respond(responses, {"seconds": workload_run.call(request["calls"])})
-        else:
-            _respond(responses, {"report": workload_run.report()})
+        _respond(responses, {"seconds": workload_run.call(json.loads(line)["calls"])})
 
 
 def take_stdout():

@@ -1,16 +1,22 @@
+"""The bench from its options to its file: which variants and options, what is stored, shown."""
+
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Any
 
 import pytest
 
 from stacks.bench import command, machine, store
+from stacks.bench.candidates import Candidate, choose_candidates, require_candidates
 from stacks.bench.options import BenchOptions
 from stacks.bench.result import Device
 from stacks.core import cores
-from stacks.core.errors import StacksError, UsageError
+from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 from unit.helpers.benching import (
     BASE,
     LOCK,
@@ -25,87 +31,39 @@ from unit.helpers.benching import (
     written,
 )
 
-
-def test_counts_of_threads() -> None:
-    assert command.thread_counts("", 1) == (1,)
-    assert command.thread_counts("", 6) == (1, 2, 4, 6)
-    assert command.thread_counts("1-3,2", 4) == (1, 2, 3)
-    for text, output in (
-        ("x", "not a list"),
-        ("0", "1 to 4"),
-        ("8", "1 to 4"),
-        ("3-", "not a list"),
-    ):
-        with pytest.raises(UsageError, match=output):
-            command.thread_counts(text, 4)
-
-
-def test_two_stacks_of_one_name_are_refused(
-    monkeypatch: pytest.MonkeyPatch, workspace: Workspace
-) -> None:
-    same = [candidate("mkl"), candidate("mkl")]
-    monkeypatch.setattr(command, "choose_candidates", lambda *_: same)
-    with pytest.raises(UsageError, match=r"two variants are named theano-1\.0\.5/mkl\n  fix: "):
-        command.timed(workspace, "old/mkl,new/mkl", options=BenchOptions())
-
-
 GPU = {"name": "NVIDIA H100, compute capability 9.0", "driver": "CUDA 13.0", "where": "cuda0"}
+ON_GPU = {**PASSED, "device": GPU}
+GEMM = '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}'
+GEMM_ALONE = BenchOptions(workload="gemm", rounds=5, threads="1")
 
 
-def test_elementwise_functions_are_not_timed_on_a_device(
-    monkeypatch: pytest.MonkeyPatch, workspace: Workspace
-) -> None:
-    report = {**PASSED, "device": GPU}
-    some = [dataclasses.replace(candidate("gpuarray"), report=report)]
-    monkeypatch.setattr(command, "choose_candidates", lambda *_: some)
-    with pytest.raises(UsageError, match=r"elementwise: theano-1.0.5/gpuarray computes on a dev"):
-        command.timed(workspace, "gpuarray", options=BenchOptions())
+@pytest.fixture
+def openblas(built: Workspace) -> Variant:
+    return load_variant(built, "openblas", "theano-1.0.5")
 
 
-def test_the_folder_of_a_devices_results_has_its_name(
-    built: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_report(built, {**PASSED, "device": GPU})
-    answer(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
-    requested = BenchOptions(workload="gemm", rounds=5, threads="1")
-    found = command.timed(built, "openblas", "theano-1.0.5", options=requested)
-    assert found.machine.name == machine.describe([PASSED]).name + "-nvidia-h100"
-    assert found.subjects[0].device == Device(name=GPU["name"], driver="CUDA 13.0")
+@pytest.mark.parametrize(
+    ("text", "most", "counts"), [("", 1, (1,)), ("", 6, (1, 2, 4, 6)), ("1-3,2", 4, (1, 2, 3))]
+)
+def test_counts_of_threads(text: str, most: int, counts: tuple[int, ...]) -> None:
+    assert BenchOptions(threads=text).thread_counts(most) == counts
 
 
-def test_a_changed_system_clock_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "quota", lambda: None)
-    found = runs(BASE, [1.0])
-    assert command.remarks(found, True, 0.5) == []
-    (output,) = command.remarks(found, True, -3600.0)
-    assert output.startswith("the system's clock was changed by -3600 s")
-    assert command.remarks(found, False, 0.0) == [
-        "the system did not allow pinning runs to processors"
-    ]
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("x", "not a list"), ("0", "1 to 4"), ("8", "1 to 4"), ("3-", "not a list")],
+)
+def test_impossible_counts_of_threads(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        BenchOptions(threads=text).thread_counts(4)
 
 
-def test_the_bench_from_its_options_to_its_file(
-    built: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_report(built, PASSED)
-    answer(monkeypatch, '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}')
-    requested = BenchOptions(workload="gemm", rounds=5, threads="1")
-    command.bench(built, "openblas", "theano-1.0.5", options=requested)
-    ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
-    assert one.machine == machine.describe([PASSED]) and one.settings.rounds == 5
-    assert len(one.runs) == 5 and one.subjects[0].lock == LOCK.sha256
-    output = capsys.readouterr()
-    assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err
-    with pytest.raises(UsageError, match="too few rounds"):
-        command.bench(built, "openblas", options=BenchOptions(rounds=2))
-
-
-def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace) -> None:
-    command._check_fixes(
-        workspace, [candidate("mkl", "pytensor-3.3.7"), candidate("mkl", "theano-0.8.2")]
-    )
-    with pytest.raises(StacksError, match=r"theano_stacks_scan does not support aesara-2\.8\.7"):
-        command._check_fixes(workspace, [candidate("mkl"), candidate("mkl", "aesara-2.8.7")])
+def test_the_defaults_of_the_options() -> None:
+    assert BenchOptions().workloads == ("gemm", "elementwise")
+    assert BenchOptions(workload=" gemm, mlp,gemm,,").workloads == ("gemm", "mlp")
+    assert (BenchOptions().round_count, BenchOptions(quick=True).round_count) == (11, 9)
+    assert BenchOptions(rounds=5, quick=True).round_count == 5
+    BenchOptions().check()
 
 
 @pytest.mark.parametrize(
@@ -117,48 +75,164 @@ def test_a_fix_that_was_not_made_for_a_framework_is_refused(workspace: Workspace
         ({"workload": "gem"}, "gem"),
     ],
 )
-def test_impossible_options_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_impossible_options_are_refused(
+    own_workspace: Workspace, arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
-        BenchOptions(**arguments).check()
+        command.bench(own_workspace, options=BenchOptions(**arguments))
 
 
-def test_the_defaults_of_the_options() -> None:
-    assert BenchOptions().workloads == ("gemm", "elementwise")
-    assert BenchOptions(workload=" gemm, mlp,gemm,,").workloads == ("gemm", "mlp")
-    assert (BenchOptions().round_count, BenchOptions(quick=True).round_count) == (11, 9)
-    assert BenchOptions(rounds=5, quick=True).round_count == 5
-    BenchOptions().check()
+@pytest.mark.parametrize(
+    ("chosen", "options", "message"),
+    [
+        (
+            [candidate("mkl"), candidate("mkl")],
+            {},
+            r"two variants are named theano-1\.0\.5/mkl\n  fix: ",
+        ),
+        (
+            [candidate("gpuarray", report=ON_GPU)],
+            {},
+            r"elementwise: theano-1\.0\.5/gpuarray computes on a device",
+        ),
+        (
+            [candidate("mkl"), candidate("mkl", "aesara-2.8.7")],
+            {"fix_scan": True},
+            r"theano_stacks_scan does not support aesara-2\.8\.7",
+        ),
+    ],
+)
+def test_variants_that_are_not_timed_together(
+    own_workspace: Workspace, chosen: list[Candidate], options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        command.timed(own_workspace, chosen, BenchOptions(**options))
 
 
-@pytest.fixture
-def workspace(own_workspace: Workspace) -> Workspace:
-    return own_workspace
+def test_the_bench_from_its_options_to_its_file(
+    built: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_report(built, PASSED)
+    answer(monkeypatch, GEMM)
+    command.bench(built, "openblas", "theano-1.0.5", options=GEMM_ALONE)
+    ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
+    assert one.machine == machine.describe([PASSED]) and one.settings.rounds == 5
+    assert len(one.runs) == 5 and one.subjects[0].lock == LOCK.sha256
+    output = capsys.readouterr()
+    assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err
+
+
+def test_the_folder_of_a_devices_results_has_its_name(
+    built: Workspace, openblas: Variant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer(monkeypatch, GEMM)
+    some = dataclasses.replace(candidate("openblas"), variant=openblas, report=ON_GPU)
+    found = command.timed(built, [some], GEMM_ALONE)
+    assert found.machine.name == machine.describe([PASSED]).name + "-nvidia-h100"
+    assert found.subjects[0].device == Device(name=GPU["name"], driver="CUDA 13.0")
+
+
+@pytest.mark.parametrize(
+    ("more", "start"),
+    [
+        ({"jump": 0.5}, None),
+        ({"jump": -3600.0}, "the system's clock was changed by -3600 s"),
+        ({"pinned": False}, "the system did not allow pinning runs to processors"),
+        ({"fix_scan": True}, "all programs import theano_stacks_scan first"),
+    ],
+)
+def test_what_a_reader_must_know(
+    more: dict[str, Any], start: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cores, "quota", lambda: None)
+    found = command.remarks(runs(BASE, [1.0]), **more)
+    assert [remark.startswith(start or "?") for remark in found] == ([True] if start else [])
+    monkeypatch.setattr(cores, "quota", lambda: 0.5)
+    assert command.remarks([])[0].startswith("a container's limit allows 0.5 of ")
 
 
 def test_results_are_shown_with_warnings(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(workspace, remarks=("other programs were busy",))
+    path = written(own_workspace, remarks=("other programs were busy",))
     (path.parent / "cut.json").write_text("{")
-    command.show_results(workspace)
+    command.show_results(own_workspace)
     output = capsys.readouterr()
     assert "Here, 2 cores; 7 rounds, begun 2026-11-21T05:30:00Z" in output.out
     assert "note: other programs were busy" in output.out
     assert "warning: " in output.err and "cut off or broken" in output.err
     with pytest.raises(UsageError, match="no results"):
-        command.show_results(workspace, "other")
+        command.show_results(own_workspace, "other")
 
 
 def test_the_last_results_idle_and_busy_are_both_shown(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     idle = result(runs(BASE, SLOW), BASE)
     settings = idle.settings.model_copy(update={"busy": 2})
-    later = "2026-11-22T05:30:00Z"
-    store.write(workspace, idle)
-    found = beside_loops(runs(BASE, SLOW))
-    store.write(workspace, result(found, BASE, settings=settings, began=later))
-    command.show_results(workspace)
+    for day, one in enumerate((idle, idle, idle.model_copy(update={"settings": settings})), 1):
+        found = beside_loops(one.runs) if one.settings.busy else one.runs
+        began = f"2026-11-{day:02}T05:30:00Z"
+        update = {"began": began, "runs": tuple(found)}
+        store.write(own_workspace, one.model_copy(update=update))
+    command.show_results(own_workspace)
     output = capsys.readouterr().out
-    assert "\nGemm, 2 threads, GFLOP/s\n" in output
-    assert "\nGemm beside 2 busy loops, 2 threads, GFLOP/s\n" in output
+    assert output.count("\nGemm, 2 threads, GFLOP/s\n") == 1 and "begun 2026-11-02" in output
+    assert output.count("\nGemm beside 2 busy loops, 2 threads, GFLOP/s\n") == 1
+    command.show_results(own_workspace, "here-2-cores")
+    assert capsys.readouterr().out.count("\nGemm, 2 threads, GFLOP/s\n") == 2
+
+
+NOT_VERIFIED = "not verified on this machine since it was built"
+
+
+@pytest.mark.parametrize(
+    ("report", "message"),
+    [
+        (None, NOT_VERIFIED),
+        ({**PASSED, "ok": False}, "its verification failed"),
+        ({**PASSED, "packages": []}, NOT_VERIFIED),
+        ({**PASSED, "machine": {"cpu": "There"}}, NOT_VERIFIED),
+    ],
+    ids=["none", "failed", "of another lock", "of another machine"],
+)
+def test_only_verified_variants_are_timed(
+    built: Workspace, openblas: Variant, report: dict[str, Any] | None, message: str
+) -> None:
+    if report:
+        write_report(built, report)
+    with pytest.raises(UsageError, match=rf"{message}\n  fix: +./invoke verify --variant openblas"):
+        require_candidates(built, [openblas])
+    with pytest.raises(UsageError, match="nothing to time"):
+        choose_candidates(built, (), "theano-1.0.5")
+    path = write_report(built, PASSED)
+    for found in (
+        require_candidates(built, [openblas]),
+        choose_candidates(built, (), "theano-1.0.5"),
+    ):
+        assert [one.variant.id for one in found] == ["theano-1.0.5/openblas"]
+    os.utime(path, (1, 1))
+    with pytest.raises(UsageError, match=NOT_VERIFIED):
+        require_candidates(built, [openblas])
+
+
+def test_a_variant_whose_device_was_missing_is_not_timed(
+    built: Workspace, openblas: Variant
+) -> None:
+    variant = openblas.model_copy(update={"device": "opencl"})
+    write_report(built, PASSED)
+    with pytest.raises(UsageError, match="its device was not available when it was verified"):
+        require_candidates(built, [variant])
+    write_report(built, ON_GPU)
+    [found] = require_candidates(built, [variant])
+    assert found.subject.device == Device(name=GPU["name"], driver="CUDA 13.0")
+
+
+def test_a_variant_that_is_not_built_is_refused(built: Workspace, openblas: Variant) -> None:
+    write_report(built, PASSED)
+    with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
+        choose_candidates(built, ["mkl"], "theano-1.0.5")
+    # Another stack of the same name.
+    other = openblas.model_copy(update={"file": built.root / "openblas/stack.yaml"})
+    with pytest.raises(UsageError, match="not built"):
+        require_candidates(built, [openblas, other])

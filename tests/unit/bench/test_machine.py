@@ -1,3 +1,5 @@
+"""The machine of a result, its processors, and what else it did in words."""
+
 from __future__ import annotations
 
 import os
@@ -5,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import machine
+from stacks.bench import machine, noise
+from unit.helpers.benching import QUIET
 from verify.core import machine as suite_machine
 
 
@@ -74,3 +77,16 @@ def test_a_processor_without_a_name_is_that_of_its_reports(files: dict[str, str]
     files["/proc/cpuinfo"] = "BogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n"
     assert machine.is_here({"machine": suite_machine.describe({})})
     assert machine.describe([{"machine": {"peak": []}}]).model == "unknown unknown unknown"
+
+
+def test_each_kind_of_noise_is_a_remark() -> None:
+    assert noise.remarks([QUIET, QUIET]) == []
+    loud = QUIET.model_copy(
+        update={"others": 1.5, "steal": 0.2, "throttled": 2.0, "frequency": 2000.0}
+    )
+    assert noise.remarks([QUIET, loud]) == [
+        "other programs were busy in 1 of 2 measurements, on up to 1.5 cores",
+        "the host took processor time away in 1 of 2 measurements, up to 20%",
+        "the container's CPU limit stopped it for 2.0 s",
+        "the cores' clock went from 2000 to 3000 MHz",
+    ]

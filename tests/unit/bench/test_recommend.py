@@ -1,19 +1,27 @@
+"""The flavour for a processor: by timing the built ones, and by stored results."""
+
 from __future__ import annotations
 
 import pytest
 
-from stacks.bench import candidates, recommend, rounds, schedule
+from stacks.bench import candidates, machine, recommend, rounds, store
 from stacks.bench import rows as bench_rows
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Run
+from stacks.bench.schedule import Plan
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import beside_loops, candidate, runs
-
-SLOW = [40.0, 41, 39, 40, 42, 40, 41]
-FAST = [100.0, 104, 98, 101, 103, 99, 100]
-ALIKE = [101.0, 103, 99, 100, 104, 98, 101]
-
+from unit.helpers.benching import (
+    ALIKE,
+    MACHINE,
+    QUICK,
+    SLOW,
+    beside_loops,
+    candidate,
+    result,
+    runs,
+    subject,
+)
 
 BASE, MKL, BLIS, BROKEN = (
     candidate("pip-default"),
@@ -27,29 +35,49 @@ def timed(*pairs: tuple[Candidate, list[float]]) -> list[Run]:
     return [run for of, values in pairs for run in runs(of.subject, values)]
 
 
-def test_the_fastest_is_named() -> None:
-    found = timed((BASE, SLOW), (MKL, FAST), (BLIS, [x * 0.8 for x in FAST]))
-    assert recommend.winner_sentences(found, [BASE, MKL, BLIS]) == [
-        "Gemm, 2 threads: mkl is the fastest"
-    ]
+IDLE = timed((MKL, QUICK), (BLIS, ALIKE))
+ALIKE_HERE = "Gemm, 2 threads: no clear winner: mkl, blis differ only by noise"
 
 
-def test_equally_fast_variants_have_no_winner() -> None:
-    (output,) = recommend.winner_sentences(timed((MKL, FAST), (BLIS, ALIKE)), [MKL, BLIS])
-    assert "no clear winner: mkl, blis differ only by noise" in output
-
-
-def test_the_baseline_is_no_choice() -> None:
-    found = timed((BASE, [x * 2 for x in FAST]), (MKL, SLOW), (BLIS, FAST))
-    assert recommend.winner_sentences(found, [BASE, MKL, BLIS]) == [
-        "Gemm, 2 threads: blis is the fastest"
-    ]
-    alone = recommend.winner_sentences(timed((BASE, SLOW), (MKL, FAST)), [BASE, MKL])
-    assert alone == ["mkl is the only verified variant for the processor besides the baseline"]
+@pytest.mark.parametrize(
+    ("found", "chosen", "sentences"),
+    [
+        (
+            timed((BASE, SLOW), (MKL, QUICK), (BLIS, SLOW)),
+            [BASE, MKL, BLIS],
+            ["Gemm, 2 threads: mkl is the fastest"],
+        ),
+        (IDLE, [MKL, BLIS], [ALIKE_HERE]),
+        # The baseline is no choice.
+        (
+            timed((BASE, [x * 2 for x in QUICK]), (MKL, SLOW), (BLIS, QUICK)),
+            [BASE, MKL, BLIS],
+            ["Gemm, 2 threads: blis is the fastest"],
+        ),
+        (
+            timed((BASE, SLOW), (MKL, QUICK)),
+            [BASE, MKL],
+            ["mkl is the only verified variant for the processor besides the baseline"],
+        ),
+        (
+            [*IDLE, *beside_loops(timed((MKL, SLOW), (BLIS, QUICK)))],
+            [MKL, BLIS],
+            [
+                ALIKE_HERE,
+                "Gemm beside 2 busy loops, 2 threads: blis is the fastest",
+                "Gemm, 2 threads: the fastest idle and beside 2 busy loops: blis",
+            ],
+        ),
+    ],
+)
+def test_the_fastest_is_named(
+    found: list[Run], chosen: list[Candidate], sentences: list[str]
+) -> None:
+    assert recommend.winner_sentences(found, chosen) == sentences
 
 
 def test_less_than_twice_the_baseline_is_a_warning() -> None:
-    found = timed((BASE, SLOW), (MKL, [x * 1.5 for x in SLOW]), (BLIS, FAST))
+    found = timed((BASE, SLOW), (MKL, [x * 1.5 for x in SLOW]), (BLIS, QUICK))
     rows = bench_rows.rows(found, [one.subject for one in (BASE, MKL, BLIS)])
     warning = "Gemm: mkl is only 1.50 times as fast as pip-default"
     assert recommend.warnings(rows, {BASE.variant.id}) == [warning]
@@ -59,20 +87,23 @@ def test_less_than_twice_the_baseline_is_a_warning() -> None:
 
 def test_nothing_to_choose_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "candidates", lambda workspace, variants: [MKL, BROKEN])
-    with pytest.raises(UsageError, match=r"(?s)fewer than two.*found: +mkl\n.*invoke build"):
-        recommend.recommend(workspace, [MKL.variant])
-    with pytest.raises(UsageError, match="too few rounds"):
-        recommend.recommend(workspace, [MKL.variant], rounds_wanted=2)
+    for more, message in (
+        ({}, r"(?s)fewer than two.*found: +mkl\n.*invoke build"),
+        ({"round_count": 2}, "too few rounds"),
+        ({"busy": -1}, "--busy is a positive number"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            recommend.recommend(workspace, [MKL.variant], **more)
 
 
 def test_a_variant_that_did_not_verify_is_never_timed(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    planned: list[schedule.Plan] = []
+    planned: list[Plan] = []
 
-    def run(plan: schedule.Plan) -> rounds.Timed:
+    def run(plan: Plan) -> rounds.Timed:
         planned.append(plan)
-        return rounds.Timed(timed((BASE, SLOW), (MKL, FAST)), [], pinned=True)
+        return rounds.Timed(timed((BASE, SLOW), (MKL, QUICK)), [], pinned=True)
 
     monkeypatch.setattr(candidates, "candidates", lambda workspace, variants: [BASE, MKL, BROKEN])
     monkeypatch.setattr(rounds, "run", run)
@@ -82,18 +113,68 @@ def test_a_variant_that_did_not_verify_is_never_timed(
     assert "left out: theano-1.0.5/openblas: not verified" in output.err
     assert "mkl is the only verified variant" in output.out
     recommend.recommend(workspace, [MKL.variant], busy=2)
-    assert [(plan.options.workloads, plan.options.busy) for plan in planned] == [
-        (("gemm",), 0),
-        (("gemm", "mlp"), 0),
-        (("gemm", "mlp"), 2),
-    ]
+    assert [(plan.options.workload, plan.options.busy) for plan in planned] == [
+        ("gemm", 0), ("gemm,mlp", 0), ("gemm,mlp", 2)
+    ]  # fmt: skip
 
 
-def test_idle_and_busy_are_weighed() -> None:
-    found = timed((MKL, FAST), (BLIS, ALIKE))
-    assert recommend.winner_sentences(
-        [*found, *beside_loops(timed((MKL, SLOW), (BLIS, FAST)))], [MKL, BLIS]
-    )[1:] == [
-        "Gemm beside 2 busy loops, 2 threads: blis is the fastest",
-        "Gemm, 2 threads: the fastest idle and beside 2 busy loops: blis",
-    ]
+GONE, USUAL, OTHER = subject("gone"), subject("openblas"), subject("mkl")
+FOREIGN, DEVICE = subject("blis", "theano-0.8.2"), subject("gpuarray-cuda")
+LATER = "2026-11-24T05:30:00Z"
+
+
+@pytest.fixture
+def stored(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setattr(machine, "has_processor", lambda described: described.cpu == "Here")
+    return own_workspace
+
+
+def keep(workspace: Workspace, usual: list[float], other: list[float], **more: object) -> None:
+    """Store a result in which flavours that are no choice are the fastest."""
+    found: list[Run] = runs(USUAL, usual, name=recommend.MEASURE)
+    found += runs(OTHER, other, name=recommend.MEASURE)
+    for each in (FOREIGN, GONE, DEVICE):
+        found += runs(each, [1000.0] * 7, name=recommend.MEASURE)
+    store.write(workspace, result(found, USUAL, OTHER, FOREIGN, GONE, DEVICE, **more))
+
+
+def keep_busy(workspace: Workspace, usual: list[float], other: list[float], **more: object) -> None:
+    found = runs(USUAL, usual, name="mlp step", unit="s")
+    found += runs(OTHER, other, name="mlp step", unit="s")
+    store.write(workspace, result(beside_loops(found), USUAL, OTHER, **more))
+
+
+def test_a_flavour_that_is_clearly_faster_here_is_recommended(stored: Workspace) -> None:
+    keep(stored, SLOW, QUICK)
+    variant, reason = recommend.recommended(stored)
+    assert variant.id == "theano-1.0.5/mkl"
+    assert reason == (
+        "Gemm float64 2000, GFLOP/s on this processor (2026-11-21): openblas 40.0, mkl 100"
+    )
+    # The newest result of this processor counts.
+    keep(stored, QUICK, ALIKE, began=LATER)
+    there = MACHINE.model_copy(update={"cpu": "Elsewhere", "name": "elsewhere"})
+    keep(stored, SLOW, QUICK, began="2026-11-25T05:30:00Z", machine=there)
+    variant, reason = recommend.recommended(stored)
+    assert variant.id == "theano-1.0.5/openblas" and "openblas 100, mkl 101" in reason
+
+
+def test_without_a_result_of_this_processor_it_is_openblas(stored: Workspace) -> None:
+    busy = [*runs(USUAL, SLOW, name=recommend.MEASURE), *runs(OTHER, QUICK, name=recommend.MEASURE)]
+    store.write(stored, result(beside_loops(busy), USUAL, OTHER))
+    assert recommend.recommended(stored)[1] == recommend.UNKNOWN
+    variant, reason = recommend.recommended(stored, "pytensor-3.3.7")
+    assert (variant.id, reason) == ("pytensor-3.3.7/openblas", recommend.UNKNOWN)
+
+
+def test_a_flavour_that_is_slower_beside_busy_loops_is_not_recommended(stored: Workspace) -> None:
+    keep(stored, SLOW, QUICK)
+    keep_busy(stored, [0.1] * 7, [0.1] * 7)
+    assert recommend.recommended(stored)[0].name == "mkl"
+    keep_busy(stored, [0.1] * 7, [0.2] * 7, began=LATER)
+    variant, reason = recommend.recommended(stored)
+    assert variant.name == "openblas"
+    assert reason.endswith(
+        "openblas 40.0, mkl 100; but openblas is faster than mkl in mlp step beside 2 busy loops, "
+        "2 threads"
+    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import stack_flavours, user_program_rounds
+from stacks.bench import candidates, stack_flavours, user_program_rounds
 from stacks.bench.candidates import Candidate
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -45,16 +45,20 @@ def recommend(
     """Give a call with the flavours that fit, and those that the rounds show as the fastest."""
 
     def call(fit: tuple[str, ...], *best: str) -> None:
-        def ready(_: Workspace, copy: Variant) -> Candidate | None:
-            lock = Lock((), ())
-            return Candidate(copy, Path("/"), lock, None) if copy.name in fit else None
+        built: list[Candidate] = []
+
+        def make(_: Workspace, copy: Variant) -> None:
+            if copy.name not in fit:
+                raise UsageError("pip: decorator does not fit")
+            built.append(Candidate(copy, Path("/"), Lock((), ()), {"ok": True}))
 
         def bench(found: list[Candidate], command: list[str], *, rounds: int) -> list[str]:
             assert ([c.variant.name for c in found], command) == (sorted(fit), ["train"])
             assert rounds == 0
             return [f"theano-1.0.5/{name}" for name in best]
 
-        monkeypatch.setattr(stack_flavours, "ready", ready)
+        monkeypatch.setattr(stack_flavours, "make", make)
+        monkeypatch.setattr(candidates, "candidates", lambda *_: built)
         monkeypatch.setattr(user_program_rounds, "bench", bench)
         stack_flavours.recommend(workspace, own, ["train"])
 
@@ -88,8 +92,9 @@ def test_it_ends_with_the_line_for_the_stack(
     recommend(("mkl", "openblas"), "mkl")
     printed = capsys.readouterr()
     assert printed.out.endswith("\nextends: mkl\n")
-    assert printed.err.startswith("6 flavours to lock, build and verify: about 6 to 18 min; ctrl-C")
-    assert "\n6 of 6 flavours, about 0 s left\n" in printed.err
+    assert printed.err.startswith("6 flavours to lock, build and verify, 1 to 3 min for each that")
+    assert "\nbuilding theano-1.0.5/openblas, 5 of 6, about 0 s left\n" in printed.err
+    assert "left out: theano-1.0.5/blis\nerror: pip: decorator does not fit\n" in printed.err
     assert "instead of `extends: openblas`" in printed.out
     folder = stack.flavours_folder(Path(own.file or ""))
     assert f"{folder}; ./invoke clean --variant {shlex.quote(str(own.file))}" in printed.err

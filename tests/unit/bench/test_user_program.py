@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import noise, user_program, user_program_rounds
+from stacks.bench import noise, user_program
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Noise
 from stacks.bench.user_program import ProgramRun, run_once
-from stacks.bench.user_program_rounds import bench, show, verdict
+from stacks.bench.user_program_rounds import bench, show
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, start_in_session
 from stacks.core.workspace import Workspace
@@ -58,17 +58,6 @@ def test_a_run_without_marks_in_the_environment(
     run = run_once(candidates[0], ["sh", "-c", program])
     assert (run.steps, run.step, run.first_step, run.compile) == ((), None, None, 0)
     assert run.memory > 1
-
-
-def test_the_processor_time_of_a_step(candidates: list[Candidate]) -> None:
-    program = "import time\nwhile time.process_time() < 0.2: pass\n"
-    program += "for each in range(1, 6):\n    print('THEANO_STACKS_STEP')\n"
-    program += "    while time.process_time() < 0.2 + 0.15 * each: pass\n"
-    run = run_once(candidates[0], python(program))
-    assert run.first_step_cpu is not None and run.step_cpu is not None
-    assert 0.18 <= run.first_step_cpu < run.cpu
-    # Four steps of 0.15 s, counted in hundredths.
-    assert run.step_cpu == pytest.approx(0.15, abs=0.03)
 
 
 def test_a_mark_counts_behind_the_line_that_a_progress_bar_leaves_open(
@@ -156,6 +145,10 @@ def test_a_signal_while_the_program_is_started_ends_it(
     assert started[0].returncode == -signal.SIGKILL
 
 
+def a_run(wall: float, *steps: float) -> ProgramRun:
+    return ProgramRun(wall, wall, 0.1, 100.0, None, steps)
+
+
 def test_the_rounds_their_table_and_their_file(
     candidates: list[Candidate],
     tmp_path: Path,
@@ -165,7 +158,7 @@ def test_the_rounds_their_table_and_their_file(
     busy = Noise(load=3.0, others=1.5, steal=0.0, throttled=0.0, frequency=None)
     monkeypatch.setattr(noise, "between", lambda *_: busy)
     file = tmp_path / "runs.json"
-    bench(candidates, ["true"], rounds=2, json_file=file)
+    bench(candidates, ["true"], rounds=2, json_file=file, run=lambda *_: a_run(2.0))
     names = [candidate.variant.id for candidate in candidates]
     output = capsys.readouterr()
     lines = output.out.splitlines()
@@ -173,20 +166,33 @@ def test_the_rounds_their_table_and_their_file(
     assert lines[-1] == (
         "note: other programs were busy in 6 of 6 measurements, on up to 1.5 cores"
     )
-    turns = [line.split(": ")[:2] for line in output.err.splitlines()]
-    shown = [(head.strip(), name.rpartition("/")[2]) for head, name in turns]
-    assert shown == [
-        ("first run", "openblas"), ("first run", "mkl"), ("first run", "blis"),
-        ("round 1 of 2", "openblas"), ("round 1 of 2", "mkl"), ("round 1 of 2", "blis"),
-        ("round 2 of 2", "mkl"), ("round 2 of 2", "blis"), ("round 2 of 2", "openblas"),
-    ]  # fmt: skip
-    progress = output.err.splitlines()
-    assert "left" not in progress[1] and " s, about " in progress[2] and "left" not in progress[-1]
+    assert output.err.replace("theano-1.0.5/", "").splitlines() == [
+        "  first run: openblas: 2.00 s",
+        "  first run: mkl: 2.00 s",
+        "  first run: blis: 2.00 s, about 12 s left",
+        "  round 1 of 2: openblas: 2.00 s, about 10 s left",
+        "  round 1 of 2: mkl: 2.00 s, about 8 s left",
+        "  round 1 of 2: blis: 2.00 s, about 6 s left",
+        "  round 2 of 2: mkl: 2.00 s, about 4 s left",
+        "  round 2 of 2: blis: 2.00 s, about 2 s left",
+        "  round 2 of 2: openblas: 2.00 s",
+    ]
     content = json.loads(file.read_text())
     assert content["command"] == ["true"]
     counts = {name: len(found) for name, found in content["rounds"].items()}
     assert counts == dict.fromkeys(names, 2)
     assert sorted(content["first"]) == sorted(names)
+
+
+def test_the_default_number_of_rounds(candidates: list[Candidate]) -> None:
+    ran: list[str] = []
+
+    def run(candidate: Candidate, command: object) -> ProgramRun:
+        ran.append(candidate.variant.name)
+        return a_run(1.0)
+
+    assert bench(candidates[:1], ["true"], run=run) == ["theano-1.0.5/openblas"]
+    assert len(ran) == 1 + 9
 
 
 def test_two_stacks_of_one_name_have_rows_of_their_own(
@@ -196,14 +202,9 @@ def test_two_stacks_of_one_name_have_rows_of_their_own(
     for at, file in enumerate(files):
         variant = candidates[0].variant.model_copy(update={"name": "model", "file": file})
         candidates[at] = replace(candidates[0], variant=variant)
-    bench(candidates[:2], ["true"], rounds=1, json_file=tmp_path / "runs.json")
-    assert list(json.loads((tmp_path / "runs.json").read_text())["rounds"]) == list(map(str, files))
+    bench(candidates[:2], ["true"], rounds=1, run=lambda *_: a_run(1.0))
     output = capsys.readouterr().out
     assert all(f"\n{file} " in output for file in files)
-
-
-def a_run(wall: float, *steps: float) -> ProgramRun:
-    return ProgramRun(wall, wall, 0.1, 100.0, None, steps)
 
 
 def test_short_steps_are_averaged_as_many_marks_come_at_once() -> None:
@@ -213,18 +214,44 @@ def test_short_steps_are_averaged_as_many_marks_come_at_once() -> None:
     assert a_run(1.0, 0.001, 0.003).step == 0.002
 
 
-def test_the_fastest_is_named_where_the_rounds_show_it() -> None:
-    slow = [a_run(2.0 + noise / 10) for noise in range(7)]
-    fast = [a_run(1.0 + noise / 10) for noise in range(7)]
-    assert verdict({"a": slow, "b": fast}, has_steps=False) == "whole program: b is the fastest"
-    mixed = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
-    even = [a_run(2.0) for n in range(7)]
-    assert "show no fastest variant" in verdict({"a": mixed, "b": even}, has_steps=False)
-    assert "show no fastest" in verdict({"a": slow[:3], "b": fast[:3]}, has_steps=False)
-    assert verdict({"a": slow}, has_steps=False) == "one variant: nothing to compare it with"
-    a = [a_run(1.0, 0.2 + n / 100) for n in range(7)]
-    b = [a_run(9.0, 0.1 + n / 100) for n in range(7)]
-    assert verdict({"a": a, "b": b}, has_steps=True) == "step: b is the fastest"
+SLOW = [a_run(2.0 + n / 10) for n in range(7)]
+FAST = [a_run(1.0 + n / 10) for n in range(7)]
+MIXED = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("timed", "best", "verdict"),
+    [
+        ({"a": SLOW, "b": FAST}, ["b"], "whole program: b is the fastest"),
+        (
+            {"a": MIXED, "b": [a_run(2.0)] * 7},
+            ["a", "b"],
+            "whole program: the rounds show no fastest variant; a has the lowest median",
+        ),
+        (
+            {"a": SLOW[:3], "b": FAST[:3]},
+            ["b", "a"],
+            "whole program: the rounds show no fastest variant; b has the lowest median",
+        ),
+        ({"a": SLOW}, ["a"], "one variant: nothing to compare it with"),
+        (
+            {
+                "a": [a_run(1.0, 0.2 + n / 100) for n in range(7)],
+                "b": [a_run(9.0, 0.1 + n / 100) for n in range(7)],
+            },
+            ["b"],
+            "step: b is the fastest",
+        ),
+    ],
+)
+def test_the_fastest_is_named_where_the_rounds_show_it(
+    timed: dict[str, list[ProgramRun]],
+    best: list[str],
+    verdict: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert show({name: found[0] for name, found in timed.items()}, timed) == best
+    assert capsys.readouterr().out.splitlines()[-1] == verdict
 
 
 def test_the_tables_fit_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -239,17 +266,3 @@ def test_the_tables_fit_into_80_columns(capsys: pytest.CaptureFixture[str]) -> N
     assert " ".join(lines[5].split()) == "variant CPU, s compile, s peak, MB"
     assert " ".join(lines[7].split()) == "openblas-amdlibm 103.00 0.10 100"
     assert max(map(len, lines[:8])) <= 80, lines
-
-
-def test_the_default_number_of_rounds(
-    candidates: list[Candidate], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran: list[str] = []
-
-    def run(candidate: Candidate, command: object) -> ProgramRun:
-        ran.append(candidate.variant.name)
-        return a_run(1.0)
-
-    monkeypatch.setattr(user_program_rounds, "run_once", run)
-    bench(candidates[:1], ["true"])
-    assert len(ran) == 1 + 9

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import probe, schedule, store
+from stacks.bench import program, store
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import BenchOptions
 from stacks.bench.result import (
@@ -24,6 +24,7 @@ from stacks.bench.result import (
     Settings,
     Subject,
 )
+from stacks.bench.schedule import Plan
 from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
@@ -128,10 +129,10 @@ def candidate(
 
 def plan(
     *names: str, threads: tuple[int, ...] = (1, 2), campaign: bool = False, **more: Any
-) -> schedule.Plan:
+) -> Plan:
     chosen = tuple(candidate(name) for name in names)
     usual: dict[str, Any] = {"workload": "gemm", "rounds": 3, "quick": True}
-    return schedule.Plan(chosen, BenchOptions(**(usual | more)), threads, campaign)
+    return Plan(chosen, BenchOptions(**(usual | more)), threads, campaign)
 
 
 def write_report(workspace: Workspace, content: dict[str, Any]) -> Path:
@@ -148,7 +149,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
         message.append(env)
         return text
 
-    monkeypatch.setattr(probe, "call", call)
+    monkeypatch.setattr(program, "call", call)
     return message
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench import store
-from stacks.bench.profile import Profile
 from stacks.bench.result import MeasuredPackage, Peak, Run, Settings, Subject
 from stacks.core.workspace import Workspace
-from stacks.timings.locks import CurrentLock
-from stacks.timings.view import View, view
+from stacks.timings.survey import view
+from stacks.timings.view import CurrentLock, View
 from unit.helpers.benching import BASE, FAST, MACHINE, beside_loops, result, runs, subject
 
 GEMM = "Gemm float64 2000"
@@ -66,25 +65,6 @@ def timings(root: Path) -> str:
     return (root / "docs/timings.md").read_text()
 
 
-SLOW = Profile.model_validate(
-    {
-        "calls": 10,
-        "seconds": 9.55,
-        "compile": {
-            **{"total": 10.0, "optimiser": 6.0, "validation": 2.0},
-            **{"linker": 3.0, "import": 1.0, "modules": 0},
-        },
-        "rows": tuple(
-            {"name": name, "type": kind, "seconds": seconds, "calls": 10}
-            for name, kind, seconds in (
-                ("Dot22", "Py", 5.0),
-                ("Elemwise", "C", 4.0),
-                ("(scan's own overhead)", "", 0.5),
-            )
-        ),
-        "rest": {"classes": 3, "seconds": 0.05, "calls": 30},
-    }
-)
 FRAMEWORKS = (
     *("aesara-2.8.7", "pytensor-2.38.3", "pytensor-3.3.7"),
     *("theano-0.8.2", "theano-1.0.5", "theano-pymc-1.1.2"),

@@ -1,15 +1,12 @@
-"""Two profiles side by side, also one of a device."""
+"""Two profiles side by side."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from stacks.core.errors import UsageError
 from stacks.profiles import compare as profile_compare
-from stacks.profiles import counterparts
-from unit.helpers.profiles import case, profile, report, row, tables
+from unit.helpers.profiles import case, profile, report, tables
 
 SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
 FAST = profile(tables("Dot22", 0.5, 400, "C", 4), tables("Gemm", 0.6, 10, "C"))
@@ -78,76 +75,3 @@ def test_different_work_does_not_compare() -> None:
         profile_compare.pairs(report(case(SLOW)), report(case(FAST), dtype="float64"), "")
     with pytest.raises(UsageError, match="the case merged"):
         profile_compare.pairs(report(case(SLOW)), report(case(FAST)), "merged")
-
-
-def on_device(found: dict[str, Any], **places: Any) -> dict[str, Any]:
-    """Return the report of a case on a device: four of its six products are done on the host."""
-    nodes = {"device": {"GpuGemm": 1}, "host": {"Dot22": 4}, "to_device": 2, "from_device": 3}
-    where = {"where": "opencl0:0", "name": "a processor"}
-    return report({**case(found), "places": {**nodes, **places}}, variant="gpu", device=where)
-
-
-def test_the_operations_of_a_device_stand_beside_those_of_the_host() -> None:
-    device = profile(tables("Dot22", 0.5, 400, "C", 4), tables("GpuGemm", 0.6, 10, "C"))
-    rows = {r.name: r for r in profile_compare.differences(SLOW, device, "classes", matched=True)}
-    gemm = rows["Gemm"]
-    assert gemm.before and gemm.after
-    assert (gemm.before.names, gemm.after.names) == (("Gemm",), ("GpuGemm",))
-    assert (gemm.before.place, gemm.after.place) == ("host", "device")
-    assert gemm.gained == pytest.approx(0.02)
-    unmatched = {r.name for r in profile_compare.differences(SLOW, device, "classes")}
-    assert {"Gemm", "GpuGemm"} <= unmatched
-
-
-def test_transfers_and_operations_on_the_host_are_listed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    outer = tables("GpuGemm", 0.6, 10, "C")
-    outer["classes"].append(row("class", "theano.gpuarray.basic_ops.HostFromGpu", 0.1, 30, "C", 3))
-    device = profile(tables("Dot22", 0.5, 400, "C", 4), outer)
-    profile_compare.show(report(case(SLOW)), on_device(device))
-    output = capsys.readouterr().out
-    assert "host -> device     Gemm -> GpuGemm" in output
-    assert "gpu on opencl0:0: a profiled call took" in output
-    assert "other calls wait only at their end" in output
-    assert "transfers: 2 to the device, 3 from it, 10.000 ms a call" in output
-    assert "stayed on the host: Dot22 50.000 ms" in output
-    assert "from Py to C" not in output and "Gemm{inplace}(x0, y)" not in output
-
-
-def test_two_devices_are_compared_by_their_own_names(capsys: pytest.CaptureFixture[str]) -> None:
-    device = profile(tables("GpuDot22", 0.5, 400, "C", 4), tables("GpuGemm", 0.6, 10, "C"))
-    profile_compare.show(on_device(device, host={}), on_device(device, host={}))
-    output = capsys.readouterr().out
-    assert "GpuGemm{inplace}(x0, y)" in output
-    assert output.count("stayed on the host: nothing that computes with floats") == 2
-
-
-@pytest.mark.parametrize(
-    ("kind", "host", "device"),
-    [
-        ("classes", "Elemwise", "GpuElemwise"),
-        ("classes", "CGemv", "GpuGemv"),
-        ("classes", "Sum", "GpuCAReduceCPY"),
-        ("classes", "ConvOp", "GpuCorrMM"),
-        ("classes", "Softmax", "GpuDnnSoftmax"),
-        ("classes", "DimShuffle", "GpuDimShuffle"),
-        ("ops", "Gemm{inplace}", "GpuGemm{inplace=True}"),
-        ("ops", "InplaceDimShuffle{1,0}", "InplaceGpuDimShuffle{1,0}"),
-        (
-            "ops",
-            "Elemwise{Composite{tanh((i0 + i1))}}[(0, 0)]",
-            "GpuElemwise{Composite{tanh((i0 + i1))}}[(0, 1)]<gpuarray>",
-        ),
-        ("ops", "IncSubtensor{InplaceInc;int64}", "GpuIncSubtensor{InplaceInc;int64}"),
-    ],
-)
-def test_counterparts(kind: str, host: str, device: str) -> None:
-    assert counterparts.counterpart(host, kind) == counterparts.counterpart(device, kind)
-    assert (counterparts.place(host), counterparts.place(device)) == ("host", "device")
-
-
-@pytest.mark.parametrize("name", ["GpuFromHost", "GpuFromHost<None>", "HostFromGpu(gpuarray)"])
-def test_a_transfer_is_a_row_of_its_own(name: str) -> None:
-    assert counterparts.place(name) == "transfer"
-    assert counterparts.counterpart(name, "ops") == name

@@ -13,8 +13,9 @@ from stacks.bench.result import Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.timings import command, devices
-from stacks.timings.locks import CurrentLock, current_locks
-from stacks.timings.view import view as build
+from stacks.timings.command import current_locks
+from stacks.timings.survey import view as build
+from stacks.timings.view import CurrentLock
 from unit.helpers.benching import BASE, FAST, ON_DEVICE, result, runs
 from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, site, timings
 

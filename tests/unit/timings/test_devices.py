@@ -11,9 +11,9 @@ import pytest
 from stacks.bench.result import MeasuredPackage
 from stacks.bench.store import BadResultError
 from stacks.core.errors import StaleError, UsageError
-from stacks.timings import command, devices, markdown
-from stacks.timings.locks import CurrentLock
-from stacks.timings.view import view
+from stacks.timings import command, devices, documents
+from stacks.timings.survey import view
+from stacks.timings.view import CurrentLock
 from unit.helpers.publishing import Reader, at, keep, site, timings
 
 
@@ -98,14 +98,14 @@ def test_a_file_that_is_no_report_is_named_and_left_out(
     assert "NVIDIA H100" in timings(tmp_path)
 
 
-def test_a_report_of_other_packages_than_the_locks_is_marked() -> None:
-    one = devices.DeviceReport.model_validate_json(json.dumps(REPORT))
+def test_a_report_of_other_packages_than_the_locks_is_marked(tmp_path: Path) -> None:
+    one = devices.read(written(tmp_path / "gpu.json"))
     locks = {"b" * 64: False, "c" * 64: True}
     for sha256, is_older in locks.items():
         lock = CurrentLock(
             "a" * 64, 1, frozenset({MeasuredPackage(name="numpy", version="1", sha256=sha256)})
         )
-        text = markdown.document(view([], {one.id: lock}, [one]))
+        text = documents.markdown(view([], {one.id: lock}, [one]))
         assert ("gpuarray-cuda&Dagger;, Here" in text) == is_older
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from stacks.bench import store
 from stacks.timings import command, picture
-from stacks.timings.locks import CurrentLock
+from stacks.timings.view import CurrentLock
 from unit.helpers.benching import BASE, FAST, missing, result, runs, subject
 from unit.helpers.publishing import (
     FLAVOURS,

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from stacks.bench import store
-from stacks.bench.record import MOST
-from stacks.bench.result import Run, Subject
+from stacks.bench.result import MOST, Run, Subject
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.timings.locks import CurrentLock, current_locks
-from stacks.timings.machine import MachineTable
-from stacks.timings.view import View
+from stacks.timings.command import current_locks
+from stacks.timings.view import CurrentLock, MachineTable, View
 from stacks.variants.load import all_variants, load_variant
 from unit.helpers.benching import (
     BASE,
@@ -68,7 +66,7 @@ def test_each_environment_has_its_newest_figures(tmp_path: Path) -> None:
     (table,) = read(tmp_path, LOCKS).machines
     assert titles(table) == ["Gemm 2000, float64", "logreg"]
     base, fast = table.rows
-    assert (base.name, base.download) == (BASE.id, "80 MB")
+    assert (base.name, base.size) == (BASE.id, 80_400_000)
     assert cells(table) == [["2 GFLOP/s", "400 ms"], ["5 GFLOP/s", "100 ms"]]
     assert [cell.share for cell in fast.cells.values()] == ["50%", ""]
     assert [cell.times for cell in fast.cells.values()] == ["2.50 (2.50-2.50)", "4.00 (4.00-4.00)"]
@@ -168,7 +166,7 @@ def test_the_largest_compilation_of_a_file_has_a_first_step(tmp_path: Path) -> N
     found = runs(BASE, [MOST] * 7, name="ntm step", unit="s", compile=MOST)
     store.write(at(tmp_path), result(found, BASE))
     (session,) = read(tmp_path).sessions
-    assert [figure.row.summary.median for figure in session.figures] == [MOST, 2 * MOST]
+    assert [row.summary.median for row in session.figures] == [MOST, 2 * MOST]
 
 
 def test_figures_beside_busy_loops_have_columns_and_answers_of_their_own(tmp_path: Path) -> None:
@@ -278,7 +276,11 @@ def test_an_environment_is_outdated_if_no_machine_timed_its_lock(tmp_path: Path)
         store.write(at(tmp_path), result(runs(of, [1.0] * 7, name=GEMM), of, machine=machine))
     current = {one.id: CurrentLock("a" * 64, 1) for one in (BASE, FAST)}
     view = read(tmp_path, current)
-    assert [table.name for table in view.machines] == ["here-2-cores", "elsewhere-0", "elsewhere-1"]
+    assert [table.machine.name for table in view.machines] == [
+        "here-2-cores",
+        "elsewhere-0",
+        "elsewhere-1",
+    ]
     rows = [row.is_current for table in view.machines for row in table.rows]
     assert rows == [True, True, False, False]
     # A variant that no longer exists cannot be timed again.
@@ -293,7 +295,7 @@ def test_the_machine_with_the_most_current_environments_is_the_first(tmp_path: P
     machine = WITH_PEAK.model_copy(update={"name": "elsewhere"})
     store.write(at(tmp_path), result(runs(newer, [1.0] * 7, name=GEMM), newer, machine=machine))
     view = read(tmp_path, {BASE.id: CurrentLock("1" * 64, 71_000_000)})
-    assert [table.name for table in view.machines] == ["elsewhere", "here-2-cores"]
+    assert [table.machine.name for table in view.machines] == ["elsewhere", "here-2-cores"]
     assert view.downloads == (71_000_000, 71_000_000)
 
 
