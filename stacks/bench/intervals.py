@@ -51,6 +51,11 @@ class Ratio:
             return plural(self.starts, "start")
         return f"{self.low:.2f} - {self.high:.2f}"
 
+    @property
+    def short(self) -> str:
+        """The interval in few characters."""
+        return self.interval.replace(" - ", "-")
+
 
 def summary(samples: Sequence[float]) -> Summary:
     """Return the median and the quartiles of at least one sample."""

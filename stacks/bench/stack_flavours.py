@@ -22,6 +22,9 @@ from stacks.variants import stack
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
+# Packages that do not fit leave a flavour out. Errors of the network, for one, end all.
+REFUSED = (UsageError, VerifyError)
+
 
 def recommend(
     workspace: Workspace, variant: Variant, command: Sequence[str], *, rounds: int = 0
@@ -44,8 +47,7 @@ def recommend(
         "new; ctrl-C stops it, and the same command goes on",
         file=sys.stderr,
     )
-    # Packages that do not fit a flavour leave it out, errors of the network end all.
-    found = prepare(workspace, written, make, (UsageError, VerifyError))
+    found = prepare(workspace, written, make, REFUSED)
     if len(found) < 2:
         raise UsageError(
             f"{display_path(variant.file)}: nothing to choose from",
@@ -100,3 +102,4 @@ def make(workspace: Workspace, variant: Variant) -> None:
         stack_lock.relock(workspace, variant)
     place = build.make_environment(workspace, variant)
     verification.verify_variant(workspace, variant, place, brief=True)
+    print(f"{variant.name}: built and verified", file=sys.stderr)

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from stacks.bench import noise
-from stacks.bench.candidates import Candidate, choose_candidates
-from stacks.bench.intervals import Ratio, speedup, summary
+from stacks.bench.candidates import Candidate
+from stacks.bench.intervals import speedup, summary
 from stacks.bench.result import Noise
 from stacks.bench.schedule import rotated
 from stacks.bench.user_program import ProgramRun, run_once
@@ -22,7 +22,6 @@ from stacks.core.console import display_path, print_table
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.progress import Progress, duration
-from stacks.core.workspace import Workspace
 from stacks.variants.variant import Variant
 
 ROUNDS = 9
@@ -31,23 +30,6 @@ STEP, WHOLE = "step", "whole program"
 
 Runs = Mapping[str, Sequence[ProgramRun]]
 RunOnce = Callable[[Candidate, Sequence[str]], ProgramRun]
-
-
-def bench_named(
-    workspace: Workspace,
-    names: Sequence[str],
-    framework: str,
-    command: Sequence[str],
-    *,
-    rounds: int = 0,
-    json_file: Path | None = None,
-) -> None:
-    """Do as `bench` with variants by name, or with all that are built and verified.
-
-    Raises UsageError if a variant cannot be timed.
-    """
-    candidates = choose_candidates(workspace, names, framework)
-    bench(candidates, command, rounds=rounds, json_file=json_file)
 
 
 def bench(
@@ -132,7 +114,7 @@ def show(first: Mapping[str, ProgramRun], timed: Runs) -> list[str]:
                 f"{first[name].wall:.2f}",
                 f"{walls.median:.2f} ({walls.low:.2f}-{walls.high:.2f})",
                 f"{1e3 * statistics.median(values[name]):.3f}" if what == STEP else "-",
-                "1" if name == reference else _ratio_text(ratio),
+                "1" if name == reference else f"{ratio.value:.2f} ({ratio.short})",
             )
         )
         costs.append(
@@ -177,7 +159,3 @@ def fastest(values: Mapping[str, Sequence[float]]) -> list[str]:
         for name in values
         if name != lowest and not speedup(values[lowest], values[name], "s").significant
     ]
-
-
-def _ratio_text(ratio: Ratio) -> str:
-    return f"{ratio.value:.2f} ({ratio.interval.replace(' - ', '-')})"

@@ -197,8 +197,10 @@ def recommend(
         return
     if program:
         from stacks.bench import user_program_rounds
+        from stacks.bench.candidates import choose_candidates
 
-        user_program_rounds.bench_named(workspace, [], framework, program, rounds=rounds)
+        chosen = choose_candidates(workspace, (), framework)
+        user_program_rounds.bench(chosen, program, rounds=rounds)
         return
     from stacks.bench import recommend
     from stacks.locks.folders import with_other_channels

@@ -79,11 +79,10 @@ def bench(
 
     if program := remainder():
         from stacks.bench import user_program_rounds
+        from stacks.bench.candidates import choose_candidates
 
-        names = split(variants)
-        user_program_rounds.bench_named(
-            workspace, names, framework, program, rounds=rounds, json_file=file_of(json)
-        )
+        chosen = choose_candidates(workspace, split(variants), framework)
+        user_program_rounds.bench(chosen, program, rounds=rounds, json_file=file_of(json))
         return
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
@@ -245,11 +244,10 @@ def compare(
     """Show two profiles side by side, or time your program after -- on two variants."""
     if program := remainder():
         from stacks.bench import user_program_rounds
+        from stacks.bench.candidates import choose_candidates
 
-        names = [before, after]
-        user_program_rounds.bench_named(
-            default_workspace(), names, framework, program, rounds=rounds
-        )
+        chosen = choose_candidates(default_workspace(), [before, after], framework)
+        user_program_rounds.bench(chosen, program, rounds=rounds)
         return
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from stacks.bench.rows import beside
 from stacks.core.console import plural
 
 # The ending of the measure of a program's first step: its compilation and one call.
@@ -38,11 +37,6 @@ class Column:
     dtype: str = ""
     size: int = 0
     busy: int = 0
-
-    @property
-    def title(self) -> str:
-        """The head, with its busy loops."""
-        return self.head + beside(self.busy)
 
     @property
     def question(self) -> str:

@@ -16,7 +16,7 @@ from stacks.bench.result import Machine
 from stacks.bench.table import number
 from stacks.core.console import plural
 from stacks.timings import columns, picture
-from stacks.timings.view import Across, Cell, MachineTable, Step, View, interval
+from stacks.timings.view import Across, Cell, MachineTable, Step, View
 
 HERE = Path(__file__).resolve().parent
 MARKS = re.compile(r"([\\`*_\[\]|~#])")
@@ -66,9 +66,7 @@ def _rendered(name: str, view: View, **more: object) -> str:
     )
     environment.filters |= {"text": escaped, "times": _times_of_step, "tenths": "{:.1f}".format}
     template = environment.get_template(name)
-    return template.render(
-        view=view, interval=interval, hardware=hardware, peaks=peaks, plural=plural, **more
-    )
+    return template.render(view=view, hardware=hardware, peaks=peaks, plural=plural, **more)
 
 
 def escaped(value: str) -> str:
@@ -151,7 +149,7 @@ def _across(across: Across) -> str:
     programs = list(dict.fromkeys(one.program for one in across.timed))
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for one in across.timed:
-        times = f" {one.ratio.value:.2f} ({interval(one.ratio)})" if one.ratio else ""
+        times = f" {one.ratio.value:.2f} ({one.ratio.short})" if one.ratio else ""
         rows.setdefault((one.environment, one.by), {})[one.program] = escaped(one.figure) + times
     return _table(
         ["environment", "by", *map(escaped, programs)],
@@ -163,8 +161,8 @@ def _across(across: Across) -> str:
 
 
 def _times_of_step(step: Step) -> str:
-    interval_ = f" ({interval(step.ratio)})" if step.ratio else ""
-    return f"{step.times:.2f}{interval_}" + OTHER_GRAPH * step.other_graph
+    interval = f" ({step.ratio.short})" if step.ratio else ""
+    return f"{step.times:.2f}{interval}" + OTHER_GRAPH * step.other_graph
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

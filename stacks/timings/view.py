@@ -9,19 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stacks.bench.intervals import LEAST_STARTS, Ratio
+from stacks.bench.intervals import Ratio
 from stacks.bench.result import Machine, MeasuredPackage
 from stacks.core.console import plural
 from stacks.timings.columns import Column
 from stacks.timings.devices import DeviceReport
 from stacks.timings.sessions import Session
-
-
-def interval(ratio: Ratio) -> str:
-    """Return the interval of a ratio in few characters; the number of starts if too few."""
-    if ratio.starts < LEAST_STARTS:
-        return ratio.interval
-    return f"{ratio.low:.2f}-{ratio.high:.2f}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ class Cell:
     @property
     def times(self) -> str:
         """How many times as fast, with the interval; empty without a comparison."""
-        return f"{self.ratio.value:.2f} ({interval(self.ratio)})" if self.ratio else ""
+        return f"{self.ratio.value:.2f} ({self.ratio.short})" if self.ratio else ""
 
     @property
     def is_difference(self) -> bool:

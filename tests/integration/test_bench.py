@@ -5,21 +5,21 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from unit.helpers.benching import PASSED
 
-from stacks.bench import command, probe, store
+from stacks.bench import command, program, rounds, store
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import BenchOptions
-from stacks.bench.program import Start, TimedProgram
+from stacks.bench.schedule import Plan
+from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.load import load_variant
-from verify.workloads import rounds
 
 Prefix = Callable[[str, str], Path]
 
@@ -30,15 +30,18 @@ def candidate(workspace: Workspace, prefix: Prefix, framework: str, flavour: str
     return Candidate(variant, prefix(framework, flavour), locked, None)
 
 
+def plan(of: Candidate, workload: str) -> Plan:
+    return Plan((of,), BenchOptions(workload=workload, quick=True), (1,))
+
+
 @pytest.mark.parametrize(
     ("framework", "flavour"), [("theano-0.8.2", "pip-default"), ("pytensor-3.3.7", "pip-openblas")]
 )
 def test_elementwise_functions_are_timed(
     workspace: Workspace, prefix: Prefix, framework: str, flavour: str
 ) -> None:
-    measured = probe.measure(
-        candidate(workspace, prefix, framework, flavour), "elementwise", 1, quick=True
-    )
+    of = plan(candidate(workspace, prefix, framework, flavour), "elementwise")
+    measured = program.measure_kernels(of, next(of.turns()))
     assert [series.name for series in measured] == [
         f"{name} float32 400x512" for name in ("exp", "tanh")
     ]
@@ -49,9 +52,8 @@ def test_elementwise_functions_are_timed(
 
 
 def test_products_are_timed_on_the_requested_threads(workspace: Workspace, prefix: Prefix) -> None:
-    measured = probe.measure(
-        candidate(workspace, prefix, "theano-1.0.5", "pip-openblas"), "gemm", 1, quick=True
-    )
+    of = plan(candidate(workspace, prefix, "theano-1.0.5", "pip-openblas"), "gemm")
+    measured = program.measure_kernels(of, next(of.turns()))
     assert [series.name for series in measured] == ["Gemm float64 2000", "Gemm float32 2000"]
     assert all(1 < sample < 10000 for series in measured for sample in series.samples)
 
@@ -68,39 +70,29 @@ def test_the_clock_on_python_2_is_monotonic(prefix: Prefix) -> None:
 def test_a_program_is_suspended_and_resumed_on_python_2(
     workspace: Workspace, prefix: Prefix
 ) -> None:
-    of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
-    how = Start(options=("--small",), env=probe.environment_of(of, 1), limit=300.0)
-    program = TimedProgram(of, "logreg", how)
+    of = plan(candidate(workspace, prefix, "theano-0.8.2", "pip-default"), "logreg")
+    started = program.start_program(of, next(of.turns()), "")
     try:
-        program.wait()
-        (first,), (second,) = program.time(3), program.time(2)
+        started.wait()
+        (first,), (second,) = started.time(3), started.time(2)
         assert (first.name, len(first.samples), len(second.samples)) == ("logreg step", 3, 2)
         assert first.graph == second.graph and min(first.samples) > 0
-        assert program.processor_seconds() > 0
-        profile = program.profiles()["logreg step"]
-        assert profile and profile.calls == rounds.PROFILED_CALLS
-        assert {cost.type for cost in profile.rows if cost.name == "Gemv"} <= {"Py"}
-        parts = sum(cost.seconds for cost in profile.rows) + profile.rest.seconds
-        assert parts == pytest.approx(profile.seconds, rel=1e-2)
+        assert started.process.processor_seconds() > 0
     finally:
-        program.kill()
+        started.process.kill()
 
 
 def test_a_program_is_timed_beside_a_busy_loop(
-    workspace: Workspace,
-    prefix: Prefix,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    workspace: Workspace, prefix: Prefix, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
     verified = dataclasses.replace(of, report=PASSED)
-    monkeypatch.setattr(command, "choose_candidates", lambda *_: [verified])
     options = BenchOptions(
         workload="logreg", rounds=5, threads="1", quick=True, starts=1, calls=5, busy=1
     )
-    command.bench(Workspace(tmp_path, workspace.cache), options=options)
-    ((stored,), _) = store.read_all(Workspace(tmp_path, workspace.cache))
+    kept = Workspace(tmp_path, workspace.cache)
+    command.keep(kept, command.timed(kept, [verified], options))
+    ((stored,), _) = store.read_all(kept)
     assert stored.result.settings.busy == 1
     assert [(run.busy, run.round) for run in stored.result.runs] == [(1, n) for n in range(1, 6)]
     assert {len(run.series[0].samples) for run in stored.result.runs} == {5}
@@ -109,10 +101,13 @@ def test_a_program_is_timed_beside_a_busy_loop(
 
 def test_a_program_is_killed_after_its_time_limit(workspace: Workspace, prefix: Prefix) -> None:
     of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
-    # No interpreter imports Theano in a hundredth of a second.
-    how = Start(options=("--small",), env=probe.environment_of(of, 1), limit=0.01)
-    program = TimedProgram(of, "logreg", how)
-    program.wait()
-    assert list(program.new_failures()) == [""] and program.new_failures() == {}
-    assert program.time(3) == [] and program.profiles() == {}
-    assert program.processor_seconds() == 0, "no process is left"
+    processes = []
+
+    def start(words: Sequence[str | Path], env: Mapping[str, str], _: float) -> SuspendedProcess:
+        # No interpreter imports Theano in a hundredth of a second.
+        processes.append(SuspendedProcess(words, env, 0.01))
+        return processes[-1]
+
+    with pytest.raises(NoAnswerError):
+        rounds.run(plan(of, "logreg"), open_process=start)
+    assert processes and all(process.processor_seconds() == 0 for process in processes)

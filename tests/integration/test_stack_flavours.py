@@ -9,6 +9,7 @@ import pytest
 
 from integration.tiny import Tiny
 from stacks.bench import machine, stack_flavours
+from stacks.bench.candidates import prepare
 from stacks.core.workspace import Workspace
 from stacks.environments.care import verify
 from stacks.environments.folders import report_path
@@ -40,8 +41,8 @@ def test_its_copies_are_made_once(
     def made(pip: str) -> list[str]:
         file.write_text(STACK.format(pip))
         copies = stack_flavours.copies(tiny.workspace, load_variant(tiny.workspace, str(file)))
-        found = [stack_flavours.ready(tiny.workspace, copy) for copy in copies]
-        return [candidate.variant.name for candidate in found if candidate]
+        found = prepare(tiny.workspace, copies, stack_flavours.make, stack_flavours.REFUSED)
+        return [candidate.variant.name for candidate in found]
 
     both = ["by-conda", "by-pip"]
     assert made("decorator==4.4.2") == both
@@ -53,5 +54,5 @@ def test_its_copies_are_made_once(
     assert made("decorator==4.4.1") == both
     assert verified == both * 2
     assert made("six==1.15.0") == []
-    assert "left out: by-conda: " in capsys.readouterr().err
+    assert "left out: tiny/by-conda\nerror: " in capsys.readouterr().err
     assert {path.name for path in file.parent.iterdir()} == {"stack.yaml", "stack.build"}

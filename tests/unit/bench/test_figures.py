@@ -33,31 +33,59 @@ def test_medians_and_quartiles() -> None:
     assert (alone.low, alone.median, alone.high) == (7, 7, 7)
 
 
-def test_a_ratio_is_of_the_rounds_not_of_the_medians() -> None:
-    # Each round is twice as fast, while the machine gets slower all the time.
-    theirs = [10.0, 9, 8, 7, 6, 5, 4]
-    found = speedup([2 * x for x in theirs], theirs, "GFLOP/s")
-    assert (found.value, found.low, found.high, found.rounds) == (2, 2, 2, 7)
+FALLING = [10.0, 9, 8, 7, 6, 5, 4]
+THREES = [n // 3 for n in range(15)]
 
 
-def test_of_seconds_less_is_faster() -> None:
-    assert speedup([1.0] * 7, [2.0] * 7, "s").value == 2
-    assert speedup([1.0] * 7, [2.0] * 7, "ns").value == 2
+@pytest.mark.parametrize(
+    ("ours", "theirs", "unit", "starts", "value", "interval"),
+    [
+        # Each round is twice as fast, while the machine gets slower all the time.
+        ([2 * x for x in FALLING], FALLING, "GFLOP/s", None, 2, "2.00 - 2.00"),
+        # Of seconds less is faster.
+        ([1.0] * 7, [2.0] * 7, "s", None, 2, "2.00 - 2.00"),
+        ([1.0] * 7, [2.0] * 7, "ns", None, 2, "2.00 - 2.00"),
+        # Rounds of one start are one value.
+        (
+            [10.0, 10, 40, 20, 20, 20, 5, 5, 5, 10, 10, 10, 20, 20, 20],
+            [10.0] * 15,
+            "s",
+            THREES,
+            1,
+            "0.50 - 2.00",
+        ),
+        # Four starts are too few for an interval.
+        ([8.0] * 4, [4.0] * 4, "GFLOP/s", None, 2, "4 starts"),
+        ([8.0] * 9, [4.0] * 9, "GFLOP/s", THREES[:9], 2, "3 starts"),
+    ],
+)
+def test_ratios_are_of_rounds_and_intervals_of_starts(
+    ours: list[float],
+    theirs: list[float],
+    unit: str,
+    starts: list[int] | None,
+    value: float,
+    interval: str,
+) -> None:
+    found = speedup(ours, theirs, unit, starts)
+    assert (found.value, found.interval, found.rounds) == (value, interval, len(ours))
 
 
-def test_the_same_samples_give_the_same_interval() -> None:
-    assert speedup(QUICK, ALIKE, "GFLOP/s") == speedup(QUICK, ALIKE, "GFLOP/s")
-
-
-def test_an_interval_that_includes_one_is_inconclusive() -> None:
-    assert speedup(QUICK, SLOW, "GFLOP/s").significant
-    assert not speedup(QUICK, ALIKE, "GFLOP/s").significant
-
-
-def test_four_starts_are_too_few_for_an_interval() -> None:
-    found = speedup(QUICK[:4], SLOW[:4], "GFLOP/s")
-    assert not found.significant and found.interval == "4 starts"
-    assert found.low == found.value == found.high
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_significant"),
+    [
+        (QUICK, SLOW, True),
+        (QUICK, ALIKE, False),
+        (QUICK[:4], SLOW[:4], False),
+        # One of nine that went wrong hides nothing, one of eight does.
+        ([*QUICK, 100.0, 10.0], [*SLOW, *SLOW[:2]], True),
+        ([*QUICK, 10.0], [*SLOW, SLOW[0]], False),
+    ],
+)
+def test_an_interval_that_includes_one_is_inconclusive(
+    ours: list[float], theirs: list[float], is_significant: bool
+) -> None:
+    assert speedup(ours, theirs, "GFLOP/s").significant == is_significant
 
 
 @pytest.mark.parametrize(
@@ -68,12 +96,6 @@ def test_the_interval_is_of_the_values_in_their_order(count: int, outside: int) 
     values = [float(n) for n in range(1, count + 1)]
     found = speedup(values, [1.0] * count, "GFLOP/s")
     assert (found.low, found.high) == (1 + outside, count - outside)
-
-
-def test_one_of_nine_that_went_wrong_hides_nothing() -> None:
-    quick, slow = [*QUICK, *QUICK][:9], [*SLOW, *SLOW][:9]
-    assert speedup([*quick[:-1], 10.0], slow, "GFLOP/s").significant
-    assert not speedup([*quick[:7], 10.0], slow[:8], "GFLOP/s").significant
 
 
 @pytest.mark.parametrize("count", [5, 7, 9, 11])
@@ -97,13 +119,6 @@ def test_two_starts_that_differ_show_nothing_however_many_rounds_they_have() -> 
         wrong += speedup(ours, theirs, "s", starts).significant
         assert not speedup(ours[:10], theirs[:10], "s", starts[:10]).significant
     assert wrong <= 40
-
-
-def test_rounds_of_one_start_are_one_value() -> None:
-    ours = [10.0, 10, 40, 20, 20, 20, 5, 5, 5, 10, 10, 10, 20, 20, 20]
-    found = speedup(ours, [10.0] * 15, "s", [n // 3 for n in range(15)])
-    assert (found.rounds, found.starts) == (15, 5)
-    assert (found.value, found.low, found.high) == (1, 0.5, 2)
 
 
 def test_rows_have_their_ratio_to_the_baseline() -> None:

@@ -83,7 +83,7 @@ def test_no_number_is_endless_and_no_text_has_control_characters() -> None:
     )
     content = json.loads(one.model_dump_json(by_alias=True))
     places = _numbers_and_texts(content)
-    assert len(places) > 60
+    assert len(places) > 50
     for holder, key in places:
         before = holder[key]
         for value in ["a\x01", "a\ufffe"] if isinstance(before, str) else [10**400, 1e300]:

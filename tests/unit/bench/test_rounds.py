@@ -24,7 +24,7 @@ from unit.helpers.benching import PASSED, answer, candidate, plan
 from unit.helpers.killed import kill_during_import, slow_environment
 
 PYTENSOR = (candidate("mkl", "pytensor-3.3.7"), candidate("blis", "pytensor-3.3.7"))
-TWO = ("blis", "mkl")
+TWO, STOP = ("blis", "mkl"), KeyboardInterrupt("stop")
 
 
 def programs(*names: str, **more: Any) -> Plan:
@@ -388,7 +388,10 @@ def test_the_compilation_counts_only_with_its_modules_in_the_cache() -> None:
     ("processes", "error"),
     [
         (Processes(name="nome"), StacksError(r"theano-1\.0\.5/blis: ntm: no measurement")),
-        (Processes(fails=lambda _, n: KeyboardInterrupt() if n else None), KeyboardInterrupt()),
+        (
+            Processes(fails=lambda _, n: KeyboardInterrupt("stop") if n else None),
+            KeyboardInterrupt("stop"),
+        ),
         (Processes(fails=lambda _, n: StacksError("broken") if n else None), StacksError("broken")),
         # Where every process times out there is no result.
         (Processes(fails=lambda *_: NoAnswerError("not compiled")), NoAnswerError("not compiled")),

@@ -225,8 +225,8 @@ MIXED = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
         ({"a": SLOW, "b": FAST}, ["b"], "whole program: b is the fastest"),
         (
             {"a": MIXED, "b": [a_run(2.0)] * 7},
-            ["a", "b"],
-            "whole program: the rounds show no fastest variant; a has the lowest median",
+            ["b", "a"],
+            "whole program: the rounds show no fastest variant; b has the lowest median",
         ),
         (
             {"a": SLOW[:3], "b": FAST[:3]},

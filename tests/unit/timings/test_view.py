@@ -12,6 +12,7 @@ import pytest
 
 from stacks.bench import store
 from stacks.bench.result import MOST, Run, Subject
+from stacks.bench.rows import beside
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.timings.command import current_locks
@@ -55,7 +56,7 @@ def cells(table: MachineTable) -> list[list[str]]:
 
 
 def titles(table: MachineTable) -> list[str]:
-    return [column.title for column in table.columns]
+    return [column.head + beside(column.busy) for column in table.columns]
 
 
 def test_each_environment_has_its_newest_figures(tmp_path: Path) -> None:

@@ -23,20 +23,17 @@ class Run:
     def call(self, calls: int) -> dict[str, list[float]]:
         return {"step": [0.5] * calls}
 
-    def report(self) -> dict[str, int]:
-        return {"schema": 2}
-
 
 def test_a_response_to_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
     output = io.BytesIO()
     monkeypatch.setattr(server, "take_stdout", lambda: output)
-    monkeypatch.setattr(sys, "stdin", io.StringIO('{"calls": 2}\n{"report": true}\n'))
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"calls": 2}\n{"calls": 1}\n'))
     server.serve(Run())
     responses: list[Any] = [json.loads(line) for line in output.getvalue().splitlines()]
     assert responses == [
         {"ready": [{"name": "step"}]},
         {"seconds": {"step": [0.5, 0.5]}},
-        {"report": {"schema": 2}},
+        {"seconds": {"step": [0.5]}},
     ]
 
 
