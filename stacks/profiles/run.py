@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import jsonfile
+from stacks.core.console import beating
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.paths import expanded, is_file
@@ -117,7 +118,8 @@ def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool
         arguments: list[str | Path] = [PROGRAM, *options.arguments()]
         arguments += ["--json", path, "--expect", prefix / settings.EXPECTATION]
         arguments += ["--quiet"] if quiet else []
-        status = run_suite(prefix / "bin/python", arguments, environment(prefix))
+        with beating(lambda: f"{options.workload} on {variant.id}", sys.stderr):
+            status = run_suite(prefix / "bin/python", arguments, environment(prefix))
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:

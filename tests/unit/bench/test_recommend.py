@@ -131,8 +131,8 @@ def stored(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspa
 
 def keep(workspace: Workspace, usual: list[float], other: list[float], **more: object) -> None:
     """Store a result in which flavours that are no choice are the fastest."""
-    found: list[Run] = runs(USUAL, usual, name=recommend.MEASURE)
-    found += runs(OTHER, other, name=recommend.MEASURE)
+    found: list[Run] = runs(OTHER, other, name=recommend.MEASURE)
+    found += runs(USUAL, usual, name=recommend.MEASURE)
     for each in (FOREIGN, GONE, DEVICE):
         found += runs(each, [1000.0] * 7, name=recommend.MEASURE)
     store.write(workspace, result(found, USUAL, OTHER, FOREIGN, GONE, DEVICE, **more))

@@ -11,12 +11,11 @@ import pytest
 from pydantic import ValidationError
 
 from stacks.bench import store
-from stacks.bench.result import Peak, Result, Run, Subject
-from stacks.bench.store import BadResultError
+from stacks.bench.result import Peak, Result, Subject
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from unit.helpers.benching import BASE, MACHINE, QUIET, beside_loops, missing, result, run, written
+from unit.helpers.benching import BASE, MACHINE, QUIET, missing, result, run, written
 
 
 def test_a_machine_is_the_same_after_a_new_kernel() -> None:
@@ -38,13 +37,6 @@ def test_a_result_of_an_earlier_version_is_read() -> None:
     content["runs"][0]["series"][0]["profile"] = {"calls": 10, "rows": []}
     assert Result.model_validate_json(json.dumps(content)) == one
     assert one.settings.busy == one.runs[0].busy == 0
-
-
-def test_a_number_of_busy_loops_is_stored() -> None:
-    (one,) = beside_loops([run(BASE, 1, 2.0)])
-    assert Run.model_validate_json(one.model_dump_json()).busy == 2
-    with pytest.raises(ValueError, match="busy"):
-        Run.model_validate({**one.model_dump(), "busy": -1})
 
 
 def test_a_variant_has_the_name_of_a_flavour_or_a_stack() -> None:
@@ -155,11 +147,6 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
     assert "theano-1.0.5/fast, which is not among its subjects" in output["who.json"]
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(BadResultError, match="cannot be read: No such file"):
-        store.read(tmp_path / "none.json")
-
-
 def test_two_machines_of_one_name(workspace: Workspace) -> None:
     written(workspace)
     other = MACHINE.model_copy(update={"memory": 64 << 30})
@@ -171,25 +158,6 @@ def test_two_machines_of_one_name(workspace: Workspace) -> None:
     for name in ("../mine", "My box", ".x"):
         with pytest.raises(UsageError, match="small letters"):
             store.name_for(workspace, other, name)
-
-
-def test_every_result_is_read_once_for_a_new_name(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(1, 5):
-        name = "here-2-cores" + f"-{number}" * (number > 1)
-        written(
-            workspace, machine=MACHINE.model_copy(update={"name": name, "memory": number << 40})
-        )
-    reads, read = list[Path](), store.read
-
-    def count(path: Path) -> Result:
-        reads.append(path)
-        return read(path)
-
-    monkeypatch.setattr(store, "read", count)
-    assert store.name_for(workspace, MACHINE) == "here-2-cores-5"
-    assert len(reads) == 4
 
 
 def test_a_result_in_another_machines_folder_is_named(workspace: Workspace) -> None:

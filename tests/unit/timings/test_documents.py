@@ -123,6 +123,22 @@ def test_what_to_avoid_and_what_it_costs_is_said(tmp_path: Path) -> None:
     assert "| theano-1.0.5/base | 80 | 2 GFLOP/s |" in text
 
 
+def test_ratios_to_another_graph_and_older_figures_are_marked(tmp_path: Path) -> None:
+    found = runs(BASE, [0.4] * 7, name="mlp step", unit="s", graph="one")
+    found += runs(FAST, [0.2] * 7, name="mlp step", unit="s", graph="two")
+    store.write(at(tmp_path), result(found, BASE, FAST))
+    now = [one.model_copy(update={"lock": "f" * 64}) for one in (BASE, FAST)]
+    found = [*runs(now[0], [2.0] * 7, name=GEMM), *runs(now[1], [5.0] * 7, name=GEMM)]
+    newer = {"began": "2026-11-22T05:30:00Z", "settings": settings(workloads=("ntm",))}
+    store.write(at(tmp_path), result(found, *now, **newer))
+    command.publish(at(tmp_path))
+    text = timings(tmp_path)
+    assert "| theano-1.0.5/fast |  | **2.50** | 2.00\\*&dagger; |" in text
+    assert "| small dense layers | `fast` | 2.00 (2.00-2.00)\\*&dagger; |" in text
+    assert "&dagger; an older lock than the row's. \\* compiled to another graph.\n" in text
+    assert "2.00 (2.00-2.00)*†" in observed(tmp_path)
+
+
 def test_frameworks_in_the_same_rounds_are_shown(tmp_path: Path) -> None:
     three = [subject("openblas", name) for name in FRAMEWORKS[:3]]
     found = [
