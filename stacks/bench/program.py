@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench.candidates import Candidate
+from stacks.bench.processes import SuspendedProcess
 from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn
-from stacks.bench.suspended_process import SuspendedProcess
 from stacks.channel.settings_files import MODULES
 from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY

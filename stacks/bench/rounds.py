@@ -9,11 +9,10 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 
 from stacks.bench import machine, noise, program
-from stacks.bench.busy_loops import BusyLoops, busy_loops
+from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
 from stacks.bench.program import Measure, Open, TimedProgram
 from stacks.bench.result import Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, remaining
-from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core import cores
 from stacks.core.console import plural, show_error
 from stacks.core.errors import StacksError

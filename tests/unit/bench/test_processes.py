@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from stacks.bench import noise
-from stacks.bench.busy_loops import BusyLoops, busy_loops
-from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
+from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError
 
@@ -37,7 +36,7 @@ for line in iter(sys.stdin.readline, ""):
 """
 # Prints the process IDs of two loops, and waits.
 LOOPS = """
-from stacks.bench.busy_loops import busy_loops
+from stacks.bench.processes import busy_loops
 with busy_loops(2) as loops:
     print(*(process.pid for process in loops.processes), flush=True)
     input()
@@ -45,7 +44,7 @@ with busy_loops(2) as loops:
 # Starts a worker that asks to end with its parent, prints its process ID, and waits.
 WORKER = """
 import os, sys
-from stacks.bench.suspended_process import SuspendedProcess
+from stacks.bench.processes import SuspendedProcess
 code = "import sys; sys.path.insert(0, sys.argv[1])\\n" \\
     "from verify.core import process; process.end_with_parent()\\n" \\
     "import json, os; print(json.dumps({'pid': os.getpid()})); sys.stdout.flush(); input()"

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from stacks.bench import noise, program, rounds
-from stacks.bench.busy_loops import BusyLoops, busy_loops
+from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
 from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn, remaining
-from stacks.bench.suspended_process import NoAnswerError, SuspendedProcess
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError

@@ -1,4 +1,4 @@
-"""A program that answers line by line and is stopped between its answers."""
+"""Processes of the bench: programs that are stopped between their answers, and busy loops."""
 
 from __future__ import annotations
 
@@ -8,18 +8,29 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stacks.bench import noise
 from stacks.core import jsonfile
 from stacks.core.disk import scratch_parent
-from stacks.core.process import TAIL, CommandError, cannot_run, quoted
+from stacks.core.process import TAIL, CommandError, cannot_run, quoted, start
 
 PIECE = 1 << 16
+# Prints a line when it begins. It ends at the end of its standard input, which the system closes
+# when the process that started it ends, by whatever signal.
+LOOP = """
+import select
+print(flush=True)
+while not select.select([0], [], [], 0)[0]:
+    for _ in range(100000):
+        pass
+"""
 
 
 class NoAnswerError(CommandError):
@@ -140,3 +151,38 @@ def _ended(status: int) -> str:
     if status < 0:
         return f"it was killed by {signal.Signals(-status).name}"
     return f"it ended with exit status {status}"
+
+
+@dataclass(frozen=True)
+class BusyLoops:
+    """The processes of some loops."""
+
+    processes: Sequence[subprocess.Popen[Any]] = ()
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that they have taken."""
+        return sum(noise.processor_seconds(process.pid) for process in self.processes)
+
+
+@contextlib.contextmanager
+def busy_loops(count: int, code: str = LOOP) -> Iterator[BusyLoops]:
+    """Run so many loops during the block; all are busy when it begins, and gone when it has ended.
+
+    They may use the processors of this process. code: of a loop. Raises CommandError if one cannot
+    be started.
+    """
+    words = [sys.executable, "-I", "-S", "-c", code]
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for _ in range(count):
+            process = start(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            processes.append(process)
+        for process in processes:
+            assert process.stdout
+            if not os.read(process.stdout.fileno(), 1):
+                raise CommandError(quoted(words[:-1]), expected="a busy loop", found="it ended")
+        yield BusyLoops(processes)
