@@ -47,7 +47,9 @@ def main() -> None:
             ("no cache of the driver", "", {"CUDA_CACHE_PATH": f"{folder}/none"}),
             ("THEANO_STACKS_QUICK=0", "", {**driver, "THEANO_STACKS_QUICK": "0"}),
         ):
-            output = run([sys.executable, "-c", START], THEANO_FLAGS=flags + more, **variables)
+            output = run(
+                [sys.executable, "-c", START], None, THEANO_FLAGS=flags + more, **variables
+            )
             print(f"  {title:<26} {output.splitlines()[-1]}", flush=True)
 
 

@@ -199,8 +199,8 @@ def recommend(
         from stacks.bench import user_program_rounds
         from stacks.bench.candidates import choose_candidates
 
-        chosen = choose_candidates(workspace, (), framework)
-        user_program_rounds.bench(chosen, program, rounds=rounds)
+        built = choose_candidates(workspace, (), framework)
+        user_program_rounds.bench(built, program, rounds=rounds)
         return
     from stacks.bench import recommend
     from stacks.locks.folders import with_other_channels

@@ -108,9 +108,9 @@ def test_all_variants_are_built_and_timed_together(
 def test_what_is_stored_is_not_timed_again(
     world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for count, options in enumerate(
-        ({"quick": True}, {}, {"quick": True, "busy": 2}, {"workload": "lstm"}), 1
-    ):
+    kinds: list[dict[str, Any]] = [{"quick": True}, {}, {"quick": True, "busy": 2}]
+    kinds.append({"workload": "lstm"})
+    for count, options in enumerate(kinds, 1):
         world.run(**options)
         world.run(**options)
         assert len(world.timed) == count, options
