@@ -19,9 +19,9 @@ from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import call
+from stacks.environments import variables
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.suite import SUITE, ending_with_this_process
-from stacks.environments.use import variables
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import SCAN_FIX
 from verify.workloads import rounds
