@@ -29,6 +29,9 @@ FIXES = {
     errno.ENOEXEC: "its first line is no `#!` line: name a program that runs it, such as python",
 }
 ZSH = Path(__file__).parent / "zsh"
+# POSIX shells, which read the file that ENV names, and the file that each reads without ENV.
+POSIX = {"sh": "", "dash": "", "mksh": "~/.mkshrc"}
+ENTERED = ("bash", "zsh", "fish", *POSIX)
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -77,8 +80,28 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
     warn(variant, prefix)
-    print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
-    _replace_by(*shell_of(variant.name, variables(prefix)))
+    env = variables(prefix)
+    print(_greeting(variant.id, prefix, env))
+    _replace_by(*shell_of(variant.name, env))
+
+
+def _greeting(title: str, prefix: Path, env: Mapping[str, str]) -> str:
+    """Return what to print before the user's shell starts.
+
+    A shell that is not supported reads the user's files last: it may leave the environment.
+    """
+    name = Path(_shell_program(env)).name
+    if name in ENTERED:
+        return f"{title}: python, g++ and theano are this environment's; leave with `exit`"
+    return (
+        f"{title}: {name} is not supported: your own files may put another python first on PATH; "
+        f"`which python` prints {prefix}/bin/python if they do not\n"
+        f"supported are {', '.join(ENTERED)}: SHELL=bash, for example; leave with `exit`"
+    )
+
+
+def _shell_program(env: Mapping[str, str]) -> str:
+    return env.get("SHELL") or "/bin/sh"
 
 
 def variables(prefix: Path) -> dict[str, str]:
@@ -118,9 +141,9 @@ def shell_of(name: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, st
     It enters the environment after it has read the user's files, which may activate conda or change
     PATH. env: the variables of a program in the environment; SHELL is the shell.
     """
-    program, prompt = env.get("SHELL", "/bin/sh"), f"({name}) "
-    variables = dict(env)
-    match Path(program).name:
+    program, prompt = _shell_program(env), f"({name}) "
+    variables, shell_name = dict(env), Path(program).name
+    match shell_name:
         case "bash":
             text = f"[ -f ~/.bashrc ] && . ~/.bashrc; {_start(prompt, env)}"
             command = [program, "--rcfile", _file_of(text), "-i"]
@@ -131,6 +154,12 @@ def shell_of(name: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, st
             command = [program, "-i"]
         case "fish":
             command = [program, "-i", "-C", _start_of_fish(prompt, env)]
+        case _ if shell_name in POSIX:
+            own = env.get("ENV") or POSIX[shell_name]
+            restored = f"export ENV={_quoted(env['ENV'])}" if "ENV" in env else "unset ENV"
+            read = f"[ -f {_home(own)} ] && . {_home(own)}; " if own else ""
+            variables["ENV"] = _file_of(f"{restored}; {read}{_start(prompt, env)}")
+            command = [program, "-i"]
         case _:
             variables["PS1"] = f"{prompt}$ "
             command = [program, "-i"]
@@ -153,6 +182,11 @@ def _start_of_fish(prompt: str, env: Mapping[str, str]) -> str:
         "functions -c fish_prompt theano_stacks_prompt; "
         f"function fish_prompt; echo -n {_quoted_for_fish(prompt)}; theano_stacks_prompt; end"
     )
+
+
+def _home(path: str) -> str:
+    """Return a path as a word of a POSIX shell, which expands a leading `~/`."""
+    return f"~/{_quoted(path[2:])}" if path.startswith("~/") else _quoted(path)
 
 
 def _quoted(text: str) -> str:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -159,12 +160,18 @@ def test_a_shell_says_where_one_is(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("SHELL", "/bin/sh")
-    with pytest.raises(ReplacedError):
-        run_module.shell(variant, Path("/prefix"))
-    [(command, env)] = replaced
-    assert (command, env["PS1"]) == (["/bin/sh", "-i"], "(openblas) $ ")
-    assert "leave with `exit`" in capsys.readouterr().out
+    for shell in ("tcsh", "ksh93", "bash"):
+        monkeypatch.setenv("SHELL", f"/bin/{shell}")
+        with pytest.raises(ReplacedError):
+            run_module.shell(variant, Path("/prefix"))
+        command, env = replaced[-1]
+        printed = capsys.readouterr().out
+        assert command[0] == f"/bin/{shell}" and "leave with `exit`" in printed
+        assert ("are this environment's" in printed) == (shell == "bash")
+        if shell != "bash":
+            assert env["PS1"] == "(openblas) $ "
+            assert f"{shell} is not supported: your own files may put another python" in printed
+            assert "`which python` prints /prefix/bin/python" in printed
 
 
 def test_an_environment_that_did_not_pass_is_named_once(
@@ -228,6 +235,10 @@ FILES = {
     "bash": (".bashrc", CONDA),
     "zsh": (".zshrc", CONDA),
     "fish": (".config/fish/config.fish", FISH),
+    "mksh": (".mkshrc", CONDA),
+    # They read no file but the one that ENV names.
+    "dash": (".shrc", CONDA),
+    "sh": (".shrc", CONDA),
 }
 SHOWN = 'echo "$MINE:$PATH:$CONDA_PREFIX:$VIRTUAL_ENV"'
 
@@ -248,21 +259,25 @@ def test_a_shell_enters_the_environment_after_the_persons_files(shell: str, tmp_
         "PATH": f"{prefix}/bin:/usr/bin:/bin",
         "CONDA_PREFIX": str(prefix),
     }
+    if name == ".shrc":
+        env["ENV"] = str(tmp_path / name)
     command, variables = run_module.shell_of("openblas", env)
     prompt = "fish_prompt" if shell == "fish" else 'echo "$PS1"'
+    files = re.findall(r"/dev/fd/(\d+)", " ".join([*command, variables.get("ENV", "")]))
     done = subprocess.run(
         command,
-        input=f"{SHOWN}\n{prompt}\nexit\n",
+        input=f'{SHOWN}\n{prompt}\necho "ENV=$ENV"\nexit\n',
         env=variables,
         capture_output=True,
         text=True,
-        pass_fds=[int(Path(command[2]).name)] if shell == "bash" else [],
+        pass_fds=[int(number) for number in files],
         check=False,
     )
     assert f"read:{prefix}/bin:/usr/bin:/bin:{prefix}:\n" in done.stdout.replace(
         f"{prefix}/bin /usr/bin /bin", f"{prefix}/bin:/usr/bin:/bin"
     )
     assert "(openblas) mine> " in done.stdout
+    assert f"ENV={env.get('ENV', '')}\n" in done.stdout
     assert "THEANO_STACKS" not in done.stdout + done.stderr
     assert not list(run_module.ZSH.glob(".zcompdump*"))
 
