@@ -60,14 +60,14 @@ def play_cache(trial: Trial, area: str) -> None:
     room.remove_environments()
     files = [path for pattern in patterns for path in room.cached(pattern)]
     assert files, f"the cache has no {area}"
-    if area in ("packages", "built"):
+    if area == "packages":
         # Python takes seconds to build again.
         small = [path for path in files if not any(path.parent.glob("python-*"))]
         files = small if random.random() < 0.8 else files
     for _ in range(random.choice((1, 1, 1, 2, 5))):
         path = random.choice(files)
         if path.is_file():
-            ways = tuple(w for w in WAYS if w != "mode") if area in ("sources", "built") else WAYS
+            ways = tuple(w for w in WAYS if w != "mode") if area == "sources" else WAYS
             way = damage(random, path, ways)
             trial.tell(f"{way}: {path.relative_to(room.root)}")
     if area == "paths" and random.random() < 0.3:

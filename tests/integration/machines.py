@@ -21,6 +21,7 @@ from pathlib import Path
 
 import psutil
 
+from integration.programs import invoke
 from integration.tiny import Tiny
 from stacks.cluster.programs import MODULE, worker_command
 from stacks.core.disk import REPOSITORY
@@ -137,11 +138,10 @@ class Machines:
 
     def ask(self, *words: str, command: Sequence[str] = (), folder: Path | None = None) -> Asking:
         """Start an `./invoke` of the client's checkout, there or in another folder."""
-        invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.client)]
         return Asking(
             subprocess.Popen(
                 [
-                    *invoke,
+                    *invoke(self.client),
                     *words,
                     "--cluster",
                     self.address,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from rattler.shell import ActivationVariables, Shell, activate
 
+from integration import programs
 from integration.conftest import MakePrefix
-from stacks.core.disk import REPOSITORY
 
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
 ASK = """
@@ -50,9 +49,7 @@ def expected(place: Path, verbose: str = "quiet", flags: str = "", floatx: str =
 
 
 def invoke(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the real invoke as the script ./invoke does when .venv is there."""
-    command = [sys.executable, "-I", "-m", "invoke", "--search-root", str(REPOSITORY), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run([*programs.invoke(), *words], capture_output=True, text=True, check=False)
 
 
 def warnings_of(text: str) -> list[str]:
@@ -187,7 +184,7 @@ def test_run_without_a_program(prefix: MakePrefix, home: Path) -> None:
         (("build", "--variant", "opnblas"), ("unknown variant", "did you mean 'openblas'?")),
         (("run", "-v", "OpenBLAS", "--", "true"), ("unknown variant", "did you mean 'openblas'?")),
         (("build", "-v", "openblas", "-f", "theano-1.05"), ("framework", "'theano-1.0.5'?")),
-        (("verify",), ("nothing to verify", "--python PATH")),
+        (("verify",), ("give exactly one of --variant and --python",)),
         (("verify", "--python", "/no/such/python"), ("cannot run /no/such/python",)),
         (("serve", "--port", "99999"), ("port 99999 cannot be served",)),
     ],

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import os
 import subprocess
 import tarfile
 from collections.abc import Callable
@@ -14,6 +12,7 @@ import pytest
 
 from integration.checking import checked
 from integration.processor import avx512
+from integration.programs import printed, result
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.offers import Channel, Offer
@@ -26,6 +25,7 @@ from stacks.environments.make import packages
 from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]
+DRIVER = Path(__file__).with_name("libm_driver.py")
 TIERS = ("sse2", "avx2", "avx512")
 LOOP = """
 #include <math.h>
@@ -73,9 +73,7 @@ void amd_vrda_exp(int n, double *x, double *z) { for (int i = 0; i < n; i++) z[i
 
 
 def wrong(prefix: Path, *arguments: str | Path, **variables: str) -> list[str]:
-    words = [prefix / "bin/python", REPOSITORY / "tests/integration/libm_driver.py", *arguments]
-    output = subprocess.check_output(words, env={**os.environ, **variables})
-    errors: list[str] = json.loads(output)
+    errors: list[str] = result(prefix, DRIVER, *arguments, **variables)
     return errors
 
 
@@ -95,11 +93,8 @@ def test_the_variable_only_lowers_the_tier(prefix: Prefix) -> None:
     )
 
     def tier(limit: str) -> str:
-        return subprocess.check_output(
-            [place / "bin/python", "-c", program, place / "lib/libamdlibm.so"],
-            env={**os.environ, "AMDLIBM_COMPAT_MAX": limit},
-            text=True,
-        ).strip()
+        library = place / "lib/libamdlibm.so"
+        return printed(place, "-c", program, library, AMDLIBM_COMPAT_MAX=limit).strip()
 
     best = tier("")
     assert tier("sse2") == "sse2"

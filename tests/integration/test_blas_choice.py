@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from integration.programs import printed
+
 Prefix = Callable[[str, str], Path]
 
 # What calls BLAS and LAPACK in every way that libraries differ in: functions that return complex
@@ -49,14 +51,7 @@ print(config.blas_opt_info["package"][0])
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
 @pytest.mark.parametrize("flavour", ["openblas", "blis", "mkl"])
 def test_numbers_and_show_config(prefix: Prefix, framework: str, flavour: str) -> None:
-    done = subprocess.run(
-        [prefix(framework, flavour) / "bin/python", "-c", PROGRAM],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    output = done.stdout.strip()
+    output = printed(prefix(framework, flavour), "-c", PROGRAM).strip()
     assert output.startswith("libblas-3.9.0-") and output.endswith(f"_{flavour}")
 
 

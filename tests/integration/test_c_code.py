@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from integration.programs import result
 
 DRIVER = Path(__file__).with_name("c_code_driver.py")
 Prefix = Callable[[str, str], Path]
 
 
-def driven(place: Path, folder: Path, **variables: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [place / "bin/python", DRIVER],
-        env={**os.environ, "THEANO_FLAGS": f"base_compiledir={folder}", **variables},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
 def test_c_code_gives_what_python_gives(prefix: Prefix, tmp_path: Path, framework: str) -> None:
-    place = prefix(framework, "openblas")
-    plain, ours = (driven(place, tmp_path, THEANO_STACKS_QUICK=quick) for quick in ("0", "1"))
+    place, flags = prefix(framework, "openblas"), f"base_compiledir={tmp_path}"
+    plain, ours = (
+        result(place, DRIVER, THEANO_FLAGS=flags, THEANO_STACKS_QUICK=quick) for quick in ("0", "1")
+    )
     for name, outcomes in ours["outcomes"].items():
         assert outcomes == plain["outcomes"][name], name
         kinds = {type(outcome[0]) for outcome in outcomes}

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 from integration.machines import PATIENCE, Machines, kill, machines, start
 from integration.processor import CPUINFO
+from integration.programs import invoke
 from integration.tiny import Tiny
 
 BENCH = ("bench", "--variants", "by-conda", "--workload", "gemm", "--rounds", "5", "--threads", "1")
@@ -174,8 +174,9 @@ def test_a_stack_of_ones_own_runs_on_two_machines(cluster: Machines, tmp_path: P
     words = ["python", "-c", "import six; print(six.__version__)", ":::", "1", "2"]
     status, output = cluster.ask(*asked, command=words, folder=folder).end()
     assert status == 1 and "./invoke lock" in output, output
-    invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(cluster.client)]
-    subprocess.run([*invoke, "lock", "--variant", "stack.yaml"], cwd=folder, check=True)
+    subprocess.run(
+        [*invoke(cluster.client), "lock", "--variant", "stack.yaml"], cwd=folder, check=True
+    )
     status, output = cluster.ask(*asked, command=words, folder=folder).end()
     assert status == 0, output
     assert (folder / "job-logs/2.log").read_text() == "1.16.0\n"
@@ -209,8 +210,9 @@ def test_a_program_that_is_not_there_is_named(cluster: Machines, tmp_path: Path)
     table = tmp_path / "job-logs/jobs.tsv"
     table.write_text("of a former sweep\n")
     words = ["run", "--jobs", "1", "--variant", "by-conda", "--cluster", "tcp://127.0.0.1:9"]
-    invoke = [sys.executable, "-I", "-m", "invoke", "--search-root", str(cluster.client)]
-    done = subprocess.run([*invoke, *words, "--", "true", ":::", "1"], cwd=tmp_path, check=False)
+    done = subprocess.run(
+        [*invoke(cluster.client), *words, "--", "true", ":::", "1"], cwd=tmp_path, check=False
+    )
     assert done.returncode == 2 and table.read_text() == "of a former sweep\n"
     assert "1 of 1 jobs were not run" in output
 

@@ -6,7 +6,6 @@ import datetime
 import ipaddress
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,9 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from integration.machines import PATIENCE, kill
+from integration.programs import invoke
 from stacks.core.disk import REPOSITORY
 
-INVOKE = [sys.executable, "-I", "-m", "invoke", "--search-root", str(REPOSITORY)]
 Start = Callable[..., psutil.Popen]
 
 
@@ -35,7 +34,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
         def start(*words: str, log: str = "log") -> psutil.Popen:
             with (tmp_path / log).open("w") as out:
-                process = psutil.Popen([*INVOKE, *words], cwd=REPOSITORY, stdout=out, stderr=out)
+                process = psutil.Popen([*invoke(), *words], cwd=REPOSITORY, stdout=out, stderr=out)
             stack.callback(kill, process)
             return process
 
@@ -132,7 +131,7 @@ def test_scheduler_and_worker_listen_on_loopback_alone(start: Start, tmp_path: P
 def test_another_address_without_tls_is_refused(tmp_path: Path) -> None:
     for words in (["scheduler", "--", "--host", "0.0.0.0"], ["worker", "tcp://192.0.2.1:8786"]):
         done = subprocess.run(
-            [*INVOKE, *words], cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE
+            [*invoke(), *words], cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE
         )
         assert done.returncode == 2
         assert "could run programs here" in done.stderr and "Traceback" not in done.stderr

@@ -1,24 +1,22 @@
-"""Builds of environments that are killed, run at once, lack space, or read damaged files."""
+"""Builds of environments that run at once, may not write, or read damaged files.
+
+What builds that are killed or lack space leave, and any other damage: tests/faults.
+"""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from integration.tiny import Builder, Tiny, flip, tree
+from integration.tiny import Builder, Tiny, flip, obeying, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError
-from stacks.environments.care import leftovers
 from stacks.environments.folders import READY
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import manifest, prefix
-
-KILLED = -9
-POINTS = ("unpacking", "linking", "checking", "pip begins", "pip runs", "pip ended", "settings")
 
 
 def ended(builder: Builder) -> tuple[int, str, str]:
@@ -39,43 +37,8 @@ def assert_sound(tiny: Tiny, name: str) -> None:
     assert not list(tiny.cache.glob("*/.*.part"))
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_build_is_killed(tiny: Tiny, point: str) -> None:
-    status, out, _ = ended(tiny.builder("by-pip", point))
-    assert (status, out) == (KILLED, "")
-    assert not tiny.place("by-pip").exists()
-    # As every task begins.
-    leftovers.collect(tiny.workspace, ("cache",))
-    tiny.make("by-pip")
-    assert_sound(tiny, "by-pip")
-
-
-@pytest.mark.parametrize("point", ["unpacking", "linking", "pip begins", "pip ended"])
-def test_what_a_killed_build_leaves_is_collected(
-    tiny: Tiny, point: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sound = set(tiny.cache.glob("*/*"))
-    assert ended(tiny.builder("by-pip", point))[0] == KILLED
-    monkeypatch.setenv("TMPDIR", str(tiny.root / "scratch"))
-    leftovers.collect(tiny.workspace, ("cache",))
-    assert not list((tiny.root / "scratch").iterdir())
-    names = {path.name for path in set(tiny.cache.glob("*/*")) - sound}
-    assert not [name for name in names if name.startswith(".") and name != ".cache.lock"]
-    tiny.make("by-pip")
-    assert_sound(tiny, "by-pip")
-
-
-def test_a_build_is_killed_while_it_replaces_an_environment(tiny: Tiny) -> None:
-    place = tiny.make("by-conda")
-    (place / READY).write_text("{}")
-    assert ended(tiny.builder("by-conda", "swapping"))[0] == KILLED
-    assert not tiny.is_ready("by-conda")
-    tiny.make("by-conda")
-    assert_sound(tiny, "by-conda")
-
-
 def test_concurrent_builds(tiny: Tiny) -> None:
-    first = tiny.builder("by-pip", "hold")
+    first = tiny.builder("by-pip", hold=True)
     assert first.stdout and first.stdout.readline() == "held\n"
     second = tiny.builder("by-pip")
     assert second.stderr
@@ -114,40 +77,6 @@ def test_a_damaged_package_is_built_again(tiny: Tiny) -> None:
     status, _, error = ended(tiny.builder("by-conda"))
     assert "damaged in the cache; it is made again" in error
     assert (status, package.read_bytes()) == (0, sound)
-    assert_sound(tiny, "by-conda")
-
-
-@pytest.mark.parametrize(
-    ("damage", "pattern"),
-    [
-        ("flipped", "lib/python2.7/os.py"),
-        ("missing", "lib/python2.7/os.py"),
-        ("longer", "lib/python2.7/os.py"),
-        ("flipped", "lib/libbz2.so.1"),
-        ("empty", "bin/python"),
-        ("flipped", "info/paths.json"),
-        ("missing", "info/paths.json"),
-        ("flipped", "info/index.json"),
-    ],
-)
-def test_a_damaged_unpacked_package_is_unpacked_again(
-    tiny: Tiny, damage: str, pattern: str
-) -> None:
-    tiny.make("by-conda")
-    sound = tree(tiny.place("by-conda"))
-    shutil.rmtree(tiny.place("by-conda"))
-    path = tiny.cached(f"unpacked/python-2.7*/{pattern}")
-    data = path.read_bytes()
-    path.unlink()
-    if damage == "flipped":
-        path.write_bytes(data)
-        flip(path)
-    elif damage == "longer":
-        path.write_bytes(data + b"\n\0")
-    elif damage == "empty":
-        path.write_bytes(b"")
-    tiny.make("by-conda")
-    assert tree(tiny.place("by-conda")) == sound
     assert_sound(tiny, "by-conda")
 
 
@@ -223,16 +152,6 @@ def test_a_sound_environment_needs_no_repair(tiny: Tiny, capfd: pytest.CaptureFi
     assert not prefix.folder_of_replaced(place).exists()
 
 
-@pytest.mark.parametrize("marker", [b"", b"{}", b'{"key": "of another lock"}', b"\xff"])
-def test_an_environment_with_another_marker_is_made_again(tiny: Tiny, marker: bytes) -> None:
-    place = tiny.make("by-conda")
-    (place / READY).write_bytes(marker)
-    (place / "left-over").touch()
-    tiny.make("by-conda")
-    assert not (place / "left-over").exists()
-    assert_sound(tiny, "by-conda")
-
-
 def test_another_package_in_the_place_of_the_locked_one_is_not_used(tiny: Tiny) -> None:
     """The sources are missing, so it cannot be built again."""
     package = tiny.cached("packages/*/six-*.conda")
@@ -243,14 +162,6 @@ def test_another_package_in_the_place_of_the_locked_one_is_not_used(tiny: Tiny) 
     status, _, error = ended(tiny.builder("by-conda"))
     assert status == 1 and "six" in error
     assert not tiny.place("by-conda").exists()
-
-
-# Takes away root's right to ignore file modes.
-OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
-
-
-def obeying() -> tuple[str, ...]:
-    return OBEYING if os.geteuid() == 0 else ()
 
 
 @pytest.mark.parametrize("folder", ["cache", "prefixes"])
@@ -266,22 +177,6 @@ def test_a_folder_without_write_permission(tiny: Tiny, folder: str) -> None:
     assert f"{place}" in error and "Permission denied" in error
     assert ("THEANO_STACKS_CACHE" in error) == (folder == "cache")
     assert not tiny.place("by-pip").exists()
-
-
-@pytest.mark.parametrize("size", [1_000, 300_000, 3_000_000])
-def test_a_full_disk(tiny: Tiny, size: int) -> None:
-    shutil.rmtree(tiny.cached("packages/*/six-*.conda").parent)
-    status, _, error = ended(tiny.builder("by-conda", f"largest file {size}"))
-    assert status == 1
-    assert "fix:" in error
-    assert not tiny.place("by-conda").exists()
-
-
-def test_an_empty_cache_without_a_network(tiny: Tiny) -> None:
-    shutil.rmtree(tiny.cache)
-    status, out, error = ended(tiny.builder("by-conda"))
-    assert (status, out) == (1, "")
-    assert "127.0.0.1" in error and "fix:" in error
 
 
 def test_a_missing_wheel_without_a_network(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:

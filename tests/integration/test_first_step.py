@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from integration import programs
+
 DRIVER = Path(__file__).with_name("first_step_driver.py")
 RANDOM = Path(__file__).with_name("random_scans_driver.py")
 STALE = Path(__file__).with_name("stale_graph_driver.py")
@@ -79,20 +81,8 @@ print(len(scans()))
 def run(
     place: Path, folder: Path, *words: str | Path, flags: str = "cxx=", **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [place / "bin/python", *words],
-        cwd=folder,
-        env={
-            **os.environ,
-            "THEANO_FLAGS": f"base_compiledir={folder},{flags}",
-            "OPENBLAS_NUM_THREADS": "1",
-            **variables,
-        },
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    fixed = {"THEANO_FLAGS": f"base_compiledir={folder},{flags}", "OPENBLAS_NUM_THREADS": "1"}
+    done = programs.run(place, *words, cwd=folder, **{**fixed, **variables})
     assert done.returncode == 0, done.stderr
     return done
 

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from integration.programs import THREADS, printed, result
 from stacks.core.disk import REPOSITORY
 
 Prefix = Callable[[str, str], Path]
 DRIVER = Path(__file__).with_name("lapack_driver.py")
-VARIABLES = {
-    "blis": "BLIS_NUM_THREADS",
-    "mkl": "MKL_NUM_THREADS",
-    "openblas": "OPENBLAS_NUM_THREADS",
-}
-
-
-def driven(place: Path, argument: str | Path, **environ: str) -> Any:
-    output = subprocess.check_output(
-        [place / "bin/python", DRIVER, argument],
-        env={**os.environ, **environ},
-        text=True,
-        timeout=300,
-    )
-    return json.loads(output)
 
 
 def test_the_table_has_each_routine_s_arguments(prefix: Prefix) -> None:
     table = REPOSITORY / "recipes/blas-threads/src/fortran.c"
-    assert driven(prefix("theano-1.0.5", "openblas"), table) == []
+    assert result(prefix("theano-1.0.5", "openblas"), DRIVER, table) == []
 
 
-@pytest.mark.parametrize("flavour", VARIABLES)
+@pytest.mark.parametrize("flavour", THREADS)
 def test_numbers_are_right_and_info_is_the_library_s(prefix: Prefix, flavour: str) -> None:
     place = prefix("theano-1.0.5", flavour)
-    threads = {VARIABLES[flavour]: "2"}
-    assert driven(place, "numbers", **threads) == [[], []]
-    infos = driven(place, "infos", **threads)
+    threads = {THREADS[flavour]: "2"}
+    assert result(place, DRIVER, "numbers", **threads) == [[], []]
+    infos = result(place, DRIVER, "infos", **threads)
     assert infos["indefinite"] == 150
-    assert infos == driven(place, "infos", THEANO_STACKS_THREADS="fixed")
+    assert infos == result(place, DRIVER, "infos", THEANO_STACKS_THREADS="fixed")
 
 
 FORKS = """
@@ -71,11 +53,10 @@ print(codes)
 """
 
 
-@pytest.mark.parametrize("flavour", VARIABLES)
+@pytest.mark.parametrize("flavour", THREADS)
 def test_a_fork_beside_lapack_ends(prefix: Prefix, flavour: str) -> None:
-    command = [str(prefix("theano-1.0.5", flavour) / "bin/python"), "-c", FORKS]
-    environ = {**os.environ, VARIABLES[flavour]: "2"}
-    assert subprocess.check_output(command, env=environ, text=True, timeout=200) == "{0}\n"
+    place = prefix("theano-1.0.5", flavour)
+    assert printed(place, "-c", FORKS, **{THREADS[flavour]: "2"}) == "{0}\n"
 
 
 REGION = """
@@ -96,12 +77,6 @@ print(os.WEXITSTATUS(os.waitpid(child, 0)[1]))
 
 
 def test_a_child_has_theano_s_regions_of_openmp(prefix: Prefix, tmp_path: Path) -> None:
-    environ = {
-        **os.environ,
-        "OMP_NUM_THREADS": "2",
-        "THEANO_FLAGS": f"openmp=True,base_compiledir={tmp_path}",
-    }
-    command = [str(prefix("theano-1.0.5", "openblas") / "bin/python"), "-c", REGION]
-    output = subprocess.check_output(command, env=environ, text=True, timeout=200)
+    place, flags = prefix("theano-1.0.5", "openblas"), f"openmp=True,base_compiledir={tmp_path}"
     # Its threads are its own, two of them beside those that OpenBLAS started.
-    assert int(output) >= 2
+    assert int(printed(place, "-c", REGION, OMP_NUM_THREADS="2", THEANO_FLAGS=flags)) >= 2

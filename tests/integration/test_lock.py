@@ -74,16 +74,29 @@ def test_a_current_lock(tiny: Tiny) -> None:
     assert [pin.name for pin in locked.requirements] == ["six"]
 
 
-def test_a_changed_spec(tiny: Tiny) -> None:
-    path = tiny.envs / "frameworks/tiny.yaml"
-    path.write_text(path.read_text().replace("[six ==1.16.0]", "[six]"))
-    assert "six is new" in stale(tiny, "by-conda")
-
-
-def test_a_changed_setting_outside_the_specs(tiny: Tiny) -> None:
-    path = tiny.envs / "variants/by-conda.yaml"
-    path.write_text(f"{path.read_text()}flags: {{optimizer: fast_run}}\n")
-    assert "asks for other packages or settings" in stale(tiny, "by-conda")
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("envs/frameworks/tiny.yaml", "[six ==1.16.0]", "[six]", "six is new"),
+        (
+            "envs/variants/by-conda.yaml",
+            "blas: numpy\n",
+            "blas: numpy\nflags: {optimizer: fast_run}\n",
+            "asks for other packages or settings",
+        ),
+        (
+            "recipes/wheel-0.37/recipe.yaml",
+            "license: MIT",
+            "license: ISC",
+            "wheel: locked is wheel-0.37.1-py",
+        ),
+    ],
+)
+def test_a_changed_file(tiny: Tiny, file: str, old: str, new: str, message: str) -> None:
+    path = tiny.root / file
+    path.write_text(path.read_text().replace(old, new))
+    found = stale(tiny, "by-conda")
+    assert message in found and "pip: locked" not in found
 
 
 def test_a_changed_pin(workspace: Workspace, tiny: Tiny) -> None:
@@ -99,14 +112,6 @@ def test_a_changed_pin(workspace: Workspace, tiny: Tiny) -> None:
     message = stale(tiny, "by-conda")
     assert "six: locked is six-1.16.0-py" in message
     assert "setuptools" not in message
-
-
-def test_a_changed_recipe(workspace: Workspace, tiny: Tiny) -> None:
-    path = tiny.workspace.recipes / "wheel-0.37/recipe.yaml"
-    path.write_text(path.read_text().replace("license: MIT", "license: ISC"))
-    message = stale(tiny, "by-pip")
-    assert "wheel: locked is wheel-0.37.1-py" in message
-    assert "pip: locked" not in message
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "package: 3", "metadata: {}\npackage: []\n"])
@@ -138,11 +143,9 @@ def test_all_stale_locks_are_named_at_once(tiny: Tiny) -> None:
         )
 
 
-def test_an_invalid_spec(workspace: Workspace) -> None:
-    with pytest.raises(UsageError, match=r"(?s)cannot satisfy six ==.*correct the specs"):
-        solver.solve(read_channel(workspace), ["six =="])
-
-
-def test_a_package_without_a_recipe(workspace: Workspace) -> None:
-    with pytest.raises(UsageError, match=r"(?s)cannot satisfy pandas.*No candidates"):
-        solver.solve(read_channel(workspace), ["pandas"])
+@pytest.mark.parametrize(
+    ("spec", "words"), [("six ==", "correct the specs"), ("pandas", "No candidates")]
+)
+def test_a_spec_that_nothing_satisfies(workspace: Workspace, spec: str, words: str) -> None:
+    with pytest.raises(UsageError, match=rf"(?s)cannot satisfy {spec}.*{words}"):
+        solver.solve(read_channel(workspace), [spec])

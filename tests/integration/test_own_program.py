@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from integration.conftest import MakePrefix
+from integration.programs import invoke
 from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import run_once
-from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import Lock
 from stacks.profiles import program as profiles
 from stacks.variants.load import load_variant
 
-INVOKE = [sys.executable, "-I", "-m", "invoke", "--search-root", str(REPOSITORY)]
+INVOKE = invoke()
 FRAMEWORKS = [
     ("theano-0.8.2", "theano"),
     ("theano-1.0.5", "theano"),

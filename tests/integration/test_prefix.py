@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from integration.programs import invoke
 from integration.tiny import Tiny, flip, tree
 from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.errors import UsageError
@@ -114,7 +114,7 @@ class Checkout:
         shutil.copytree(tiny.envs, root / "envs")
 
     def command(self, *words: str, **variables: str) -> tuple[list[str], dict[str, Any]]:
-        command = [sys.executable, "-I", "-m", "invoke", "--search-root", str(self.root), *words]
+        command = [*invoke(self.root), *words]
         env = {**os.environ, "THEANO_STACKS_CACHE": str(self.cache), **variables}
         return command, {"cwd": self.root, "env": env}
 

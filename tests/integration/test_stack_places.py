@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.tiny import Tiny
+from integration.tiny import Tiny, obeying
 from stacks.core.disk import REPOSITORY
 
 MINE = "summary: mine\nextends: {}\nframework: tiny\npip: [decorator==4.4.2]\n"
@@ -31,8 +31,6 @@ variant = load_variant(workspace, file)
 stack_lock.relock(workspace, variant)
 print(build.make_environment(workspace, variant))
 """
-# Takes away root's right to ignore file modes.
-OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
 USERS = (65533, 65534)
 
 
@@ -89,8 +87,7 @@ def test_a_checkout_that_is_read_only(checkout: Tiny, tmp_path: Path) -> None:
     file = tmp_path / "my prøject/stack.yaml"
     file.parent.mkdir()
     file.write_text(MINE.format("by-conda"))
-    wrapper = OBEYING if os.geteuid() == 0 else ()
-    process = start(checkout, tmp_path / "cache", file, tmp_path / "temporary", wrapper)
+    process = start(checkout, tmp_path / "cache", file, tmp_path / "temporary", obeying())
     out, err = process.communicate()
     assert process.returncode == 0, err
     assert out.splitlines()[-1] == str(file.with_suffix(".build") / "environment")

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from integration.programs import THREADS, printed, result
+
 Prefix = Callable[[str, str], Path]
 LIBRARIES = {"blis": "libblis.so.4", "mkl": "libmkl_rt.so.3", "openblas": "libopenblas.so.0"}
 DRIVER = Path(__file__).with_name("threads_driver.py")
-VARIABLES = {
-    "blis": "BLIS_NUM_THREADS",
-    "mkl": "MKL_NUM_THREADS",
-    "openblas": "OPENBLAS_NUM_THREADS",
-}
 
 
 def driven(place: Path, **environ: str) -> dict[str, Any]:
-    output = subprocess.check_output(
-        [place / "bin/python", DRIVER, place / "lib/libblas_threads.so.1"],
-        env={**os.environ, **environ},
-        text=True,
-        timeout=300,
-    )
-    found: dict[str, Any] = json.loads(output.splitlines()[-1])
+    found: dict[str, Any] = result(place, DRIVER, place / "lib/libblas_threads.so.1", **environ)
     return found
 
 
-@pytest.mark.parametrize("flavour", VARIABLES)
+@pytest.mark.parametrize("flavour", THREADS)
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_values_and_counts(prefix: Prefix, flavour: str, count: int) -> None:
     place = prefix("theano-1.0.5", flavour)
     # MKL otherwise takes no more threads than there are cores.
-    variables = {VARIABLES[flavour]: str(count), "MKL_DYNAMIC": "FALSE"}
+    variables = {THREADS[flavour]: str(count), "MKL_DYNAMIC": "FALSE"}
     found = driven(place, **variables)
     # OpenBLAS starts no more threads than there are processors.
     most = min(count, len(os.sched_getaffinity(0))) if flavour == "openblas" else count
@@ -78,17 +67,16 @@ print(codes)
 """
 
 
-@pytest.mark.parametrize("flavour", VARIABLES)
+@pytest.mark.parametrize("flavour", THREADS)
 @pytest.mark.parametrize("policy", ["", "fixed"])
 @pytest.mark.parametrize(("size", "forks", "others"), [(900, 3, 0), (400, 40, 4)])
 def test_neither_a_forked_process_nor_its_parent_waits_for_ever(
     prefix: Prefix, flavour: str, policy: str, size: int, forks: int, others: int
 ) -> None:
     """Large products on all threads before the fork; then products of other threads beside it."""
-    environ = {**os.environ, VARIABLES[flavour]: "2", "THEANO_STACKS_THREADS": policy}
-    python = prefix("theano-1.0.5", flavour) / "bin/python"
-    command = [str(python), "-c", FORKS, str(size), str(forks), str(others)]
-    assert subprocess.check_output(command, env=environ, text=True, timeout=120) == "{0}\n"
+    place, numbers = prefix("theano-1.0.5", flavour), map(str, (size, forks, others))
+    environ = {THREADS[flavour]: "2", "THEANO_STACKS_THREADS": policy}
+    assert printed(place, "-c", FORKS, *numbers, **environ) == "{0}\n"
 
 
 COMPLEX = """
@@ -135,9 +123,7 @@ print(set([os.waitpid(child, 0)[1]]))
 def test_a_forked_process_ends_beside_other_routines(
     prefix: Prefix, framework: str, flavour: str, program: str
 ) -> None:
-    command = [str(prefix(framework, flavour) / "bin/python"), "-c", program]
-    environ = {**os.environ, VARIABLES[flavour]: "2"}
-    output = subprocess.check_output(command, env=environ, text=True, timeout=120)
+    output = printed(prefix(framework, flavour), "-c", program, **{THREADS[flavour]: "2"})
     assert output in ("{0}\n", "set([0])\n")
 
 
@@ -170,18 +156,10 @@ def test_a_number_that_comes_first_ends_with_a_fork(
     prefix: Prefix, flavour: str, number: str, variables: dict[str, str]
 ) -> None:
     place = prefix("theano-1.0.5", flavour)
-    command: list[str | Path] = [
-        place / "bin/python",
-        "-c",
-        IN_A_CHILD,
-        place / "lib" / LIBRARIES[flavour],
-        number,
-    ]
     # Each call runs on both threads.
-    fixed = {VARIABLES[flavour]: "2", "THEANO_STACKS_THREADS": "fixed", "MKL_DYNAMIC": "FALSE"}
-    environ = {**os.environ, **fixed, **variables}
-    output = subprocess.check_output(command, env=environ, text=True, timeout=120)
-    assert output == "0\n"
+    fixed = {THREADS[flavour]: "2", "THEANO_STACKS_THREADS": "fixed", "MKL_DYNAMIC": "FALSE"}
+    library = place / "lib" / LIBRARIES[flavour]
+    assert printed(place, "-c", IN_A_CHILD, library, number, **fixed, **variables) == "0\n"
 
 
 IN_THE_PROGRAM = """
@@ -201,24 +179,16 @@ for get in ("MKL_Get_Max_Threads", "bli_thread_get_num_threads", "openblas_get_n
 
 
 @pytest.mark.parametrize(("of", "count"), [("environment", 3), ("person", 1)])
-@pytest.mark.parametrize("flavour", VARIABLES)
+@pytest.mark.parametrize("flavour", THREADS)
 def test_the_programs_own_number_comes_before_the_environments(
     prefix: Prefix, flavour: str, of: str, count: int
 ) -> None:
     place = prefix("theano-1.0.5", flavour)
     library = place / "lib" / LIBRARIES[flavour]
-    command: list[str | Path] = [
-        place / "bin/python",
-        "-c",
-        IN_THE_PROGRAM,
-        library,
-        f"{VARIABLES[flavour]}=1",
-        of,
-    ]
-    environ = {**os.environ, "MKL_DYNAMIC": "FALSE"}
     if flavour == "openblas":
         count = min(count, len(os.sched_getaffinity(0)))
-    assert int(subprocess.check_output(command, env=environ, text=True)) == count
+    words = ("-c", IN_THE_PROGRAM, library, f"{THREADS[flavour]}=1", of)
+    assert int(printed(place, *words, MKL_DYNAMIC="FALSE")) == count
 
 
 MORE_IN_A_CHILD = """
@@ -237,11 +207,6 @@ print(os.WEXITSTATUS(os.waitpid(child, 0)[1]))
 
 def test_a_child_of_blis_may_start_threads_if_its_parent_has_none(prefix: Prefix) -> None:
     place = prefix("theano-1.0.5", "blis")
-    command: list[str | Path] = [
-        place / "bin/python",
-        "-c",
-        MORE_IN_A_CHILD,
-        place / "lib" / LIBRARIES["blis"],
-    ]
-    environ = {**os.environ, "BLIS_NUM_THREADS": "2", "THEANO_STACKS_THREADS": "fixed"}
-    assert int(subprocess.check_output(command, env=environ, text=True, timeout=120)) == 2
+    words = ("-c", MORE_IN_A_CHILD, place / "lib" / LIBRARIES["blis"])
+    fixed = {"BLIS_NUM_THREADS": "2", "THEANO_STACKS_THREADS": "fixed"}
+    assert int(printed(place, *words, **fixed)) == 2

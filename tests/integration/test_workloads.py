@@ -1,7 +1,6 @@
 """The workloads, small, on real environments: do they run, and are their gradients right?"""
 
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from integration import programs
 from stacks.core.disk import REPOSITORY
 
 SUITE = REPOSITORY / "verify"
@@ -20,15 +20,8 @@ Prefix = Callable[[str, str], Path]
 
 
 def run(place: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [place / "bin/python", *words],
-        # Threads that wait for one another make small products slow on a busy machine.
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **variables},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    # Threads that wait for one another make small products slow on a busy machine.
+    return programs.run(place, *words, **{"OPENBLAS_NUM_THREADS": "1", **variables})
 
 
 def report_of(place: Path, folder: Path, *words: str) -> dict[str, Any]:

@@ -82,12 +82,13 @@ class Tiny:
         [path] = self.cache.glob(pattern)
         return path
 
-    def builder(self, name: str, point: str = "", wrapper: Iterable[str | Path] = ()) -> Builder:
-        """Start the making of an environment in another process; see builder.py for points."""
-        # A killed process leaves its temporary files here.
+    def builder(
+        self, name: str, *, hold: bool = False, wrapper: Iterable[str | Path] = ()
+    ) -> Builder:
+        """Start the making of an environment in another process; hold: see builder.py."""
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
-        words = [BUILDER, self.root, self.cache, self.place(name), name, point]
+        words = [BUILDER, self.root, self.cache, self.place(name), name, *["hold"] * hold]
         return Builder(
             [*map(str, wrapper), sys.executable, *map(str, words)],
             cwd=self.root,
@@ -109,6 +110,12 @@ class Tiny:
 
 
 Builder = subprocess.Popen[str]
+
+
+def obeying() -> tuple[str, ...]:
+    """Return the words before a command that take away root's right to ignore file modes."""
+    rights = ("--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
+    return ("setpriv", *rights) if os.geteuid() == 0 else ()
 
 
 def prepare(workspace: Workspace, root: Path) -> Tiny:

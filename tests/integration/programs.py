@@ -1,0 +1,47 @@
+"""Programs that a test runs with an environment's Python, and a checkout's `./invoke`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from stacks.core.disk import REPOSITORY
+
+# The variable by which each library takes a number of threads.
+THREADS = {"blis": "BLIS_NUM_THREADS", "mkl": "MKL_NUM_THREADS", "openblas": "OPENBLAS_NUM_THREADS"}
+
+
+def invoke(checkout: Path = REPOSITORY) -> list[str]:
+    """Return the words that do what a checkout's script ./invoke does when .venv is there."""
+    return [sys.executable, "-I", "-m", "invoke", "--search-root", str(checkout)]
+
+
+def run(
+    place: Path, *words: str | Path, cwd: str | Path = ".", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run an environment's Python, with variables beside those of this process."""
+    return subprocess.run(
+        [place / "bin/python", *words],
+        cwd=cwd,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def printed(place: Path, *words: str | Path, cwd: str | Path = ".", **variables: str) -> str:
+    """Return what a program prints that must succeed."""
+    done = run(place, *words, cwd=cwd, **variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def result(place: Path, *words: str | Path, **variables: str) -> Any:
+    """Return the value of the last line that a program prints, which is JSON."""
+    return json.loads(printed(place, *words, **variables).splitlines()[-1])
