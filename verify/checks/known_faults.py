@@ -16,7 +16,7 @@ AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
 WrongResult = collections.namedtuple("WrongResult", "module first last fault instead")
 # (fault, what to do instead, ((module, first, last), ...)). All tried on CPU in the environments of
 # Theano 0.8.2 and 1.0.5, Theano-PyMC 1.1.2, Aesara 2.8.7, PyTensor 2.38.3 and 3.3.7; the gradients
-# of `until` on Aesara 2.9.3 and PyTensor 3.3.8, too. What is not named here is right there.
+# of `until` on Aesara 2.9.3 and PyTensor 3.3.8, too.
 FAULTS = (
     (
         # Theano's issue 5439, PyTensor's pull request 2217.
