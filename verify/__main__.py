@@ -33,15 +33,15 @@ if "verify" not in sys.modules:
 PROGRAMS = {
     "bench": "verify.workloads.bench",
     "bench-probe": "verify.workloads.bench_probe",
-    "chains-probe": "verify.blas.chains_probe",
-    "cost-probe": "verify.checks.cost_probe",
+    "chains-probe": "verify.blas.numba_library",
+    "cost-probe": "verify.checks.settings",
     "device-probe": "verify.device.probe",
-    "files": "verify.files_cli",
-    "linkers-probe": "verify.checks.linkers_probe",
+    "files": "verify.checks.files",
+    "linkers-probe": "verify.checks.compile_time",
     "precompile": "verify.elementwise.precompile",
-    "registers-probe": "verify.elementwise.registers_probe",
-    "scan-probe": "verify.checks.scan_probe",
-    "threads-probe": "verify.blas.threads_probe",
+    "registers-probe": "verify.elementwise.registers",
+    "scan-probe": "verify.checks.scan",
+    "threads-probe": "verify.blas.threads",
     "workload": "verify.workloads.cli",
 }
 

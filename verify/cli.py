@@ -10,17 +10,7 @@ import tempfile
 from verify import table
 from verify.blas import threads
 from verify.context import Context
-from verify.core import (
-    compiling,
-    junit,
-    numpy_alone,
-    program,
-    progress,
-    quiet,
-    report,
-    trial,
-    watch,
-)
+from verify.core import compiling, program, progress, report, trial, watch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -84,7 +74,7 @@ def _framework(expectation, folder, user_flags):
     except frameworks.NotInstalledError:
         if expectation or not frameworks.is_installed("numpy"):
             raise
-        return numpy_alone.NumPyAlone()
+        return frameworks.NumPyAlone()
     except frameworks.FrameworkError as error:
         program = trial.program_that_imports(error.name)
         found = trial.culprit(program, error.name, folder, user_flags.get(error.name, ""))
@@ -136,7 +126,7 @@ def run(arguments, folder):
         compiling.add_flag("theano", "device=cpu")
     progress.begin()
     progress.note("importing the framework")
-    with quiet.output(arguments.debug):
+    with progress.quiet(arguments.debug):
         framework = _framework(expectation, folder, user_flags)
     flags = user_flags.get(framework.name, "")
     context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
@@ -146,7 +136,7 @@ def run(arguments, folder):
     from verify import suite
 
     try:
-        with quiet.output(arguments.debug):
+        with progress.quiet(arguments.debug):
             checks, timings = suite.run(context, arguments.debug)
     finally:
         progress.end()
@@ -155,7 +145,7 @@ def run(arguments, folder):
     if arguments.json:
         report.write(arguments.json, content)
     if arguments.junit:
-        report.write_atomically(arguments.junit, junit.document(content))
+        report.write_atomically(arguments.junit, table.junit(content))
     if not content["ok"]:
         return FAILED
     return NO_DEVICE if context.device_missing else PASSED

@@ -6,26 +6,14 @@ import platform
 import traceback
 import warnings
 
-from verify.blas import kernels, numba_library, numerics, one_blas, serving, threads
+from verify.blas import kernels, numba_library, numerics, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
-from verify.checks import (
-    accelerator,
-    compile_folder,
-    compile_time,
-    files,
-    known_faults,
-    linkers,
-    scan,
-    settings,
-    slow_flags,
-    versions,
-)
+from verify.checks import accelerator, compile_folder, compile_time, files, scan, settings, versions
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
-from verify.elementwise import accuracy, libm, numbers, precompile, registers
-from verify.elementwise import calls as elementwise_calls
+from verify.elementwise import libm, numbers, precompile, registers
 from verify.elementwise import speed as elementwise_speed
 
 
@@ -83,36 +71,36 @@ def run(context, debug=False):
     add_check("blas.ldflags", serving.check_ldflags)
     add_timings("compile", compile_time.compilation)
     add_check(serving.NAME, serving.check)
-    add_check(one_blas.NAME, one_blas.check)
+    add_check(serving.ONE_BLAS, serving.check_one_blas)
     if context.framework.name == "pytensor":
         add_check(numba_library.NAME, numba_library.check)
-    add_check(known_faults.NAME, known_faults.check)
+    add_check(versions.FAULTS, versions.check_faults)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
     finish_compiling = start(registers.NAME, precompile.start)
     for operation in blas_operations.OPERATIONS:
         add_check("%s in C" % operation.name, blas_operations.check, operation)
     finish_compiling()
-    finish_registers = start(registers.NAME, registers.start, elementwise_calls.calls(context))
+    finish_registers = start(registers.NAME, registers.start, registers.calls_of(context))
     for operation in blas_operations.OPERATIONS:
         add_check("%s numbers" % operation.name, numerics.check, operation)
     add_check(numbers.NAME, numbers.check)
     if libm.is_expected(context):
         add_check(libm.NAME, libm.check)
         add_check(libm.LOOPS, libm.check_loops)
-        add_check(accuracy.NAME, accuracy.check)
+        add_check(libm.ACCURACY, libm.check_accuracy)
     if accelerator.is_expected(context):
         add_check(accelerator.NAME, accelerator.check)
     add_check(scan.NAME, lambda _: finish_scan())
     add_check(registers.NAME, lambda _: finish_registers())
     add_check(threads.NAME, threads.check)
-    add_check(slow_flags.NAME, slow_flags.check)
+    add_check(settings.COST, settings.check_cost)
     add_timings("import", compile_time.imports)
     add_timings("peak", blas_speed.peaks)
     add_timings("Gemm", blas_speed.products)
     add_timings("numba", blas_speed.numba_products)
     if context.full and context.framework.name == "pytensor":
-        linker_check, linker_times = linkers.measure(context)
+        linker_check, linker_times = compile_time.linkers(context)
         checks.append(linker_check)
         times += linker_times
     add_timings("elementwise", elementwise_speed.timings)

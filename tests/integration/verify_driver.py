@@ -42,28 +42,22 @@ def modules(*names: str) -> list[Any]:
 
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
-    kernels, numerics, one_blas = modules("blas.kernels", "blas.numerics", "blas.one_blas")
+    kernels, numerics = modules("blas.kernels", "blas.numerics")
     numba_library, operations, serving = modules(
         "blas.numba_library", "blas.operations", "blas.serving"
     )
     speed, threads = modules("blas.speed", "blas.threads")
-    accelerator, compile_folder, files, known_faults, scan, settings, versions = modules(
+    accelerator, compile_folder, files, scan, settings, versions = modules(
         "checks.accelerator",
         "checks.compile_folder",
         "checks.files",
-        "checks.known_faults",
         "checks.scan",
         "checks.settings",
         "checks.versions",
     )
-    accuracy, calls, libm, numbers, registers = modules(
-        "elementwise.accuracy",
-        "elementwise.calls",
-        "elementwise.libm",
-        "elementwise.numbers",
-        "elementwise.registers",
+    libm, numbers, registers = modules(
+        "elementwise.libm", "elementwise.numbers", "elementwise.registers"
     )
-    (slow_flags,) = modules("checks.slow_flags")
 
     def gemm_speed(context: Any) -> Any:
         speed.peaks(context)
@@ -77,20 +71,20 @@ def run(context: Any, names: Sequence[str]) -> None:
         "compile folder": compile_folder.check,
         "ldflags": serving.check_ldflags,
         "library": serving.check,
-        "one BLAS": one_blas.check,
+        "one BLAS": serving.check_one_blas,
         "numba": numba_library.check,
-        "known faults": known_faults.check,
+        "known faults": versions.check_faults,
         "threads": threads.check,
         "scan": lambda context: scan.start(context)(),
         "accelerator": accelerator.check,
         "libm": libm.check,
         "loops": libm.check_loops,
-        "accuracy": accuracy.check,
+        "accuracy": libm.check_accuracy,
         "numbers": numbers.check,
-        "cost": slow_flags.check,
+        "cost": settings.check_cost,
         "speed": gemm_speed,
         "kernels": kernels.check,
-        "registers": lambda context: registers.start(context, calls.calls(context))(),
+        "registers": lambda context: registers.start(context, registers.calls_of(context))(),
     }
     for operation in operations.OPERATIONS:
         checks[operation.name] = functools.partial(operations.check, operation=operation)

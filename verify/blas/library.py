@@ -7,7 +7,7 @@ import ctypes
 import os
 import re
 
-from verify.blas import bindings, relocations
+from verify.blas import bindings
 
 # name: `openblas`, `mkl`, `blis`, `atlas`, `armpl`, or `reference or unknown`;
 # kernel: the name of the kernels that it has selected; threads: how many it would use now. All but
@@ -53,7 +53,7 @@ def behind(path):
     for name in IDENTITIES:
         if hasattr(handle, name):
             address = ctypes.cast(getattr(handle, name), ctypes.c_void_p).value
-            return relocations.file_of(address) or path
+            return bindings.file_of(address) or path
     return path
 
 

@@ -8,6 +8,7 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
+from verify.core.clock import monotonic
 from verify.core.fixes import compiler_fix, explained, ldflags_fix
 from verify.core.report import failed, passed, skipped
 
@@ -140,3 +141,59 @@ def _implementation(context, operation, dtype):
             return True, kind
     kinds = ", ".join(type(node.op).__name__ for node, _ in nodes)
     return False, "is not in the compiled graph, which has: %s" % kinds
+
+
+class GemmUpdate(object):
+    """The function that the frameworks' misc/check_blas.py times: C = 0.4 C + 0.8 A B.
+
+    mode: name of the framework's mode to compile with; None: that of LoadedFramework.function.
+    """
+
+    def __init__(self, framework, dtype, mode=None):
+        self.dtype = dtype
+        shared = framework.module.shared
+        self.matrices = [shared(numpy.ones((1, 1), dtype)) for _ in range(3)]
+        a, b, c = self.matrices
+        scalar = numpy.asarray
+        product = scalar(0.8, dtype) * framework.tensor.dot(a, b)
+        updates = [(c, scalar(0.4, dtype) * c + product)]
+        if mode:
+            self.run = framework.module.function([], [], updates=updates, mode=mode)
+        else:
+            self.run = framework.function([], [], updates=updates, profile=False)
+
+    def resize(self, size):
+        """Set all matrices to ones of (size, size), and warm up."""
+        for variable in self.matrices:
+            variable.set_value(numpy.ones((size, size), self.dtype), borrow=True)
+        self.run()
+
+    def seconds(self, calls=1):
+        """Return the seconds that the calls take."""
+        start = monotonic()
+        for _ in range(calls):
+            self.run()
+        return monotonic() - start
+
+
+class NumPyProduct(GemmUpdate):
+    """The product of two matrices by NumPy, without a framework: C = A B."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        self.matrices = []
+
+    def resize(self, size):
+        """Set all matrices to ones of (size, size), and warm up."""
+        self.matrices = [numpy.ones((size, size), self.dtype) for _ in range(3)]
+        self.run()
+
+    def run(self):
+        """Multiply once."""
+        a, b, c = self.matrices
+        numpy.dot(a, b, out=c)
+
+
+def gemm_rate(size, seconds):
+    """Return the GFLOP/s of a product of two (size, size) matrices that takes so many seconds."""
+    return 2.0 * size**3 / seconds / 1e9

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 
-from verify.core import progress, repair
+from verify.core import fixes, progress
 from verify.core.report import failed, passed
 
 NAME = "accelerator"
@@ -26,7 +26,7 @@ def check(context):
     """Check that the accelerator acts: on a gradient, and on a second compilation."""
     if os.environ.get(VARIABLE) == "0":
         return failed(NAME, "%s=0 leaves Theano as it is" % VARIABLE, "unset %s" % VARIABLE)
-    fix = repair.fix(context.expectation)
+    fix = fixes.repair_fix(context.expectation)
     names = ["compiler", "ops", "scan", "cache"]
     if context.framework.version.startswith("0.8."):
         names.append("replaced")

@@ -10,10 +10,9 @@ import os
 import struct
 
 from verify.core.config_files import sources_of
-from verify.core.matching import matching
 from verify.core.report import failed, passed, skipped
-from verify.core.text import native, text
-from verify.core.variables import quote
+from verify.core.surroundings import quote
+from verify.core.text import matching, native, text
 
 NAME = "compile folder"
 # Of a configuration file: %(TMPDIR)s and the like.

@@ -10,10 +10,13 @@ import warnings
 
 import numpy
 
-from verify.core import causes, process, progress, repair, report
+from verify.checks import scan
+from verify.context import Context
+from verify.core import causes, compiling, fixes, process, progress, report
+from verify.core import framework as frameworks
 from verify.core.fixes import cause, compiler_fix, explained
 from verify.core.report import failed, passed
-from verify.core.variables import quote
+from verify.core.surroundings import quote
 
 NAME = "scan in C"
 STEPS = 50
@@ -150,5 +153,18 @@ def _fix(context):
     if not context.framework.flag("cxx"):
         return compiler_fix(context)
     if context.expectation:
-        return repair.fix(context.expectation)
+        return fixes.repair_fix(context.expectation)
     return debug_fix(context.framework.name, context.user_flags)
+
+
+def main(argv):
+    """Check, and print the result."""
+    name, folder, user_flags = argv
+    compiling.use_compile_folder(folder)
+    # Beside what it compiles: for what is tried after a failure.
+    context = Context(frameworks.load(name), None, folder, user_flags)
+    try:
+        check = scan.check(context)
+    except Exception as error:
+        check = failed(scan.NAME, *explained(context, error))
+    print(json.dumps(check))

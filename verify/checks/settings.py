@@ -1,9 +1,13 @@
-"""Are the environment's settings in force, and if not, what overrides them?"""
+"""Are the environment's settings in force, what overrides them, and what do slow ones cost?"""
 
 from __future__ import absolute_import, division, print_function
 
+import json
+import os
 import re
 
+from verify.core import compiling, process, progress, surroundings
+from verify.core.clock import monotonic
 from verify.core.config_files import source_of, sources_of
 from verify.core.fixes import compiler_fix, own_fix, undo_fix, without_flags
 from verify.core.report import failed, passed
@@ -98,3 +102,101 @@ def in_force(context):
 def _normal(value):
     value = re.sub(r"\s+", " ", text(value)).strip()
     return {"true": "True", "false": "False"}.get(value.lower(), value)
+
+
+COST = "cost of settings"
+# Seconds for a program that compiles and times one function.
+LIMIT = 120
+# As the frameworks have them by themselves.
+DEFAULTS = {"floatX": "float32", "mode": "Mode", "linker": "cvm", "optimizer": "fast_run"}
+SLOWER = {
+    "floatX": ("float16",),
+    "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "NANGUARDMODE"),
+    "linker": ("py", "vm", "vm_nogc"),
+    "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
+}
+# Of numba, and of Python's memory.
+VARIABLES = ("NUMBA_", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
+LEAST = 1.5
+
+
+def check_cost(context):
+    """Time a small function as the settings have it, and without those that are slow."""
+    found = slow_settings(context)
+    if not found:
+        return passed(COST, "no setting is known to make programs many times slower")
+    progress.note("timing a function with and without %s" % ", ".join(sorted(found)))
+    seconds = []
+    for number, environ in enumerate((dict(os.environ), _without_slow(context, found))):
+        folder = os.path.join(context.folder, "cost%d" % number)
+        words = process.suite_command("cost-probe", context.framework.name, folder)
+        done = process.call(words, LIMIT, environ)
+        try:
+            seconds.append(json.loads(done.output.strip().splitlines()[-1]))
+        except (ValueError, IndexError):
+            seconds.append(None)
+    names = ", ".join("%s=%s" % each for each in sorted(found.items()))
+    if None in seconds:
+        return passed(COST, "%s: a function could not be timed with and without it" % names)
+    ratio = seconds[0] / seconds[1]
+    sentence = "%s: a small function takes %.3g times as long as without it" % (names, ratio)
+    if ratio >= LEAST:
+        context.advice.append(sentence)
+    return passed(COST, sentence)
+
+
+def slow_settings(context):
+    """Return {name: value} of the flags and variables in force that are known to be slow."""
+    found = {}
+    for flag in SLOWER:
+        value = context.framework.flag(flag)
+        if value is not None and str(value) in SLOWER[flag]:
+            found[flag] = str(value)
+    if context.framework.runs_numba or context.framework.name == "numpy":
+        names = VARIABLES
+    else:
+        names = VARIABLES[1:]
+    for name, value in os.environ.items():
+        rule = surroundings.rule_of(name, value)
+        if name.startswith(names) and rule and rule.action == surroundings.NAMED and value:
+            found[name] = value
+    return found
+
+
+def _without_slow(context, found):
+    """Return the variables of a program without the slow settings."""
+    environ = {name: os.environ[name] for name in os.environ if name not in found}
+    variable = context.framework.flags_variable
+    flags = [environ.get(variable, "")]
+    # The last value of a flag counts.
+    flags += ["%s=%s" % (name, DEFAULTS[name]) for name in sorted(found) if name in DEFAULTS]
+    environ[variable] = ",".join(flag for flag in flags if flag)
+    return environ
+
+
+SIZE, SAMPLES = 200, 5
+# Seconds after which one sample is enough.
+LONG = 2.0
+
+
+def main(argv):
+    """Compile tanh(x y + x) for matrices of floatX, and print the shortest of a few calls."""
+    name, folder = argv
+    compiling.use_compile_folder(folder, (name,))
+    import numpy
+
+    from verify.core import framework as frameworks
+
+    framework = frameworks.load(name)
+    dtype = str(framework.flag("floatX"))
+    x, y = (framework.variable("matrix", dtype, letter) for letter in "xy")
+    # Without a mode: as the user's settings have it.
+    function = framework.module.function([x, y], framework.tensor.tanh(x * y + x).sum(axis=0))
+    matrix = numpy.full((SIZE, SIZE), 0.5, dtype)
+    function(matrix, matrix)
+    samples = []
+    while len(samples) < SAMPLES and sum(samples) < LONG:
+        start = monotonic()
+        function(matrix, matrix)
+        samples.append(monotonic() - start)
+    print(json.dumps(min(samples)))

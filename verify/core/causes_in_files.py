@@ -9,10 +9,10 @@ from __future__ import absolute_import, division, print_function
 import os
 import re
 
-from verify.core import blas_flags, packages, pythons
+from verify.core import packages, pythons
 from verify.core.cause import Cause
 from verify.core.config_files import flags_of
-from verify.core.matching import matching
+from verify.core.text import matching
 
 # Libraries of the system: (the beginning of the file's name, Debian's package, Fedora's, conda's).
 SYSTEM = (
@@ -190,4 +190,4 @@ def config_file(match, facts):
 
 def no_blas_name(match, facts):
     """Theano takes the BLAS from a NumPy that names none."""
-    return Cause("the framework needs the name of a BLAS", blas_flags.link_fix())
+    return Cause("the framework needs the name of a BLAS", packages.link_fix())

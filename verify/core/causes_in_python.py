@@ -12,7 +12,7 @@ import sys
 
 from verify.core import pythons
 from verify.core.cause import Cause
-from verify.core.matching import matching
+from verify.core.text import matching
 
 # Modules whose distribution has another name. What is not in the list has its module's name.
 DISTRIBUTIONS = {

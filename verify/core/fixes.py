@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from verify.core import blas_flags, causes, packages, process, repair, variables
+from verify.core import causes, packages, process, surroundings
 from verify.core.config_files import (
     config_file,
     config_lines,
@@ -17,8 +17,7 @@ from verify.core.config_files import (
     sections_of,
     sources_of,
 )
-from verify.core.matching import matching
-from verify.core.text import native
+from verify.core.text import matching, native
 
 # Optimisations that put calls of BLAS into graphs, by the names that leave them out.
 BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")
@@ -55,7 +54,7 @@ def explained(context, error):
 
 def verify_command():
     """Return the command that runs the suite with this Python."""
-    return "%s %s" % (variables.quote(sys.executable), variables.quote(process.SUITE))
+    return "%s %s" % (surroundings.quote(sys.executable), surroundings.quote(process.SUITE))
 
 
 def cause(text):
@@ -113,7 +112,7 @@ def undo_fix(context, flag, expected=None):
 def own_fix(context, flag):
     """Return how to give a flag the value of the environment that the builder has made."""
     own = context.expectation.get("flags", {}).get(flag)
-    return undo_fix(context, flag, own) or repair.fix(context.expectation)
+    return undo_fix(context, flag, own) or repair_fix(context.expectation)
 
 
 def flag_fix(context, flag, value):
@@ -137,15 +136,15 @@ def ldflags_fix(context):
     """Return how to link the framework with a fast BLAS on this machine; a baseline with none."""
     if context.expectation:
         return own_fix(context, "blas.ldflags")
-    value = blas_flags.link_flags()
+    value = packages.link_flags()
     if value:
         return setting_fix(context, "blas.ldflags", value)
-    return blas_flags.install_fix(setting_fix(context, "blas.ldflags", "-lopenblas"))
+    return packages.install_fix(setting_fix(context, "blas.ldflags", "-lopenblas"))
 
 
 def library_fix(context):
     """Return how to have another library compute matrix products than the one that does."""
-    fix = variables.loader_fix([context.serving.path] if context.serving else [])
+    fix = surroundings.loader_fix([context.serving.path] if context.serving else [])
     if fix:
         return fix
     excluded = str(context.framework.flag("optimizer_excluding") or "")
@@ -189,3 +188,34 @@ def compiler_fix(context):
         steps.append("install a C++ compiler" + command)
     steps = [step for step in steps if step]
     return "\n".join(steps) or setting_fix(context, "cxx", packages.program("g++"))
+
+
+# The command that does it, from the builder, which knows by what name a person started it.
+REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
+OF_IMAGE = "start a new container from the image, by its digest"
+
+
+def repair_fix(expectation):
+    """Return how to put an environment's files back: a line, and the command.
+
+    expectation: the builder's, or None if it is damaged.
+    """
+    words = repair_command(expectation)
+    return words if words == OF_IMAGE else "put the files back:\n" + words
+
+
+def repair_command(expectation):
+    """Return the command of `fix`; of an image, which has none, what to do."""
+    if os.environ.get(REPAIR_VARIABLE):
+        return os.environ[REPAIR_VARIABLE]
+    home = os.path.dirname(process.SUITE)
+    if os.path.exists(os.path.join(home, "invoke")):
+        program = "./invoke"
+    elif os.path.isdir(os.path.join(home, "stacks")):
+        program = "theano-stacks"
+    else:
+        return OF_IMAGE
+    names = (
+        (expectation["variant"], expectation["framework"]) if expectation else ("NAME", "FRAMEWORK")
+    )
+    return "%s build --variant %s --framework %s --repair" % ((program,) + names)

@@ -1,4 +1,4 @@
-"""One interface to Theano 0.8.2 and 1.0.5, Theano-PyMC, Aesara and PyTensor."""
+"""One interface to Theano 0.8.2 and 1.0.5, Theano-PyMC, Aesara, PyTensor, and NumPy alone."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,8 +8,8 @@ import sys
 
 from verify.core import causes
 from verify.core.packages import is_installed
+from verify.core.surroundings import quote
 from verify.core.text import text
-from verify.core.variables import quote
 
 MODULES = ("pytensor", "aesara", "theano")
 NUMBA, JAX = "numba", "jax"
@@ -250,3 +250,18 @@ def _first_module(*names):
         except ImportError:
             pass
     return importlib.import_module(names[-1])
+
+
+class NumPyAlone(object):
+    """Stands for a LoadedFramework: NumPy computes, and no code is compiled but the suite's own."""
+
+    name = "numpy"
+    runs_numba = False
+
+    def __init__(self):
+        self.module = importlib.import_module(self.name)
+        self.version = self.module.__version__
+
+    def flag(self, name):
+        """Return the compiler of the suite's own code; every other flag is unknown."""
+        return "g++" if name == "cxx" else None

@@ -13,7 +13,7 @@ import stat
 import threading
 import time
 
-from verify.core import checked, machine, sealed
+from verify.core import machine, sealed
 
 MANIFEST = "etc/theano-stacks/files.json"
 # Not in the manifest. Programs write below var; the builder writes the others after it.
@@ -67,8 +67,8 @@ def _changed_contents(prefix, digest, entries, found, paths, full):
 
     digest: the manifest's.
     """
-    known = {} if full else checked.load(prefix, digest)
-    keys = {path: checked.key(found[path]) for path in paths}
+    known = {} if full else sealed.load_record(prefix, digest)
+    keys = {path: sealed.file_key(found[path]) for path in paths}
     start = time.time()
     contents = digests(prefix, [path for path in paths if known.get(path) != keys[path]])
     differences = [
@@ -86,7 +86,7 @@ def _changed_contents(prefix, digest, entries, found, paths, full):
         and (path not in contents or found[path].st_ctime < start - 1)
     }
     if good != known:
-        checked.store(prefix, digest, good)
+        sealed.store_record(prefix, digest, good)
     return differences
 
 

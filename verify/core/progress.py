@@ -1,7 +1,14 @@
-"""The progress on standard error: one changing line on a terminal, one fixed line in a log."""
+"""The progress on standard error: one changing line on a terminal, one fixed line in a log.
+
+The frameworks are kept off standard output, which the table needs. They print the compiler's
+messages when something does not compile. They also raise them, so the table shows them from the
+exception.
+"""
 
 from __future__ import absolute_import, division, print_function
 
+import atexit
+import contextlib
 import os
 import sys
 
@@ -64,3 +71,20 @@ def end():
     if sys.stderr.isatty():
         sys.stderr.write(CLEAR)
         sys.stderr.flush()
+
+
+# Open until the end: a module imported in the block may keep it, and write to it later.
+_devnull = open(os.devnull, "w")  # noqa: SIM115
+atexit.register(_devnull.close)
+
+
+@contextlib.contextmanager
+def quiet(loud=False):
+    """Discard standard output in the block, unless `loud`."""
+    stdout = sys.stdout
+    if not loud:
+        sys.stdout = _devnull
+    try:
+        yield
+    finally:
+        sys.stdout = stdout

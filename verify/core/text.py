@@ -1,6 +1,10 @@
-"""Text in Python 2 and 3: paths and settings may hold letters beyond ASCII."""
+"""What Python 2 and 3 have in different ways: text, and files by a pattern."""
 
 from __future__ import absolute_import, division, print_function, unicode_literals
+
+import glob
+import os
+import re
 
 
 def text(value):
@@ -16,3 +20,12 @@ def native(value):
     if isinstance(value, Exception) and len(value.args) == 1:
         value = value.args[0]
     return text(value).encode("utf-8") if str is bytes else text(value)
+
+
+def matching(folder, pattern):
+    """Return the paths below a folder that fit a pattern such as `*/*.so`, sorted.
+
+    In the folder's own name `[` stands for itself. Python 2 has no glob.escape.
+    """
+    escaped = re.sub(r"([*?[])", r"[\1]", folder)
+    return sorted(glob.glob(os.path.join(escaped, pattern)))

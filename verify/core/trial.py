@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-from verify.core import process, surroundings, variables
+from verify.core import process, surroundings
 from verify.core.compiling import compile_flags
 from verify.core.config_files import flags_of
 
@@ -98,7 +98,7 @@ def _of_variable(environ, name, helps):
     if name in LISTS:
         for part in [each for each in re.split(LISTS[name], environ[name]) if each]:
             real = os.path.realpath(part)
-            shorter = variables.without(name, real, environ=environ)
+            shorter = surroundings.without(name, real, environ=environ)
             others = [each for each in re.split(LISTS[name], environ[name]) if each != part]
             if shorter and helps(dict(environ, **{name: ":".join(others)})):
                 return "%s in %s" % (part, name), shorter

@@ -8,7 +8,7 @@ import os
 import sys
 
 from verify.core.machine import text_of
-from verify.core.variables import quote
+from verify.core.surroundings import quote
 from verify.device.description import Device, NoDeviceError
 
 # Constants of OpenCL's cl.h.

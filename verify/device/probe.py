@@ -11,7 +11,7 @@ import sys
 import warnings
 
 from verify.core import fixes
-from verify.device import cuda, drivers
+from verify.device import cuda, opencl
 from verify.device.description import NoDeviceError
 
 MARK = "verify-device "
@@ -46,7 +46,7 @@ def main(argv):
 
 def opened(name):
     """Let Theano open a device; return its Device as a dictionary. Raises NoDeviceError."""
-    device = drivers.find(name)
+    device = find(name)
     try:
         import theano
     except RuntimeError as error:
@@ -66,7 +66,7 @@ def opened(name):
             "remove `device` from THEANO_FLAGS",
         )
     if name == "cuda":
-        device = drivers.find("cuda%d" % cuda.number_opened())
+        device = find("cuda%d" % cuda.number_opened())
     return device._asdict()
 
 
@@ -128,3 +128,21 @@ def optimise(layers, steps, tags, **samples):
     for tag in tags:
         results[tag] = device_optimiser.run(inputs, outputs, tag, **samples)
     return results
+
+
+def find(name):
+    """Return the Device of a value of Theano's flag `device`. Raises NoDeviceError."""
+    is_opencl = name.startswith("opencl")
+    devices = opencl.devices() if is_opencl else cuda.devices()
+    # `cuda` stands for the first one.
+    where = "cuda0" if name == "cuda" else name
+    for device in devices:
+        if device.where == where:
+            if not is_opencl:
+                cuda.check_capability(device)
+            return device
+    available = ", ".join("%s (%s)" % (device.where, device.name) for device in devices)
+    raise NoDeviceError(
+        "there is no device %s; there is: %s" % (name, available),
+        "use an available one: THEANO_FLAGS=device=%s" % devices[0].where,
+    )

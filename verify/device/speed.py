@@ -11,7 +11,8 @@ import theano
 from theano import tensor
 
 from verify.blas import bindings
-from verify.blas.speed import CHECK_BLAS_CALLS, gemm_rate
+from verify.blas.operations import gemm_rate
+from verify.blas.speed import CHECK_BLAS_CALLS
 from verify.core.clock import monotonic
 from verify.device import cublas, cuda
 from verify.device.report import LEAST_OF_BLAS

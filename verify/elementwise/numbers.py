@@ -13,9 +13,9 @@ import re
 import numpy
 
 from verify.blas import bindings
-from verify.core import fixes, repair
+from verify.core import fixes
 from verify.core.report import UNKNOWN, failed, passed, skipped
-from verify.core.variables import loader_fix
+from verify.core.surroundings import loader_fix
 from verify.elementwise import speed as elementwise_speed
 
 NAME = "elementwise numbers"
@@ -195,7 +195,7 @@ def _fix(context, linker):
     if fix:
         return fix
     if context.expectation:
-        return repair.fix(context.expectation)
+        return fixes.repair_fix(context.expectation)
     return "%s: the functions are those of %s" % (
         UNKNOWN,
         " and ".join(foreign or sorted(libraries)) or "the compiler",

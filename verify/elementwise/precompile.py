@@ -11,7 +11,7 @@ import shutil
 
 from verify.core import compiling, machine, process
 from verify.core import framework as frameworks
-from verify.elementwise import calls, numbers, speed
+from verify.elementwise import numbers, registers, speed
 
 # Seconds. What is not compiled by then, the suite's own process compiles.
 LONGEST = 600
@@ -63,5 +63,5 @@ def main(argv):
     framework = frameworks.load(name)
     for dtype in numbers.DTYPES:
         numbers.compiled(framework, dtype)
-    for function in calls.ELEMENTWISE:
+    for function in registers.ELEMENTWISE:
         speed.compiled(framework, function, "float32")

@@ -8,11 +8,20 @@ omits it in some functions with the attribute `target`.
 
 from __future__ import absolute_import, division, print_function
 
+import functools
 import json
 import os
+import tempfile
 
-from verify.core import fixes, native, process, progress
+import numpy
+
+from verify.blas import operations as blas_operations
+from verify.context import Context
+from verify.core import compiling, fixes, native, process, progress
+from verify.core import framework as frameworks
 from verify.core.report import failed, passed, skipped
+from verify.elementwise import registers
+from verify.elementwise import speed as elementwise_speed
 
 NAME = "vector registers"
 UNKNOWN = "this processor does not report whether their upper halves are in use"
@@ -126,3 +135,41 @@ def _fix(context):
     return fixes.without_flags(context, harmful) or fixes.flag_fix(
         context, "gcc.cxxflags", (flags + " -fno-ipa-ra").strip()
     )
+
+
+# A multiple of every vector's length, so that no scalar loop over the rest follows.
+SIZE = 16
+# g++ vectorises sqr unless an option forbids it, the others only with amdlibm-compat.
+ELEMENTWISE = elementwise_speed.FUNCTIONS + ("sqr",)
+
+
+def calls_of(context):
+    """Yield (name, function without arguments) of each operation that compiles."""
+    for name in ELEMENTWISE:
+        function = elementwise_speed.of_context(context, name, "float32")
+        yield name, functools.partial(function, numpy.ones((SIZE, SIZE), "float32"))
+    for operation in blas_operations.OPERATIONS:
+        for dtype in blas_operations.DTYPES:
+            function = blas_operations.compiled(context, operation, dtype).function
+            if function is not None:
+                inputs, _ = operation.build(context.framework, dtype)
+                values = [numpy.ones((SIZE,) * variable.ndim, dtype) for variable in inputs]
+                name = "%s %s" % (operation.name, dtype)
+                yield name, functools.partial(function, *values)
+
+
+def main(argv):
+    """Compile the operations that the starter has compiled, call them, and print the result."""
+    name, folder = argv
+    compiling.use_compile_folder(folder)
+    framework = frameworks.load(name)
+    flags = os.environ.get(framework.flags_variable, "")
+    context = Context(framework, None, tempfile.mkdtemp(), flags)
+    try:
+        found = registers.examine(context, calls_of(context))
+        if found is None:
+            raise registers.UnknownError(registers.HIDDEN)
+    except registers.UnknownError as error:
+        print(json.dumps({"unknown": str(error)}))
+    else:
+        print(json.dumps({"unclean": found[0], "count": found[1]}))

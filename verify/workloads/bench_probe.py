@@ -27,7 +27,7 @@ def gemm(framework, quick):
         return _gemm_on_device(quick)
     import numpy
 
-    from verify.blas.speed import GemmUpdate, gemm_rate
+    from verify.blas.operations import GemmUpdate, gemm_rate
 
     random = numpy.random.RandomState(0)
     modes = {"": None}

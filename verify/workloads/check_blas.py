@@ -9,7 +9,7 @@ from __future__ import absolute_import, division, print_function
 
 import numpy
 
-from verify.workloads.model import Model
+from verify.workloads.ops import Model
 
 SIZES = (2000, 5000)
 SMALL = (20,)

@@ -1,4 +1,15 @@
-"""The command line of the workloads: a name in, tables and a report out."""
+"""The command line of the workloads: a name in, tables and a report out.
+
+With --stay it serves calls of a compiled workload to the process that started this one, the bench.
+Compiling may take minutes, a call less than a second. A request is a line on standard input with a
+JSON object, and so is its response on standard output; the first response needs no request:
+
+    (compiled)      -> {"ready": [{name, graph, compile} of each case, as in the report]}
+    {"calls": 100}  -> {"seconds": {case: [seconds of each call]}}
+
+It ends with its standard input. The system kills it when the process that started it ends
+(process.end_with_parent), as it may be suspended then and would not notice.
+"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -16,8 +27,7 @@ from verify.core import compiling, process, program, report, scratch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
-from verify.workloads import jax_device, rounds
-from verify.workloads import server as workload_server
+from verify.workloads import devices, rounds
 
 RAN, NO_DEVICE = 0, 3
 
@@ -148,7 +158,7 @@ def run(arguments):
     if "theano_stacks_cache" in sys.modules:
         framework.config.cache_optimizations = arguments.keep_graphs
     if arguments.linker == frameworks.JAX:
-        device = dict(jax_device.find()._asdict())
+        device = dict(devices.find_jax()._asdict())
     return _start(framework, expectation, arguments, device)
 
 
@@ -187,10 +197,10 @@ def _start(framework, expectation, arguments, device):
     from verify.workloads import run as workload_runs
     from verify.workloads import table as workload_table
 
-    with jax_device.failures(arguments):
+    with devices.jax_failures(arguments):
         workload_run = workload_runs.WorkloadRun(framework, expectation, arguments, device)
     if arguments.stay:
-        workload_server.serve(workload_run)
+        serve(workload_run)
         return RAN
     workload_run.call(arguments.calls)
     content = workload_run.report()
@@ -199,3 +209,24 @@ def _start(framework, expectation, arguments, device):
     if not arguments.quiet:
         table.show(workload_table.render(content))
     return RAN
+
+
+def serve(workload_run):
+    """Respond to the requests on standard input until its end, with a WorkloadRun."""
+    responses = take_stdout()
+    _respond(responses, {"ready": workload_run.compiled()})
+    for line in iter(sys.stdin.readline, ""):
+        _respond(responses, {"seconds": workload_run.call(json.loads(line)["calls"])})
+
+
+def take_stdout():
+    """Return standard output as a file, and redirect all that is printed to standard error."""
+    sys.stdout.flush()
+    descriptor = os.dup(1)
+    os.dup2(2, 1)
+    return io.open(descriptor, "wb")
+
+
+def _respond(file, content):
+    file.write((json.dumps(content, sort_keys=True) + "\n").encode("ascii"))
+    file.flush()

@@ -12,7 +12,7 @@ import collections
 
 import numpy
 
-from verify.workloads.model import Model
+from verify.workloads.ops import Model
 
 GibbsSizes = collections.namedtuple("GibbsSizes", "visible hidden steps")
 

@@ -6,7 +6,7 @@ import collections
 
 import numpy
 
-from verify.workloads.model import Model
+from verify.workloads.ops import Model
 
 LogregSizes = collections.namedtuple("LogregSizes", "samples features outputs")
 

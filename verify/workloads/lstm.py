@@ -9,7 +9,7 @@ import collections
 
 import numpy
 
-from verify.workloads.model import Model
+from verify.workloads.ops import Model
 
 LstmSizes = collections.namedtuple("LstmSizes", "steps batch hidden")
 

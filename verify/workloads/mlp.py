@@ -6,7 +6,7 @@ import collections
 
 import numpy
 
-from verify.workloads.model import Model
+from verify.workloads.ops import Model
 
 MlpSizes = collections.namedtuple("MlpSizes", "inputs hidden outputs batch samples")
 

@@ -11,7 +11,7 @@ import collections
 
 import numpy
 
-from verify.workloads.model import Model
+from verify.workloads.ops import Model
 
 NtmSizes = collections.namedtuple("NtmSizes", "steps symbols hidden slots width readers")
 

@@ -1,7 +1,8 @@
-"""Symbolic operations whose names or signatures differ between the frameworks."""
+"""The case of a workload, and operations whose names or signatures differ between frameworks."""
 
 from __future__ import absolute_import, division, print_function
 
+import collections
 import importlib
 import warnings
 
@@ -175,3 +176,11 @@ class Ops(object):
             return lambda shape, p: source.binomial(size=shape, n=1, p=p, dtype=self.dtype)
         source = utils.RandomStream(seed)
         return lambda shape, p: source.binomial(1, p, size=shape).astype(self.dtype)
+
+
+# output: symbolic scalar, for a comparison of environments, or None; updates: of shared variables;
+# shape: {name: size}, for the report; flops: floating-point operations of a call, or None;
+# slow: the name of the case that computes the same the slow way, or None; excluding: names of
+# optimisations that it is compiled without; allow_gc: whether its function frees results early.
+Model = collections.namedtuple("Model", "name output updates shape flops slow excluding allow_gc")
+Model.__new__.__defaults__ = (None, None, (), True)

@@ -14,7 +14,7 @@ from verify.core import framework as frameworks
 from verify.core import machine, progress, report
 from verify.core.clock import monotonic
 from verify.device import graph as device_graph
-from verify.workloads import device_timing, graph, jax_device, memory, profiles
+from verify.workloads import devices, graph, profiles
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
@@ -47,7 +47,7 @@ class WorkloadRun(object):
         ]
         if is_jax:
             for case in self._cases:
-                jax_device.place(case.function)
+                devices.place_on_jax(case.function)
         if device:
             self._synchronise()
         profiles.silence(framework)
@@ -72,12 +72,10 @@ class WorkloadRun(object):
         if not self._profiled:
             return
         warnings.filterwarnings("ignore", "You are running the Theano profiler with CUDA enabled")
-        ops = Ops(self._framework, self._dtype, True, device_timing.LINKER)
+        ops = Ops(self._framework, self._dtype, True, devices.LINKER)
         for case, model in zip(self._cases, self._models(ops)):
-            case.profiled = _CompiledCase(
-                self._framework, model, device_timing.LINKER, True
-            ).function
-            device_timing.at_each_node(case.profiled)
+            case.profiled = _CompiledCase(self._framework, model, devices.LINKER, True).function
+            devices.at_each_node(case.profiled)
             # The first call compiles kernels.
             case.profiled()
             profiles.forget_calls(case.profiled)
@@ -171,14 +169,14 @@ class _CompiledCase(object):
             start = monotonic()
             value = self.function()
             if self.is_on_device:
-                device_timing.for_results(self.function, value)
+                devices.for_results(self.function, value)
             return monotonic() - start, value
 
     def _memory(self):
         """Call once more; return the bytes that the call takes, and those that stay."""
         with profiles.switched_off(self.function):
-            most = memory.peak(self.function)
-        return {"peak": most, "kept": memory.kept(self.function)}
+            most = graph.peak_of_call(self.function)
+        return {"peak": most, "kept": graph.kept_bytes(self.function)}
 
     def report(self, profile_calls):
         """Make the profiled calls; return the case as the report has it."""

@@ -10,7 +10,7 @@ import collections
 
 import numpy
 
-from verify.workloads.model import Model
+from verify.workloads.ops import Model
 
 ScanGcSizes = collections.namedtuple("ScanGcSizes", "size batch steps")
 

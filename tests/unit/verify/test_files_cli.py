@@ -105,7 +105,7 @@ def test_an_expectation_of_another_schema_cannot_be_checked(prefix: Path) -> Non
 
 def test_it_imports_neither_numpy_nor_a_framework() -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]; sys.dont_write_bytecode = True\n"
-    code += "import verify.files_cli\n"
+    code += "import verify.checks.files\n"
     code += "print(sorted(set(sys.modules) & {'numpy', 'theano', 'aesara', 'pytensor'}))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(REPOSITORY)], capture_output=True, text=True, check=True

@@ -19,14 +19,14 @@ def test_a_call_is_bound_to_another_library() -> None:
 
 
 def test_a_function_of_the_module_itself_is_no_binding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bindings.relocations, "file_of", lambda address: CTYPES)
-    monkeypatch.setattr(bindings.relocations, "imports", lambda path: {"ffi_call": [(0, True)]})
+    monkeypatch.setattr(bindings, "file_of", lambda address: CTYPES)
+    monkeypatch.setattr(bindings, "imports", lambda path: {"ffi_call": [(0, True)]})
     assert bindings.bindings_of([CTYPES], ("ffi_call",)) == []
 
 
 def test_a_lazily_bound_function_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bindings.relocations, "file_of", lambda address: CTYPES)
-    monkeypatch.setattr(bindings.relocations, "imports", lambda path: {"ffi_call": [(0, False)]})
+    monkeypatch.setattr(bindings, "file_of", lambda address: CTYPES)
+    monkeypatch.setattr(bindings, "imports", lambda path: {"ffi_call": [(0, False)]})
     monkeypatch.setattr(bindings, "_lookup", lambda path, symbol: f"/lib/{symbol}.so")
     (binding,) = bindings.bindings_of([CTYPES], ("ffi_call",))
     assert binding.library == "/lib/ffi_call.so"

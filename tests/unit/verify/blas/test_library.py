@@ -103,7 +103,7 @@ def test_behind_a_front_is_the_file_that_has_the_librarys_function(
     handles = {"/lib/libblas_threads.so.1": known, "/lib/libx.so": Handle(dgemm_=None)}
     monkeypatch.setattr(bindings, "loaded", handles.get)
     monkeypatch.setattr(library.ctypes, "cast", lambda function, kind: Mock(value=17))
-    monkeypatch.setattr(library.relocations, "file_of", {17: "/lib/libopenblas.so"}.get)
+    monkeypatch.setattr(library.bindings, "file_of", {17: "/lib/libopenblas.so"}.get)
     assert library.behind("/lib/libblas_threads.so.1") == "/lib/libopenblas.so"
     assert library.behind("/lib/libx.so") == "/lib/libx.so"
 

@@ -7,7 +7,7 @@ import pytest
 from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
-one_blas = suite_module("blas.one_blas")
+one_blas = suite_module("blas.serving")
 library = suite_module("blas.library")
 OPENBLAS = {"name": "openblas", "ldflags": "-lopenblas", "libraries": ["libopenblas*"]}
 
@@ -28,7 +28,7 @@ def check(
     locked = {"variant": "v", "framework": "f", "blas": blas}
     where = context(expectation=locked if blas else None)
     where.framework.flag = {"compiledir": "/tmp/compiled"}.get
-    return one_blas.check(where)
+    return one_blas.check_one_blas(where)
 
 
 def test_one_library_passes(monkeypatch: pytest.MonkeyPatch) -> None:

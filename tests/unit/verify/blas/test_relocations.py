@@ -9,7 +9,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-relocations = suite_module("blas.relocations")
+relocations = suite_module("blas.bindings")
 
 
 def test_imported_and_defined_symbols() -> None:

@@ -53,7 +53,7 @@ def test_the_framework_calls_a_known_library(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_unknown_library_fails_in_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixes.blas_flags, "link_flags", lambda: "-lopenblas")
+    monkeypatch.setattr(fixes.packages, "link_flags", lambda: "-lopenblas")
     found = check(monkeypatch, [(COMPILED, "/lib/libblas.so")], name=library.UNKNOWN)
     assert found.status == "fail"
     assert found.detail.endswith("not known as a library with fast kernels")

@@ -8,7 +8,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-probe = suite_module("blas.threads_probe")
+probe = suite_module("blas.threads")
 
 
 def test_the_times_of_a_product_that_keeps_one_thread_busy(

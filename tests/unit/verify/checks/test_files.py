@@ -59,7 +59,7 @@ def test_a_damaged_manifest_fails(prefix: Path) -> None:
 
 
 def test_an_image_is_not_repaired(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.repair.process, "SUITE", "/opt/share/verify")
+    monkeypatch.setattr(files.fixes.process, "SUITE", "/opt/share/verify")
     (prefix / MANIFEST).unlink()
     check = files.check_prefix(str(prefix), expectation())
     assert check.fix == "start a new container from the image, by its digest"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-linkers = importlib.import_module("verify.checks.linkers")
+linkers = importlib.import_module("verify.checks.compile_time")
 FRAMEWORK = SimpleNamespace(
     name="pytensor", flags_variable="PYTENSOR_FLAGS", rc_variable="PYTENSORRC", rc_file="~/.rc"
 )
@@ -37,7 +37,7 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_each_linker_has_its_compile_time_step_and_memory(outputs: dict[str, str]) -> None:
-    check, timings = linkers.measure(CONTEXT)
+    check, timings = linkers.linkers(CONTEXT)
     assert check.status == "pass"
     assert check.detail == "cvm and numba compute the same value; not installed: jax"
     assert [(item.name, item.median, item.unit) for item in timings] == [
@@ -53,7 +53,7 @@ def test_each_linker_has_its_compile_time_step_and_memory(outputs: dict[str, str
 
 def test_linkers_that_differ_fail_with_both_values(outputs: dict[str, str]) -> None:
     outputs["numba"] = outputs["numba"].replace("-1.5", "-1.6")
-    check, timings = linkers.measure(CONTEXT)
+    check, timings = linkers.linkers(CONTEXT)
     assert (check.status, len(timings)) == ("fail", 6)
     assert check.detail == "their values differ: cvm -1.5, numba -1.6"
     assert check.fix == "put these lines into ~/.rc:\n[global]\nlinker = cvm"
@@ -75,11 +75,11 @@ def test_values_may_differ_by_rounding_alone(
 ) -> None:
     outputs["cvm"] = outputs["cvm"].replace("-1.5", "1.0000000005")
     outputs["numba"] = outputs["numba"].replace("-1.5", value)
-    assert linkers.measure(CONTEXT)[0].status == status
+    assert linkers.linkers(CONTEXT)[0].status == status
 
 
 def test_a_linker_that_breaks_fails_with_the_end_of_its_output(outputs: dict[str, str]) -> None:
     outputs["numba"] = "Traceback\nImportError: no LLVM"
-    check, timings = linkers.measure(CONTEXT)
+    check, timings = linkers.linkers(CONTEXT)
     assert (check.status, check.detail, len(timings)) == ("fail", DETAIL, 3)
     assert check.fix.startswith("install it again:\n") and check.fix.endswith(" numba")

@@ -33,7 +33,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
 @pytest.fixture
 def no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(fixes.blas_flags, "system_libraries", lambda: ["libm.so.6"])
+    monkeypatch.setattr(fixes.packages, "system_libraries", lambda: ["libm.so.6"])
     for name in ("THEANORC", "MKLROOT"):
         monkeypatch.delenv(name, raising=False)
 
@@ -59,7 +59,7 @@ def test_a_library_in_the_prefix_is_linked_from_there(
     library.mkdir()
     (library / "libopenblas.so.0").touch()
     monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
-    assert fixes.blas_flags.link_flags() == f"-L{library} -l:libopenblas.so.0 -Wl,-rpath,{library}"
+    assert fixes.packages.link_flags() == f"-L{library} -l:libopenblas.so.0 -Wl,-rpath,{library}"
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_library_in_the_prefix_is_linked_from_there(
 def test_a_library_of_the_system_is_linked_by_name(
     libraries: list[str], flag: str | None, no_library: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fixes.blas_flags, "system_libraries", lambda: libraries)
-    assert fixes.blas_flags.link_flags() == flag
+    monkeypatch.setattr(fixes.packages, "system_libraries", lambda: libraries)
+    assert fixes.packages.link_flags() == flag
 
 
 @pytest.mark.parametrize("inner", ["lib", "lib/intel64"])
@@ -85,9 +85,9 @@ def test_the_mkl_of_intel_s_installer_is_linked_by_its_path(
     folder.mkdir(parents=True)
     (folder / "libmkl_rt.so").touch()
     monkeypatch.setenv("MKLROOT", str(tmp_path / "mkl"))
-    assert fixes.blas_flags.link_flags() == f"-L{folder} -lmkl_rt -Wl,-rpath,{folder}"
+    assert fixes.packages.link_flags() == f"-L{folder} -lmkl_rt -Wl,-rpath,{folder}"
     (folder / "libmkl_rt.so").unlink()
-    assert fixes.blas_flags.link_flags() is None
+    assert fixes.packages.link_flags() is None
 
 
 def test_without_any_library_the_fix_installs_one(

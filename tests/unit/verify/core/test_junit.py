@@ -4,7 +4,7 @@ import importlib
 from typing import Any
 from xml.etree import ElementTree
 
-junit = importlib.import_module("verify.core.junit")
+junit = importlib.import_module("verify.table")
 report = importlib.import_module("verify.core.report")
 
 
@@ -18,7 +18,7 @@ def content(*checks: Any) -> dict[str, Any]:
 
 def test_each_check_is_a_test_with_its_result() -> None:
     suite = ElementTree.fromstring(
-        junit.document(
+        junit.junit(
             content(
                 report.passed("threads", "2 threads"),
                 report.failed("kernels", "SSE2 <slow> & old: é", "export A=1"),
@@ -37,5 +37,5 @@ def test_each_check_is_a_test_with_its_result() -> None:
 
 
 def test_what_xml_cannot_hold_becomes_a_question_mark() -> None:
-    [test] = ElementTree.fromstring(junit.document(content(report.passed("a", "x\x00\x1b[1m\n"))))
+    [test] = ElementTree.fromstring(junit.junit(content(report.passed("a", "x\x00\x1b[1m\n"))))
     assert test[0].text == "x??[1m\n"

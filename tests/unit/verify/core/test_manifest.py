@@ -14,7 +14,7 @@ import pytest
 from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
 
 manifest = importlib.import_module("verify.core.manifest")
-checked = importlib.import_module("verify.core.checked")
+checked = importlib.import_module("verify.core.sealed")
 sealed = importlib.import_module("verify.core.sealed")
 
 LIBRARY = "lib/libz.so.1"

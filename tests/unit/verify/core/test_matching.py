@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-matching = importlib.import_module("verify.core.matching")
+matching = importlib.import_module("verify.core.text")
 
 
 @pytest.mark.parametrize("name", ["plain", "work [old]", "a*b?", "[", "]["])

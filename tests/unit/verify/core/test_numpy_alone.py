@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-numpy_alone = importlib.import_module("verify.core.numpy_alone")
+numpy_alone = importlib.import_module("verify.core.framework")
 cli = importlib.import_module("verify.cli")
 frameworks = importlib.import_module("verify.core.framework")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-repair = importlib.import_module("verify.core.repair")
+repair = importlib.import_module("verify.core.fixes")
 EXPECTATION = {"variant": "mkl", "framework": "theano-1.0.5"}
 
 
@@ -18,14 +18,14 @@ def test_the_program_is_that_of_the_checkout_or_the_installed_one(
     (tmp_path / beside).mkdir()
     monkeypatch.setattr(repair.process, "SUITE", str(tmp_path / "verify"))
     options = "--variant mkl --framework theano-1.0.5 --repair"
-    assert repair.fix(EXPECTATION) == f"put the files back:\n{program} build {options}"
+    assert repair.repair_fix(EXPECTATION) == f"put the files back:\n{program} build {options}"
     words = "build --variant NAME --framework FRAMEWORK --repair"
-    assert repair.fix(None) == f"put the files back:\n{program} {words}"
+    assert repair.repair_fix(None) == f"put the files back:\n{program} {words}"
 
 
 def test_the_builder_knows_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(repair.VARIABLE, "theano-stacks build --variant stack.yaml --repair")
+    monkeypatch.setenv(repair.REPAIR_VARIABLE, "theano-stacks build --variant stack.yaml --repair")
     assert (
-        repair.fix(EXPECTATION)
+        repair.repair_fix(EXPECTATION)
         == "put the files back:\ntheano-stacks build --variant stack.yaml --repair"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-variables = importlib.import_module("verify.core.variables")
+variables = importlib.import_module("verify.core.surroundings")
 
 
 def test_a_path_is_taken_out_by_its_name_or_by_a_link_to_it(

@@ -7,7 +7,7 @@ import pytest
 from unit.helpers.suite import suite_module
 
 description = suite_module("device.description")
-drivers = suite_module("device.drivers")
+drivers = suite_module("device.probe")
 cuda = suite_module("device.cuda")
 
 ATTRIBUTES = {cuda.CLOCK_KHZ: 1_980_000, cuda.PROCESSORS: 132, cuda.MAJOR: 9, cuda.MINOR: 0}

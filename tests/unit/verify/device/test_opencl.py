@@ -8,7 +8,7 @@ import pytest
 from unit.helpers.suite import suite_module
 
 description = suite_module("device.description")
-drivers = suite_module("device.drivers")
+drivers = suite_module("device.probe")
 opencl = suite_module("device.opencl")
 
 

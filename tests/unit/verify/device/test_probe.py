@@ -11,7 +11,7 @@ from unit.helpers.suite import suite_module
 
 probe = suite_module("device.probe")
 description = suite_module("device.description")
-drivers = suite_module("device.drivers")
+drivers = suite_module("device.probe")
 
 
 def messages(capsys: pytest.CaptureFixture[str]) -> list[Any]:

@@ -8,7 +8,7 @@ import pytest
 from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
-accuracy = suite_module("elementwise.accuracy")
+accuracy = suite_module("elementwise.libm")
 bindings = suite_module("blas.bindings")
 libm = suite_module("elementwise.libm")
 
@@ -20,7 +20,7 @@ def check(monkeypatch: pytest.MonkeyPatch, name: str, errors: dict[str, float]) 
     monkeypatch.setattr(accuracy, "largest_error", lambda error, symbol: (error, "0.5"))
     where = context()
     where.framework.amdlibm_flag = "lib.amdlibm"
-    return accuracy.check(where)
+    return accuracy.check_accuracy(where)
 
 
 def test_the_largest_error_of_all_functions_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,4 +41,4 @@ def test_the_allowed_error_depends_on_the_library(
 
 def test_without_a_called_library_it_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libm, "called", lambda context: None)
-    assert accuracy.check(None).status == "skip"
+    assert accuracy.check_accuracy(None).status == "skip"

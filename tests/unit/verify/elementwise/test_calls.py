@@ -7,7 +7,7 @@ import pytest
 from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
-calls = suite_module("elementwise.calls")
+calls = suite_module("elementwise.registers")
 
 
 def test_calls_of_operations_that_compile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,9 +26,9 @@ def test_calls_of_operations_that_compile(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(operations, "OPERATIONS", [operations.Operation("Gemv", (), build)])
     monkeypatch.setattr(operations, "compiled", compiled)
     where = context(elementwise={})
-    called = {name: call() for name, call in calls.calls(where)}
+    called = {name: call() for name, call in calls.calls_of(where)}
     assert called["sqr"] == ((16, 16), "float32")
     assert called["Gemv float64"] == (((16, 16), "float64"), ((16,), "float64"))
 
     monkeypatch.setattr(operations, "compiled", lambda *_: SimpleNamespace(function=None))
-    assert [name for name, _ in calls.calls(where)] == list(calls.ELEMENTWISE)
+    assert [name for name, _ in calls.calls_of(where)] == list(calls.ELEMENTWISE)

@@ -115,7 +115,7 @@ def test_vector_functions_in_fused_loops(
     symbols: list[str], status: str, detail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where = environment(monkeypatch)
-    monkeypatch.setattr(libm.relocations, "imports", lambda path: dict.fromkeys(symbols))
+    monkeypatch.setattr(libm.bindings, "imports", lambda path: dict.fromkeys(symbols))
     check = libm.check_loops(where)
     assert (check.status, check.detail) == (status, detail)
 

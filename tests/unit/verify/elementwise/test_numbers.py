@@ -13,7 +13,7 @@ from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
 numbers = suite_module("elementwise.numbers")
-slow_flags = importlib.import_module("verify.checks.slow_flags")
+slow_flags = importlib.import_module("verify.checks.settings")
 
 
 def test_a_compilers_option_that_leaves_ieee_s_rules_is_taken_out() -> None:
@@ -44,7 +44,7 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     where = slow({"floatX": "float16"}, ["0.165", "0.001"], monkeypatch)
-    check = slow_flags.check(where)
+    check = slow_flags.check_cost(where)
     assert check.status == "pass"
     assert where.advice == [
         "floatX=float16: a small function takes 165 times as long as without it"
@@ -55,7 +55,7 @@ def test_without_a_slow_setting_nothing_is_timed(monkeypatch: pytest.MonkeyPatch
     for name in ("PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC"):
         monkeypatch.delenv(name, raising=False)
     where = slow({"floatX": "float32"}, [], monkeypatch)
-    assert slow_flags.check(where).status == "pass"
+    assert slow_flags.check_cost(where).status == "pass"
     assert where.advice == []
 
 

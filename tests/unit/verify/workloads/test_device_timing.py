@@ -9,7 +9,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-device_timing = suite_module("workloads.device_timing")
+device_timing = suite_module("workloads.devices")
 
 
 class Array:

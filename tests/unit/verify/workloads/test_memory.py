@@ -7,7 +7,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-memory = suite_module("workloads.memory")
+memory = suite_module("workloads.graph")
 MEGABYTE = 1 << 20
 
 
@@ -15,13 +15,13 @@ def test_the_peak_of_a_call_is_what_it_takes_for_a_while() -> None:
     def call() -> None:
         bytearray(b"1" * (64 * MEGABYTE))
 
-    assert 60 * MEGABYTE < memory.peak(call) < 200 * MEGABYTE
-    assert memory.peak(lambda: None) < 8 * MEGABYTE
+    assert 60 * MEGABYTE < memory.peak_of_call(call) < 200 * MEGABYTE
+    assert memory.peak_of_call(lambda: None) < 8 * MEGABYTE
 
 
 def test_a_system_without_a_peak_to_reset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "CLEAR", "/nowhere/clear_refs")
-    assert memory.peak(lambda: None) is None
+    assert memory.peak_of_call(lambda: None) is None
 
 
 def test_results_that_stay_count_once_and_inputs_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,4 +37,4 @@ def test_results_that_stay_count_once_and_inputs_do_not(monkeypatch: pytest.Monk
     )
     functions = [SimpleNamespace(fn=SimpleNamespace(storage_map=storage)), SimpleNamespace(fn=None)]
     monkeypatch.setattr(memory.graph, "functions_in", lambda function: functions)
-    assert memory.kept(None) == 64
+    assert memory.kept_bytes(None) == 64

@@ -15,7 +15,7 @@ from unit.helpers.profiles import SCAN
 from unit.helpers.suite import suite_module
 
 runs = suite_module("workloads.run")
-models = suite_module("workloads.model")
+models = suite_module("workloads.ops")
 jsonschema = importlib.import_module("jsonschema")
 
 SIGNATURE = {"signature": "a" * 12, "nodes": 3, "scans": []}
@@ -73,8 +73,8 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> Framework:
     monkeypatch.setattr(runs.profiles, "switched_off", lambda function: nullcontext())
     monkeypatch.setattr(runs.profiles, "forget_calls", lambda function: None)
     monkeypatch.setattr(runs.graph, "describe", lambda function: SIGNATURE)
-    monkeypatch.setattr(runs.memory, "peak", lambda call: 4096)
-    monkeypatch.setattr(runs.memory, "kept", lambda function: 96)
+    monkeypatch.setattr(runs.graph, "peak_of_call", lambda call: 4096)
+    monkeypatch.setattr(runs.graph, "kept_bytes", lambda function: 96)
     return Framework()
 
 
@@ -172,8 +172,8 @@ def test_jax_gets_its_arguments_on_the_device_and_is_waited_for(
     placed: list[Any] = []
     waited: list[float] = []
     monkeypatch.setattr(runs, "Ops", lambda *_, static: fixed.append(static))
-    monkeypatch.setattr(runs.jax_device, "place", placed.append)
-    monkeypatch.setattr(runs.device_timing, "for_results", lambda _, value: waited.append(value))
+    monkeypatch.setattr(runs.devices, "place_on_jax", placed.append)
+    monkeypatch.setattr(runs.devices, "for_results", lambda _, value: waited.append(value))
     device = {"name": "a GPU"}
     run = runs.WorkloadRun(framework, None, arguments(linker="jax", profile_calls=5), device)
     assert fixed == [True], "one graph, which is not profiled"

@@ -11,7 +11,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 from unit.helpers.suite import suite_module
 
-server = suite_module("workloads.server")
+server = suite_module("workloads.cli")
 
 
 class Run:
@@ -39,7 +39,7 @@ def test_a_response_to_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_library_prints_goes_to_standard_error() -> None:
     program = (
-        "import os; from verify.workloads import server; file = server.take_stdout(); "
+        "import os; from verify.workloads import cli; file = cli.take_stdout(); "
         "print('noise', flush=True); os.write(1, b'more'); file.write(b'response')"
     )
     done = subprocess.run(
