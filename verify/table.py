@@ -17,6 +17,8 @@ FOLLOWS = "      so fail, too: "
 # Of one check's detail; the report has all.
 MOST_LINES = 8
 COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
+# What XML 1.0 cannot hold.
+CONTROL = re.compile(text(r"[\x00-\x08\x0b\x0c\x0e-\x1f]"))
 
 
 def render(report, width, colour=False):
@@ -163,10 +165,6 @@ def show(text):
     sys.stdout.flush()
     stream.write(data)
     stream.flush()
-
-
-# What XML 1.0 cannot hold.
-CONTROL = re.compile(text(r"[\x00-\x08\x0b\x0c\x0e-\x1f]"))
 
 
 def junit(report):

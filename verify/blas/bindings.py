@@ -25,6 +25,8 @@ RTLD_LAZY = 1
 
 # library: the file that calls of `symbol` in `module` end in.
 Binding = collections.namedtuple("Binding", "module symbol library")
+DYNAMIC, LOAD = 2, 1
+STRTAB, SYMTAB, RELA, RELASZ, PLTRELSZ, JMPREL = 5, 6, 7, 8, 2, 23
 
 
 def mapped_files():
@@ -97,10 +99,6 @@ def modules_of(package):
     """Return the mapped files below the folder of a package, none if it is not imported."""
     module = sys.modules.get(package)
     return modules_below(os.path.dirname(module.__file__)) if module else []
-
-
-DYNAMIC, LOAD = 2, 1
-STRTAB, SYMTAB, RELA, RELASZ, PLTRELSZ, JMPREL = 5, 6, 7, 8, 2, 23
 
 
 class UnreadableError(Exception):

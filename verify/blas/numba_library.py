@@ -20,6 +20,8 @@ ROUNDS = 2
 LEAST_RATIO = 2
 # Seconds: the probe imports SciPy and computes for half a second.
 LIMIT = 60
+SIZE = 150
+SECONDS = 0.5
 
 
 def check(context):
@@ -95,10 +97,6 @@ def gain_of_one_thread(chains):
                 if done.status or not done.timed_out:
                     return None
     return calls[True] / max(calls[False], 1) if calls[True] else None
-
-
-SIZE = 150
-SECONDS = 0.5
 
 
 def main(argv):

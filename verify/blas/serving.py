@@ -18,6 +18,11 @@ from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix
 
 NAME = "serving library"
+ONE_BLAS = "one BLAS"
+# Imported so that the libraries that their matrix products call are loaded.
+CALLERS = ("numpy.linalg", "scipy.linalg", "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack")
+# In place of a caller's name.
+NOBODY = "called by nobody"
 
 
 def check_ldflags(context):
@@ -136,14 +141,6 @@ def _others(context):
         for path in _libraries(package)
         if path != context.serving.path
     )
-
-
-ONE_BLAS = "one BLAS"
-# Imported so that the libraries that their matrix products call are loaded.
-CALLERS = ("numpy.linalg", "scipy.linalg", "scipy.linalg.cython_blas", "scipy.linalg.cython_lapack")
-
-# In place of a caller's name.
-NOBODY = "called by nobody"
 
 
 def check_one_blas(context):

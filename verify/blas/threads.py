@@ -32,6 +32,13 @@ OTHERS_AT_MOST = 0.25
 OTHERS_AT_LEAST = 0.1
 # Of OpenMP: the library reports its own number, and gets this one.
 LIMIT_VARIABLE = "OMP_THREAD_LIMIT"
+# So large that it runs on all threads, also behind libblas_threads (its MATRIX_LARGE).
+SIZE = 1100
+# Seconds for one product of a forked process. It takes tenths of one, some of a slow library, or
+# for ever.
+LIMIT = 15
+# The calling thread, see getrusage(2). Python 2's module does not define it.
+RUSAGE_THREAD = 1
 
 
 def set_variables(count):
@@ -187,15 +194,6 @@ def _others(times):
 
 def _busy(times):
     return times["cpu"] / times["wall"]
-
-
-# So large that it runs on all threads, also behind libblas_threads (its MATRIX_LARGE).
-SIZE = 1100
-# Seconds for one product of a forked process. It takes tenths of one, some of a slow library, or
-# for ever.
-LIMIT = 15
-# The calling thread, see getrusage(2). Python 2's module does not define it.
-RUSAGE_THREAD = 1
 
 
 def product_of(path):

@@ -16,6 +16,16 @@ from verify.theano_stacks_times import peak
 
 # Seconds.
 LIMIT = 120
+LINKERS_CHECK = "linkers"
+# Linker: the module that it needs.
+LINKERS = (("cvm", None), ("numba", "numba"), ("jax", "jax"))
+# Seconds; numba compiles the model in 30 s on a free processor.
+LINKER_LIMIT = 600
+# Of the values, relative. The model's is a sum of 200 terms of one sign in float64, whose rounding
+# errors, in any order, come to 5e-14 at most. float32 would be off by 1e-8 or more.
+TOLERANCE = 1e-12
+ROWS, COLUMNS = 200, 5
+MODEL_SAMPLES, CALLS = 5, 1000
 
 
 def imports(context):
@@ -59,16 +69,6 @@ def compilation(context):
         timing("compile: optimiser", "s", [optimiser]),
         timing("compile: C compiler and linker", "s", [linker]),
     ]
-
-
-LINKERS_CHECK = "linkers"
-# Linker: the module that it needs.
-LINKERS = (("cvm", None), ("numba", "numba"), ("jax", "jax"))
-# Seconds; numba compiles the model in 30 s on a free processor.
-LINKER_LIMIT = 600
-# Of the values, relative. The model's is a sum of 200 terms of one sign in float64, whose rounding
-# errors, in any order, come to 5e-14 at most. float32 would be off by 1e-8 or more.
-TOLERANCE = 1e-12
 
 
 def linkers(context):
@@ -130,10 +130,6 @@ def _environment(context, linker):
     folder = os.path.join(context.folder, linker)
     flags = [os.environ.get(variable), compile_flags(context.framework.name, folder)]
     return dict(os.environ, **{variable: ",".join(flag for flag in flags if flag)})
-
-
-ROWS, COLUMNS = 200, 5
-MODEL_SAMPLES, CALLS = 5, 1000
 
 
 def main(argv):

@@ -11,12 +11,13 @@ import os
 import sys
 
 from verify import table
-from verify.checks import files
 from verify.core import expectation as expectations
 from verify.core import fixes, machine, manifest, program, progress, report, user_files
 from verify.core.report import failed, passed, skipped
 
 NAME = "files"
+EXPECTATION = "etc/theano-stacks/expect.json"
+PASSED, FAILED = 0, 1
 
 
 def check(context):
@@ -61,10 +62,6 @@ def _line(path, problem):
     return "%s: %s" % (manifest.display(path), problem) if path else problem
 
 
-EXPECTATION = "etc/theano-stacks/expect.json"
-PASSED, FAILED = 0, 1
-
-
 def main(argv):
     """Check the files of a folder; return the exit status."""
     parser = argparse.ArgumentParser(
@@ -97,7 +94,7 @@ def run(arguments):
         return list_added(arguments.prefix)
     progress.note("comparing the files with the manifest")
     try:
-        check = files.check_prefix(arguments.prefix, expectation, arguments.full)
+        check = check_prefix(arguments.prefix, expectation, arguments.full)
     finally:
         progress.end()
     if check.status != report.FAIL:
@@ -117,7 +114,7 @@ def list_extra(prefix, expectation):
         comparison = manifest.compare(prefix)
     except manifest.ManifestError as error:
         raise expectations.ExpectationError("%s: %s" % (prefix, error))
-    paths = user_files.split(prefix, comparison, files.locked_versions(expectation))[2]
+    paths = user_files.split(prefix, comparison, locked_versions(expectation))[2]
     print(json.dumps(_texts(paths)))
     return PASSED
 

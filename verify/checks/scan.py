@@ -10,7 +10,6 @@ import warnings
 
 import numpy
 
-from verify.checks import scan
 from verify.context import Context
 from verify.core import causes, compiling, fixes, process, progress, report
 from verify.core import framework as frameworks
@@ -164,7 +163,7 @@ def main(argv):
     # Beside what it compiles: for what is tried after a failure.
     context = Context(frameworks.load(name), None, folder, user_flags)
     try:
-        check = scan.check(context)
+        found = check(context)
     except Exception as error:
-        check = failed(scan.NAME, *explained(context, error))
-    print(json.dumps(check))
+        found = failed(NAME, *explained(context, error))
+    print(json.dumps(found))

@@ -23,6 +23,23 @@ SLOW = {
     "cmodule.remove_gxx_opt": ("True",),
 }
 UNOPTIMISED = re.compile("-O[01g]?$")
+COST = "cost of settings"
+# Seconds for a program that compiles and times one function.
+LIMIT = 120
+# As the frameworks have them by themselves.
+DEFAULTS = {"floatX": "float32", "mode": "Mode", "linker": "cvm", "optimizer": "fast_run"}
+SLOWER = {
+    "floatX": ("float16",),
+    "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "NANGUARDMODE"),
+    "linker": ("py", "vm", "vm_nogc"),
+    "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
+}
+# Of numba, and of Python's memory.
+VARIABLES = ("NUMBA_", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
+LEAST = 1.5
+SIZE, SAMPLES = 200, 5
+# Seconds after which one sample is enough.
+LONG = 2.0
 
 
 def check(context):
@@ -104,22 +121,6 @@ def _normal(value):
     return {"true": "True", "false": "False"}.get(value.lower(), value)
 
 
-COST = "cost of settings"
-# Seconds for a program that compiles and times one function.
-LIMIT = 120
-# As the frameworks have them by themselves.
-DEFAULTS = {"floatX": "float32", "mode": "Mode", "linker": "cvm", "optimizer": "fast_run"}
-SLOWER = {
-    "floatX": ("float16",),
-    "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "NANGUARDMODE"),
-    "linker": ("py", "vm", "vm_nogc"),
-    "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
-}
-# Of numba, and of Python's memory.
-VARIABLES = ("NUMBA_", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
-LEAST = 1.5
-
-
 def check_cost(context):
     """Time a small function as the settings have it, and without those that are slow."""
     found = slow_settings(context)
@@ -172,11 +173,6 @@ def _without_slow(context, found):
     flags += ["%s=%s" % (name, DEFAULTS[name]) for name in sorted(found) if name in DEFAULTS]
     environ[variable] = ",".join(flag for flag in flags if flag)
     return environ
-
-
-SIZE, SAMPLES = 200, 5
-# Seconds after which one sample is enough.
-LONG = 2.0
 
 
 def main(argv):

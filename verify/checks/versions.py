@@ -17,6 +17,20 @@ from verify.core.report import failed, passed, skipped
 NAME = "versions"
 # In the report of a diagnosis, where no lock names the packages.
 DIAGNOSED = ("numpy", "scipy", "numba", "six", "pip", "setuptools")
+FAULTS = "known faults"
+# Module: (the framework's name, the version in which the fault was seen).
+AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
+# Wrong numbers without an error, which no setting undoes. first, last: the versions that have it.
+WrongResult = collections.namedtuple("WrongResult", "module first last fault instead")
+UNTIL = "the gradient of a scan that ends by `until` is wrong"
+NO_UNTIL = "give the scan its number of steps, and mask what comes after the end"
+# Compared with finite differences on Theano 0.8.2 and 1.0.5, Theano-PyMC 1.1.2, Aesara 2.9.3 and
+# PyTensor 2.38.3. PyTensor 3.3.7 and 3.3.8 are right.
+WRONG_RESULTS = (
+    WrongResult("theano", (0, 8), (1, 1, 2), UNTIL, NO_UNTIL),
+    WrongResult("aesara", (2,), (2, 9, 3), UNTIL, NO_UNTIL),
+    WrongResult("pytensor", (2,), (2, 38, 3), UNTIL, NO_UNTIL),
+)
 
 
 def check(context):
@@ -115,23 +129,6 @@ def packages(context):
 
 def _public(version):
     return version.split("+")[0]
-
-
-FAULTS = "known faults"
-# Module: (the framework's name, the version in which the fault was seen).
-AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
-
-# Wrong numbers without an error, which no setting undoes. first, last: the versions that have it.
-WrongResult = collections.namedtuple("WrongResult", "module first last fault instead")
-UNTIL = "the gradient of a scan that ends by `until` is wrong"
-NO_UNTIL = "give the scan its number of steps, and mask what comes after the end"
-# Compared with finite differences on Theano 0.8.2 and 1.0.5, Theano-PyMC 1.1.2, Aesara 2.9.3 and
-# PyTensor 2.38.3. PyTensor 3.3.7 and 3.3.8 are right.
-WRONG_RESULTS = (
-    WrongResult("theano", (0, 8), (1, 1, 2), UNTIL, NO_UNTIL),
-    WrongResult("aesara", (2,), (2, 9, 3), UNTIL, NO_UNTIL),
-    WrongResult("pytensor", (2,), (2, 38, 3), UNTIL, NO_UNTIL),
-)
 
 
 def check_faults(context):

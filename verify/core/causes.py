@@ -6,16 +6,37 @@ not what is the case already. Everything else is not recognised.
 
 from __future__ import absolute_import, division, print_function
 
+import collections
 import os
 import re
 import sys
 import traceback
 
-from verify.core import causes_in_files as in_files
-from verify.core import causes_in_python as in_python
-from verify.core import packages
+from verify.core import packages, pythons
+from verify.core.config_files import flags_of
 from verify.core.report import UNKNOWN
-from verify.core.text import text
+from verify.core.text import matching, text
+
+# what: the cause in a few words; fix: what to do.
+Cause = collections.namedtuple("Cause", "what fix")
+
+# Libraries of the system: (the beginning of the file's name, Debian's package, Fedora's, conda's).
+SYSTEM = (
+    ("libgomp", "libgomp1", "libgomp", "libgomp"),
+    ("libgfortran", "libgfortran5", "libgfortran", "libgfortran5"),
+    ("libquadmath", "libquadmath0", "libquadmath", "libgfortran5"),
+    ("libstdc++", "libstdc++6", "libstdc++", "libstdcxx-ng"),
+    ("libgcc_s", "libgcc-s1", "libgcc", "libgcc-ng"),
+    ("libopenblas", "libopenblas0", "openblas", "libopenblas"),
+    ("libblas", "libopenblas0", "openblas", "libblas"),
+    ("liblapack", "libopenblas0", "openblas", "liblapack"),
+    ("libblis", "libblis4", "blis", "blis"),
+)
+MKL_ALONE = "link MKL by its one library, mkl_rt, which loads the others:\n[blas]\nldflags = %s"
+BLAS_SYMBOL = re.compile(
+    r"(cblas_)?[sdcz](gemm|gemv|ger|dot|axpy|scal|nrm2|syrk|symm|trsm)(64)?_*$"
+)
+PYTHON_SYMBOL = re.compile("_?Py[A-Z]|Py_")
 
 
 class Facts(object):
@@ -44,14 +65,21 @@ class Facts(object):
     pip = staticmethod(packages.pip_command)
 
 
-def of(text, facts):
+def of(words, facts):
     """Return the Cause that an error's text names, or None if it is not recognised."""
-    for pattern, function in ROWS:
-        for match in re.finditer(pattern, text):
-            cause = function(match, facts)
-            if cause:
-                return cause
+    for row in ROWS:
+        for match in re.finditer(row[0], words):
+            found = row[1](match, facts) if callable(row[1]) else _filled(row[1:], match, facts)
+            if found:
+                return Cause(*found)
     return None
+
+
+def _filled(texts, match, facts):
+    """Return the texts of a row with the groups of its match in them."""
+    values = dict(match.groupdict(), variable=facts.framework.upper() + "_FLAGS")
+    values["folder"] = os.path.dirname(values.get("path") or "")
+    return [each % values for each in texts]
 
 
 def of_error(error, facts):
@@ -67,10 +95,10 @@ def of_error(error, facts):
 
 def message_of(error):
     """Return the type of an exception and its message; of a wrong syntax, the file's path too."""
-    text = "%s: %s" % (type(error).__name__, error)
+    message = "%s: %s" % (type(error).__name__, error)
     if isinstance(error, SyntaxError) and error.filename:
-        text += " in %s, line %s" % (error.filename, error.lineno)
-    return text
+        message += " in %s, line %s" % (error.filename, error.lineno)
+    return message
 
 
 def unknown(program):
@@ -81,55 +109,179 @@ def unknown(program):
     return "%s; this shows all of it:\n%s" % (UNKNOWN, program)
 
 
-# The first row whose pattern is in the text, and whose function returns a Cause, counts.
+def _missing_library(match, facts):
+    name = os.path.basename(match.group(1))
+    own = matching(facts.prefix, os.path.join("lib", name))
+    if own:
+        folder = os.path.dirname(own[0])
+        what = "the loader does not find %s, which is in %s" % (name, folder)
+        return what, "export LD_LIBRARY_PATH=%s" % folder
+    fix = "install the package that has it"
+    if name.startswith(("libmkl", "libiomp5")):
+        distribution = "mkl" if name.startswith("libmkl") else "intel-openmp"
+        fix = "%s %s" % (facts.pip(), distribution)
+    for stem, debian, fedora, conda in SYSTEM:
+        if name.startswith(stem):
+            fix = "install it" + packages.system_command(debian, fedora, conda)
+            break
+    return "the library %s is missing" % name, fix
+
+
+def _old_system(match, facts):
+    """A file that is built for a newer C or C++ library."""
+    library, version, path = match.group("library"), match.group("version"), match.group("file")
+    name = os.path.basename(path)
+    if library == "GLIBC":
+        what = "%s needs glibc %s, and this system's is older" % (name, version)
+        return what, "install a version of its package that is built for older systems"
+    what = "%s needs a newer libstdc++, with %s_%s" % (name, library, version)
+    command = packages.system_command("libstdc++6", "libstdc++", "libstdcxx-ng")
+    return what, "take the newer one, or another version of the package" + command
+
+
+def _missing_symbol(match, facts):
+    symbol = match.group(1)
+    if symbol.startswith(("mkl_", "MKL_")):
+        return "MKL's libraries lack %s" % symbol, _mkl_fix(facts.prefix)
+    if PYTHON_SYMBOL.match(symbol):
+        path = re.search(r"(\S+\.so[^\s:]*): undefined symbol", match.string)
+        name = os.path.basename(path.group(1)) if path else "a module"
+        what = "%s is built for another Python: this one has no %s" % (name, symbol)
+        return what, "install its package again, for this Python"
+    if BLAS_SYMBOL.match(symbol):
+        return (
+            "no library that is linked has BLAS's %s" % symbol,
+            "link a BLAS: correct blas.ldflags, for instance\n[blas]\nldflags = -lopenblas",
+        )
+    return None
+
+
+def _layered_mkl(match, facts):
+    """MKL ends a program that links its layers one by one."""
+    what = match.group(0).strip()
+    if facts.ldflags and not re.search("mkl_(?!rt)", facts.ldflags):
+        return what, "install MKL again: a part of it is missing"
+    return what, _mkl_fix(facts.prefix)
+
+
+def _mkl_fix(prefix):
+    """Return how to link MKL by one library, of an environment or of the system."""
+    names = [os.path.basename(path) for path in matching(prefix, "lib/libmkl_rt.so*")]
+    if not names:
+        return MKL_ALONE % "-lmkl_rt"
+    folder = os.path.join(prefix, "lib")
+    flag = "-lmkl_rt" if "libmkl_rt.so" in names else "-l:" + names[-1]
+    return MKL_ALONE % "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
+
+
+def _full_disk(match, facts):
+    """A full disk, or a quota."""
+    for folder in facts.folders:
+        status = os.statvfs(folder)
+        if status.f_bavail * status.f_frsize < 64 << 20 or not status.f_favail:
+            fix = "free some space, or set TMPDIR to a folder on another disk"
+            return "%s is on a full disk" % folder, fix
+    return "a disk, or its quota, is full", "free some space: df -h and quota show where"
+
+
+def _missing_header(match, facts):
+    """Python's header files, which every compiled module needs."""
+    names = [form % pythons.text(facts.python) for form in ("python%s-dev", "python%s-devel")]
+    names.append("python=" + pythons.text(facts.python))
+    return "Python's header files are missing", "install them" + packages.system_command(*names)
+
+
+def _missing_tool(match, facts):
+    command = packages.system_command("g++", "gcc-c++", "gxx")
+    return "the compiler lacks its part %s" % match.group(1), "install it again" + command
+
+
+def _refused_value(match, facts):
+    """A flag whose value the framework refuses."""
+    name = facts.framework.upper()
+    source = os.environ.get(name + "RC") or "~/.%src" % facts.framework
+    if match.group("flag") in flags_of(facts.user_flags):
+        source = name + "_FLAGS"
+    return "a value in %s" % source, "correct %s in %s" % (match.group("flag"), source)
+
+
+def _shadowed(match, facts):
+    """A file of the user's that has the name of a package."""
+    path, name = match.group("path"), match.group("module").split(".")[0]
+    if not path or "site-packages" in path or "dist-packages" in path:
+        return None
+    what = "%s hides the package %s" % (path, name)
+    return what, "rename it, or take its folder off Python's path"
+
+
+def _no_blas_name(match, facts):
+    """Theano takes the BLAS from a NumPy that names none."""
+    return "the framework needs the name of a BLAS", packages.link_fix()
+
+
+CONFIG_FILE = ("%(file)s is not a valid configuration file", "correct, or remove, the file")
+# (a pattern, then a cause and a fix with the pattern's groups in them, or a function that returns
+# both, or None). The first row whose pattern is in the text, and that gives a cause, counts.
 ROWS = (
-    (r"No closing quotation", in_files.quotation),
-    (r"onfiguration variable \"(?P<flag>[\w.]+)\"", in_files.refused_value),
-    (r"MKL FATAL ERROR:[^\n]*", in_files.mkl_is_layered),
-    (r"No space left on device|Disk quota exceeded", in_files.full_disk),
+    (
+        r"No closing quotation",
+        "%(variable)s has a quotation mark without its pair",
+        "put a backslash before it",
+    ),
+    (r"onfiguration variable \"(?P<flag>[\w.]+)\"", _refused_value),
+    (r"MKL FATAL ERROR:[^\n]*", _layered_mkl),
+    (r"No space left on device|Disk quota exceeded", _full_disk),
     (
         r"(?P<why>Permission denied|Read-only file system)\W+(?P<path>/[^'\"\s]+)",
-        in_files.not_allowed,
+        "%(path)s: %(why)s",
+        "make it yours, or choose another folder",
     ),
-    (r"File contains no section headers\.\s+file: '?(?P<file>[^',\n]+)", in_files.config_file),
-    (r"While reading from '?(?P<file>[^',\n]+?)'? ", in_files.config_file),
-    (r"Source contains parsing errors: '?(?P<file>[^',\n]+)", in_files.config_file),
-    (r"blas_opt_info|No section: '?blas", in_files.no_blas_name),
+    (r"File contains no section headers\.\s+file: '?(?P<file>[^',\n]+)",) + CONFIG_FILE,
+    (r"While reading from '?(?P<file>[^',\n]+?)'? ",) + CONFIG_FILE,
+    (r"Source contains parsing errors: '?(?P<file>[^',\n]+)",) + CONFIG_FILE,
+    (r"blas_opt_info|No section: '?blas", _no_blas_name),
     (
-        r"(\S+): failed to map segment from shared object: Operation not permitted",
-        in_files.refused_mapping,
+        r"(?P<path>\S+): failed to map segment from shared object: Operation not permitted",
+        "nothing may run in %(folder)s (noexec)",
+        "set TMPDIR and the framework's base_compiledir to a folder on another disk",
     ),
-    (r"(\S+\.so[.\d]*): cannot open shared object file: No such file", in_files.missing_library),
-    (r"(\S+): (?:invalid ELF header|file too short|wrong ELF class)", in_files.damaged_file),
+    (r"(\S+\.so[.\d]*): cannot open shared object file: No such file", _missing_library),
+    (
+        r"(?P<path>\S+): (?:invalid ELF header|file too short|wrong ELF class)",
+        "%(path)s is damaged, or for another processor",
+        "install again the package that has it",
+    ),
     (
         r"version [`'](?P<library>GLIBC|GLIBCXX|CXXABI)_(?P<version>[\d.]+)' not found "
         r"\(required by (?P<file>[^)]+)\)",
-        in_files.old_system,
+        _old_system,
     ),
-    (r"undefined symbol: (\w+)", in_files.missing_symbol),
+    (r"undefined symbol: (\w+)", _missing_symbol),
     (
-        r"compiled against (?:ABI|API) version|size changed, may indicate binary",
-        in_python.other_numpy,
+        r"compiled against (?:ABI|API) version|size changed, may indicate binary"
+        r"|compiled using NumPy 1\.x cannot be run in",
+        pythons.other_numpy,
     ),
-    (r"compiled using NumPy 1\.x cannot be run in", in_python.other_numpy),
     (
         r"partially initialized module '(?P<module>[\w.]+)'[^(\n]*"
         r"(?:\(most likely[^)]*\))? ?\(?(?P<path>/[^)\n]+\.py)?",
-        lambda match, facts: in_python.shadowed(match, facts) if match.group("path") else None,
+        _shadowed,
     ),
-    (r"No module named '?([\w.]+)", in_python.missing_module),
-    (r"cannot import name '?(?P<name>\w+)'? from '?(?P<module>[\w.]+)", in_python.old_name),
-    (r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'", in_python.old_name),
+    (r"No module named '?([\w.]+)", pythons.missing_module),
+    (r"cannot import name '?(?P<name>\w+)'? from '?(?P<module>[\w.]+)", pythons.old_name),
+    (r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'", pythons.old_name),
+    (r"has no member named|was not declared in this scope|lvalue required", pythons.old_c_code),
+    (r"fatal error: Python\.h: No such file", _missing_header),
+    (r"(?:cannot execute|execvp[^\n]*)\W+(cc1plus|as|ld|collect2)\b", _missing_tool),
     (
-        r"has no member named|was not declared in this scope|lvalue required as",
-        in_python.old_c_code,
+        r"unrecognized command.line option \W*(?P<option>-[\w=+-]+)",
+        "g++ does not know the option %(option)s",
+        "take %(option)s out of gcc.cxxflags",
     ),
-    (r"fatal error: (\S+): No such file", in_files.missing_header),
-    (r"(?:cannot execute|execvp[^\n]*)\W+(cc1plus|as|ld|collect2)\b", in_files.missing_tool),
-    (r"unrecognized command.line option \W*(-[\w=+-]+)", in_files.unknown_option),
     (
         r"Cannot allocate memory|virtual memory exhausted|MemoryError|Killed signal",
-        in_files.no_memory,
+        "memory ran out",
+        "free some memory, or raise the limit (ulimit -v, a container's)",
     ),
-    (r"SyntaxError|invalid syntax", in_python.other_syntax),
+    (r"SyntaxError|invalid syntax", pythons.other_syntax),
 )

@@ -24,6 +24,9 @@ BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot
 # Of the linker or the loader: no BLAS, or another one than blas.ldflags names.
 UNLINKED = re.compile(r"cannot find -l|undefined symbol: (cblas_)?[sdcz](gemm|gemv|ger|dot|axpy)")
 CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
+# The command that does it, from the builder, which knows by what name a person started it.
+REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
+OF_IMAGE = "start a new container from the image, by its digest"
 
 
 def explain(error):
@@ -188,11 +191,6 @@ def compiler_fix(context):
         steps.append("install a C++ compiler" + command)
     steps = [step for step in steps if step]
     return "\n".join(steps) or setting_fix(context, "cxx", packages.program("g++"))
-
-
-# The command that does it, from the builder, which knows by what name a person started it.
-REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
-OF_IMAGE = "start a new container from the image, by its digest"
 
 
 def repair_fix(expectation):

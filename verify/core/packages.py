@@ -9,7 +9,7 @@ import re
 import sys
 import sysconfig
 
-from verify.core import packages, process
+from verify.core import process
 from verify.core.config_files import config_lines
 from verify.core.surroundings import quote
 from verify.core.text import matching
@@ -18,6 +18,10 @@ from verify.core.user_files import normal
 PY2 = sys.version_info[0] == 2
 if not PY2:
     from importlib.util import find_spec
+# Link names, in order of preference.
+LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
+# The last release whose library has this file name.
+PIP_MKL, PIP_FILE = "mkl==2024.2.2", "libmkl_rt.so.2"
 
 
 def is_installed(name):
@@ -109,12 +113,6 @@ def _conda_version(name):
     return None
 
 
-# Link names, in order of preference.
-LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
-# The last release whose library has this file name.
-PIP_MKL, PIP_FILE = "mkl==2024.2.2", "libmkl_rt.so.2"
-
-
 def link_fix():
     """Return how to link with a fast BLAS where the framework cannot be imported."""
     value = link_flags()
@@ -129,13 +127,13 @@ def install_fix(setting):
 
     setting: how to link with OpenBLAS when it is installed.
     """
-    command = packages.system_command("libopenblas-dev", "openblas-devel", "openblas")
+    command = system_command("libopenblas-dev", "openblas-devel", "openblas")
     folder = os.path.join(sys.prefix, "lib")
     mkl = "-L%s -l:%s -Wl,-rpath,%s" % (folder, PIP_FILE, folder)
     return "there is no BLAS to link with: install OpenBLAS%s\nthen %s\n%s\n%s" % (
         command,
         setting,
-        "or, without root, MKL:\n%s %s" % (packages.pip_command(), PIP_MKL),
+        "or, without root, MKL:\n%s %s" % (pip_command(), PIP_MKL),
         "with the line\nldflags = " + mkl,
     )
 

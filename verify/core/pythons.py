@@ -1,9 +1,17 @@
-"""Which Python and which NumPy each release of a framework runs on, as far as it is known."""
+"""Which Python and which NumPy each release of a framework runs on; errors that come of others.
+
+Each function below `text` takes the match of its row in causes.py and the Facts, and returns
+(cause, fix), or None where this Python and its packages do not agree with it.
+"""
 
 from __future__ import absolute_import, division, print_function
 
 import collections
+import os
 import re
+import sys
+
+from verify.core.text import matching
 
 # framework: the name of its module; release: the first one that this is true of; python: the newest
 # that it runs on; numpy: the first version that is too new, or None.
@@ -33,6 +41,15 @@ REMOVED = {
 # Modules of Python whose names have changed between versions.
 STANDARD = ("ast", "collections", "configparser", "fractions", "gettext", "inspect", "pkgutil")
 STANDARD += ("random", "threading", "time", "types", "typing", "unittest")
+# Modules whose distribution has another name. What is not in the list has its module's name.
+DISTRIBUTIONS = {
+    "cons": "logical-unification",
+    "kanren": "miniKanren",
+    "pkg_resources": "setuptools",
+    "sklearn": "scikit-learn",
+    "unification": "logical-unification",
+    "yaml": "PyYAML",
+}
 
 
 def support_of(framework, version):
@@ -53,3 +70,114 @@ def number(version):
 def text(numbers):
     """Return a tuple of numbers as a version."""
     return ".".join(map(str, numbers))
+
+
+def missing_module(match, facts):
+    """A module that is not installed, is for another Python, or that Python no longer has."""
+    name = match.group(1)
+    top = name.split(".")[0]
+    distribution = DISTRIBUTIONS.get(top, top)
+    removed = REMOVED.get(top)
+    if removed and facts.python >= removed:
+        return _old_framework("Python %s has no module %s" % (text(removed), top), facts)
+    if not facts.is_installed(top):
+        fix = "%s %s" % (facts.pip(), distribution)
+        return "the package %s is missing" % distribution, fix
+    if top == facts.framework:
+        return None
+    others = _of_other_pythons(top, name)
+    if others:
+        return (
+            "%s is built for another Python: it has %s" % (top, os.path.basename(others[0])),
+            "install it for this one:\n%s %s" % (facts.pip(again=True), distribution),
+        )
+    return _too_new(top, facts)
+
+
+def _of_other_pythons(top, name):
+    """Return the files of a package that are a module for other Pythons than this one."""
+    if top == name:
+        return []
+    inner = os.path.join(*name.split(".")) + ".*.so"
+    found = [path for folder in sys.path for path in matching(folder, inner)]
+    tag = "-%d%d" % sys.version_info[:2]
+    return [path for path in found if tag not in os.path.basename(path)]
+
+
+def old_name(match, facts):
+    """A name that a module no longer has, or does not have yet."""
+    module = match.groupdict().get("module") or ""
+    top = module.split(".")[0]
+    if "partially initialized" in match.group(0):
+        return None
+    if top not in STANDARD:
+        return _too_new(top, facts)
+    words = (text(facts.python), match.group("name"), module)
+    return _old_framework("Python %s has no %s in %s" % words, facts)
+
+
+def old_c_code(match, facts):
+    """C code that uses what later Pythons no longer have."""
+    return _old_framework("C code for an earlier Python", facts)
+
+
+def _old_framework(what, facts):
+    """The framework is for an earlier Python."""
+    support = support_of(facts.framework, facts.version)
+    if not support or facts.python <= support.python:
+        return None
+    name = "%s %s" % (facts.framework, facts.version or "")
+    newest = NEWEST.get(facts.framework)
+    newer = newest and support_of(facts.framework, newest)
+    if newer and facts.python <= newer.python:
+        fix = "%s %s==%s" % (facts.pip(), facts.framework, newest)
+    else:
+        fix = "take Python %s, or PyTensor, its successor:\n%s pytensor" % (
+            text(support.python),
+            facts.pip(),
+        )
+    return "%s: %s is for Python up to %s" % (what, name, text(support.python)), fix
+
+
+def _too_new(top, facts):
+    """NumPy is too new for the framework; None if it is not, or if that is not known."""
+    support = support_of(facts.framework, facts.version)
+    found = facts.version_of("numpy")
+    if top != "numpy" or not (support and found and number(found) >= support.numpy):
+        return None
+    what = "NumPy %s is too new for %s %s" % (found, facts.framework, facts.version)
+    if facts.python > support.python:
+        return _old_framework(what, facts)
+    return what, "%s 'numpy<%s'" % (facts.pip(), text(support.numpy))
+
+
+def other_numpy(match, facts):
+    """A package was compiled for another NumPy than the installed one."""
+    package = _last_package(facts.frames)
+    what = "%s was compiled for another NumPy than %s"
+    if not package:
+        words = ("the package that is imported last", facts.version_of("numpy"))
+        return what % words, "install it again, for this NumPy"
+    fix = "install it for this NumPy:\n%s --no-deps %s" % (facts.pip(again=True), package)
+    return what % (package, facts.version_of("numpy")), fix
+
+
+def _last_package(frames):
+    """Return the last package, other than NumPy, that a traceback leads through."""
+    names = re.findall(r"(?:site|dist)-packages/([A-Za-z0-9_]+)", frames)
+    return next((name for name in reversed(names) if name != "numpy"), None)
+
+
+def other_syntax(match, facts):
+    """A file in the syntax of another Python."""
+    path = re.search(r"([^\s(]+\.py), line \d+$", match.string)
+    support = support_of(facts.framework, facts.version)
+    if support and facts.python > support.python:
+        return _old_framework("its source is not for Python %s" % text(facts.python), facts)
+    if not path:
+        return None
+    package = _last_package(facts.frames + path.group(1)) or os.path.basename(path.group(1))
+    return (
+        "%s is written for another Python than %s" % (package, text(facts.python)),
+        "install a version of it for this one:\n%s %s" % (facts.pip(True), package),
+    )

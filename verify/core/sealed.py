@@ -14,8 +14,6 @@ import json
 import os
 import stat
 
-from verify.core import sealed
-
 SCHEMA = 1
 
 
@@ -67,12 +65,12 @@ def load_record(prefix, manifest):
     Empty if the record is missing, damaged or of another manifest.
     """
     try:
-        content = sealed.read(os.path.join(prefix, RECORD))[1]
+        content = read(os.path.join(prefix, RECORD))[1]
         if content["manifest"] != manifest:
             return {}
         return {path.encode("utf-8"): value + "" for path, value in content["files"].items()}
     # A user may write anything there.
-    except (sealed.SealError, AttributeError, KeyError, TypeError, ValueError):
+    except (SealError, AttributeError, KeyError, TypeError, ValueError):
         return {}
 
 
@@ -87,7 +85,7 @@ def store_record(prefix, manifest, keys):
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
         with os.fdopen(os.open(part, flags, 0o644), "wb") as file:
-            file.write(sealed.text({"manifest": manifest, "files": files}))
+            file.write(text({"manifest": manifest, "files": files}))
         os.rename(part, path)
     except EnvironmentError:
         pass

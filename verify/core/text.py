@@ -1,17 +1,19 @@
 """What Python 2 and 3 have in different ways: text, and files by a pattern."""
 
-from __future__ import absolute_import, division, print_function, unicode_literals
+from __future__ import absolute_import, division, print_function
 
 import glob
 import os
 import re
+
+TEXT = type(b"".decode("ascii"))
 
 
 def text(value):
     """Return a value as text. Bytes, which are Python 2's str, are decoded as UTF-8."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return value if isinstance(value, type("")) else text(str(value))
+    return value if isinstance(value, TEXT) else text(str(value))
 
 
 def native(value):

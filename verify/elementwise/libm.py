@@ -20,7 +20,6 @@ from verify.core.fixes import compiler_fix, explain, own_fix, setting_fix, undo_
 from verify.core.framework import AMDLIBM_FLAGS
 from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix
-from verify.elementwise import libm
 from verify.elementwise import speed as elementwise_speed
 
 NAME = "libm"
@@ -33,6 +32,10 @@ ARRAYS += ("amd_vrsa_powf", "amd_vrsa_powxf")
 
 # name: COMPAT, AMDS or UNKNOWN.
 MathLibrary = collections.namedtuple("MathLibrary", "name detail path")
+ACCURACY = "libm accuracy"
+# In units in the last place. AMD gives less than this for its own functions.
+ALLOWED = {COMPAT: 1.0, AMDS: 4.0, UNKNOWN: 4.0}
+SAMPLES = 20000
 
 
 def is_expected(context):
@@ -161,20 +164,14 @@ def _fix(context):
     return undo_fix(context, flag) or setting_fix(context, flag, "False")
 
 
-ACCURACY = "libm accuracy"
-# In units in the last place. AMD gives less than this for its own functions.
-ALLOWED = {libm.COMPAT: 1.0, libm.AMDS: 4.0, libm.UNKNOWN: 4.0}
-SAMPLES = 20000
-
-
 def check_accuracy(context):
     """Check sampled results of every array function against those of a longer format."""
-    library = libm.called(context)
+    library = called(context)
     if library is None:
         return skipped(ACCURACY, "no array function is called")
     worst, allowed = (0.0, ""), ALLOWED[library.name]
     handle = bindings.loaded(library.path)
-    for symbol in libm.ARRAYS:
+    for symbol in ARRAYS:
         if hasattr(handle, symbol):
             error, argument = largest_error(getattr(handle, symbol), symbol)
             worst = max(worst, (error, "%s at %s" % (symbol, argument)))
@@ -185,7 +182,7 @@ def check_accuracy(context):
         ACCURACY,
         "%s is off by %.4g ULP (%s); %.1f are allowed"
         % (library.detail, worst[0], worst[1], allowed),
-        libm.fix(context, library),
+        fix(context, library),
     )
 
 

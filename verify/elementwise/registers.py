@@ -20,7 +20,6 @@ from verify.context import Context
 from verify.core import compiling, fixes, native, process, progress
 from verify.core import framework as frameworks
 from verify.core.report import failed, passed, skipped
-from verify.elementwise import registers
 from verify.elementwise import speed as elementwise_speed
 
 NAME = "vector registers"
@@ -32,6 +31,10 @@ TUNABLE = "glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
 TUNABLES = "GLIBC_TUNABLES"
 # Seconds for the program below: it compiles what this process has compiled already.
 LONGEST = 600
+# A multiple of every vector's length, so that no scalar loop over the rest follows.
+SIZE = 16
+# g++ vectorises sqr unless an option forbids it, the others only with amdlibm-compat.
+ELEMENTWISE = elementwise_speed.FUNCTIONS + ("sqr",)
 
 
 class UnknownError(Exception):
@@ -137,12 +140,6 @@ def _fix(context):
     )
 
 
-# A multiple of every vector's length, so that no scalar loop over the rest follows.
-SIZE = 16
-# g++ vectorises sqr unless an option forbids it, the others only with amdlibm-compat.
-ELEMENTWISE = elementwise_speed.FUNCTIONS + ("sqr",)
-
-
 def calls_of(context):
     """Yield (name, function without arguments) of each operation that compiles."""
     for name in ELEMENTWISE:
@@ -166,10 +163,10 @@ def main(argv):
     flags = os.environ.get(framework.flags_variable, "")
     context = Context(framework, None, tempfile.mkdtemp(), flags)
     try:
-        found = registers.examine(context, calls_of(context))
+        found = examine(context, calls_of(context))
         if found is None:
-            raise registers.UnknownError(registers.HIDDEN)
-    except registers.UnknownError as error:
+            raise UnknownError(HIDDEN)
+    except UnknownError as error:
         print(json.dumps({"unknown": str(error)}))
     else:
         print(json.dumps({"unclean": found[0], "count": found[1]}))

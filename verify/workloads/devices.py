@@ -19,6 +19,7 @@ from verify.workloads import graph
 
 # The linker whose thunks Python can replace; they run the same C code.
 LINKER = "vm"
+OTHER_LINKER = "omit --linker, or choose another"
 
 
 class _SynchronousThunk(object):
@@ -64,9 +65,6 @@ def for_results(function, value):
         ready = getattr(array, "block_until_ready", None)
         if ready is not None:
             ready()
-
-
-OTHER_LINKER = "omit --linker, or choose another"
 
 
 def find_jax():

@@ -8,9 +8,10 @@ import hashlib
 import io
 import re
 
-from verify.workloads import graph
-
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|0x[0-9a-fA-F]{6,}")
+STATUS, CLEAR = "/proc/self/status", "/proc/self/clear_refs"
+# proc(5): resets the peak of the resident set.
+RESET_PEAK = "5\n"
 
 
 def describe(function):
@@ -85,11 +86,6 @@ def functions_in(function):
     return functions
 
 
-STATUS, CLEAR = "/proc/self/status", "/proc/self/clear_refs"
-# proc(5): resets the peak of the resident set.
-RESET_PEAK = "5\n"
-
-
 def peak_of_call(call):
     """Return the bytes that a call takes beyond what the process holds before it.
 
@@ -122,8 +118,8 @@ def kept_bytes(function):
     Arrays that share memory count once; inputs, shared variables and constants do not.
     """
     results, given = {}, set()
-    for each in graph.functions_in(function):
-        for variable, cell in getattr(graph.machine_of(each), "storage_map", {}).items():
+    for each in functions_in(function):
+        for variable, cell in getattr(machine_of(each), "storage_map", {}).items():
             array = _owner(cell[0])
             if variable.owner is None:
                 given.add(id(array))
