@@ -33,7 +33,7 @@ if "verify" not in sys.modules:
 PROGRAMS = {
     "bench": "verify.workloads.bench",
     "bench-probe": "verify.workloads.bench_probe",
-    "chains-probe": "verify.blas.numba_library",
+    "chains-probe": "verify.blas.chains",
     "cost-probe": "verify.checks.settings",
     "device-probe": "verify.device.probe",
     "files": "verify.checks.files",

@@ -10,7 +10,7 @@ import tempfile
 from verify import table
 from verify.blas import threads
 from verify.context import Context
-from verify.core import compiling, program, progress, report, trial, watch
+from verify.core import causes, compiling, config_files, program, progress, report, trial, watch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -29,10 +29,18 @@ def main(argv):
             "verify",
             lambda folder: program.exit_status("verify", lambda a: run(a, folder), arguments),
             arguments.limit,
+            _cause_of,
         )
 
     # The outer call is for the supervisor: it may fail to create the folder.
     return program.exit_status("verify", supervised, arguments)
+
+
+def _cause_of(words):
+    """Return the Cause that the messages of C code name, or None; no framework is imported here."""
+    name = next((each for each in frameworks.MODULES if frameworks.is_installed(each)), "numpy")
+    flags = config_files.value_set(name, "blas.ldflags") or ""
+    return causes.of(words, causes.Facts(name, ldflags=flags))
 
 
 def parse(argv):

@@ -28,6 +28,7 @@ class Context(object):
     elementwise: {(name, dtype): compiled function}.
     products: {key: exact product}, for the check of numbers.
     serving: the Library that computes matrix products.
+    second_blas_fix: how to have one BLAS library in the process, or None where there is one.
     peaks: {dtype: {threads: GFLOP/s}}.
     peak_kernel: the loaded library that measures a peak, or None.
     gemm: {dtype: [GFLOP/s]}.
@@ -54,6 +55,7 @@ class Context(object):
         self.elementwise = {}
         self.products = {}
         self.serving = None
+        self.second_blas_fix = None
         self.peaks = {}
         self.peak_kernel = None
         self.gemm = {}

@@ -6,7 +6,7 @@ import platform
 import traceback
 import warnings
 
-from verify.blas import kernels, numba_library, numerics, serving, threads
+from verify.blas import chains, kernels, numerics, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
 from verify.checks import accelerator, compile_folder, compile_time, files, scan, settings, versions
@@ -73,7 +73,7 @@ def run(context, debug=False):
     add_check(serving.NAME, serving.check)
     add_check(serving.ONE_BLAS, serving.check_one_blas)
     if context.framework.name == "pytensor":
-        add_check(numba_library.NAME, numba_library.check)
+        add_check(chains.NUMBA, chains.check_numba)
     add_check(versions.FAULTS, versions.check_faults)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
@@ -94,6 +94,8 @@ def run(context, debug=False):
     add_check(scan.NAME, lambda _: finish_scan())
     add_check(registers.NAME, lambda _: finish_registers())
     add_check(threads.NAME, threads.check)
+    if not (context.expectation or context.framework.runs_numba):
+        add_check(chains.NAME, chains.check)
     add_check(settings.COST, settings.check_cost)
     add_timings("import", compile_time.imports)
     add_timings("peak", blas_speed.peaks)

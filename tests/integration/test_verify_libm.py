@@ -96,7 +96,7 @@ def test_a_missing_header_or_library(
     (libm,) = checked(place, "libm")
     assert libm.status == "fail"
     assert libm.detail == f"exp does not compile: {reason}"
-    repair = "./invoke build --variant openblas-amdlibm --framework theano-1.0.5 --repair"
+    repair = "./invoke build --variant openblas-amdlibm --repair"
     assert libm.fix == f"put the files back:\n{repair}"
     # The command is for the environment of the checkout; this one is elsewhere.
     pipeline.make_environment(workspace, variant, place, repair=True)

@@ -43,8 +43,8 @@ def modules(*names: str) -> list[Any]:
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     kernels, numerics = modules("blas.kernels", "blas.numerics")
-    numba_library, operations, serving = modules(
-        "blas.numba_library", "blas.operations", "blas.serving"
+    chains, operations, serving = modules(
+        "blas.chains", "blas.operations", "blas.serving"
     )
     speed, threads = modules("blas.speed", "blas.threads")
     accelerator, compile_folder, files, scan, settings, versions = modules(
@@ -72,7 +72,8 @@ def run(context: Any, names: Sequence[str]) -> None:
         "ldflags": serving.check_ldflags,
         "library": serving.check,
         "one BLAS": serving.check_one_blas,
-        "numba": numba_library.check,
+        "numba": chains.check_numba,
+        "chains": chains.check,
         "known faults": versions.check_faults,
         "threads": threads.check,
         "scan": lambda context: scan.start(context)(),

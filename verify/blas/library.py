@@ -36,6 +36,11 @@ def identify(path):
     return Library(_name_inside(path), None, None, None, path)
 
 
+def libraries_of(paths):
+    """Return the Libraries of paths, in their order, with the parts of one MKL as one."""
+    return merged([identify(path) for path in sorted(set(paths))])
+
+
 def most_threads(path):
     """Return how many threads a loaded OpenBLAS can use, as it was built; None for others."""
     handle = bindings.loaded(path)

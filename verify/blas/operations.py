@@ -100,6 +100,17 @@ def _compile(context, operation, dtype):
     return CompiledOperation(function, None, not bindings.bindings_of(modules), None)
 
 
+def by_numba(context, dtype):
+    """Return the GemmUpdate of PyTensor's numba linker, which is compiled at the first request."""
+    key = "Gemm by numba", dtype
+    if key not in context.operations:
+        progress.note("compiling Gemm %s with numba" % dtype)
+        update = GemmUpdate(context.framework, dtype, mode="NUMBA")
+        update.run()
+        context.operations[key] = update
+    return context.operations[key]
+
+
 def check(context, operation):
     """Check that an operation is C code that calls a BLAS library (the baseline: that not)."""
     name = "%s in C" % operation.name

@@ -77,7 +77,7 @@ def check(context):
             ldflags_fix(context),
         )
     paths = sorted({binding.library for binding in calls})
-    libraries = library.merged([library.identify(path) for path in paths])
+    libraries = library.libraries_of(paths)
     context.serving = libraries[0]
     through_numpy = not _is_framework(context, calls[0].module)
     detail = " and ".join(library.describe(item) for item in libraries)
@@ -102,8 +102,7 @@ def check_numpy(context):
     calls = bindings.bindings_of(bindings.modules_of("numpy"))
     if not calls:
         return failed(NAME, "NumPy calls no BLAS library", numpy_fix())
-    paths = sorted({binding.library for binding in calls})
-    libraries = library.merged([library.identify(path) for path in paths])
+    libraries = library.libraries_of(binding.library for binding in calls)
     context.serving = libraries[0]
     for name in ("scipy.linalg", "scipy.linalg.cython_blas"):
         if is_installed("scipy"):
@@ -156,8 +155,7 @@ def check_one_blas(context):
     if expected and expected.get("alone"):
         for path in uncalled(context, callers):
             callers[path] = [NOBODY]
-    paths = sorted({library.behind(path) for path in callers})
-    libraries = library.merged([library.identify(path) for path in paths])
+    libraries = library.libraries_of(library.behind(path) for path in callers)
     detail = "; ".join(
         "%s: %s" % (" and ".join(names), library.describe(library.identify(path)))
         for path, names in sorted(callers.items(), key=lambda item: item[1])
@@ -166,7 +164,8 @@ def check_one_blas(context):
         return passed(ONE_BLAS, detail)
     detail = "%d libraries, each with threads of its own: %s" % (len(libraries), detail)
     if expected and expected.get("alone"):
-        return failed(ONE_BLAS, detail, _one_blas_fix(context, callers, expected))
+        context.second_blas_fix = _one_blas_fix(context, callers, expected)
+        return failed(ONE_BLAS, detail, context.second_blas_fix)
     return passed(ONE_BLAS, detail)
 
 
@@ -193,11 +192,11 @@ def callers_of_libraries(context):
 
 def uncalled(context, callers):
     """Return the mapped BLAS libraries that are not behind those of `callers`."""
-    if context.framework.name == "pytensor" and context.framework.runs_numba:
-        # As programs use it, with the libraries that it loads.
-        importlib.import_module("numba")
-    called = sorted({library.behind(path) for path in callers})
-    libraries = library.merged([library.identify(path) for path in called])
+    if context.framework.runs_numba:
+        # As programs use it, with the libraries that it loads when it compiles and runs.
+        blas_operations.by_numba(context, blas_operations.DTYPES[0])
+    called = {library.behind(path) for path in callers}
+    libraries = library.libraries_of(called)
     compiled = os.path.realpath(context.framework.flag("compiledir")) + os.sep
     paths = [path for path in bindings.mapped_files() if not path.startswith(compiled)]
     paths = [path for path in paths if bindings.defining(path)]
@@ -240,7 +239,10 @@ def packages_fix(context, names):
     modules = [sys.modules[name] for name in names if name in sys.modules]
     folders = [os.path.dirname(os.path.dirname(module.__file__)) for module in modules]
     folders = [os.path.realpath(folder) for folder in folders]
-    fix = surroundings.without("PYTHONPATH", *folders) or fixes.repair_command(context.expectation)
+    fix = surroundings.without("PYTHONPATH", *folders)
+    if not fix:
+        # As the checks of files and versions have it: one fault is one row.
+        return fixes.repair_fix(context.expectation)
     return "not from the lock: %s, with a BLAS of its own:\n%s" % (" and ".join(names), fix)
 
 

@@ -84,7 +84,7 @@ def numba_products(context):
     timings = []
     for dtype in blas_operations.DTYPES:
         progress.note("timing Gemm %s with numba" % dtype)
-        update = GemmUpdate(context.framework, dtype, mode="NUMBA")
+        update = blas_operations.by_numba(context, dtype)
         size = _gemm_size(update)
         rates = [gemm_rate(size, update.seconds()) for _ in range(SAMPLES)]
         timings.append(timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", rates))

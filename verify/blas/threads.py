@@ -12,7 +12,7 @@ import time
 
 from verify.blas import bindings, library
 from verify.core import machine, process
-from verify.core.fixes import library_fix
+from verify.core.fixes import fix_of_words, library_fix
 from verify.core.report import failed, passed, skipped
 
 NAME = "threads"
@@ -47,6 +47,11 @@ def set_variables(count):
         os.environ[name] = str(count)
 
 
+def variables_of(serving):
+    """Return the variables that set the number of threads of a Library, the first one first."""
+    return VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])
+
+
 def check(context):
     """Check the number that the library reports, and by processor time that so many threads work.
 
@@ -70,8 +75,7 @@ def check(context):
         return failed(
             NAME,
             "the library uses %d where %s" % (serving.threads, reason),
-            "set this before Python starts:\nexport %s=%d"
-            % (VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])[0], counts[0]),
+            "set this before Python starts:\nexport %s=%d" % (variables_of(serving)[0], counts[0]),
         )
     if variable and counts[0] < machine.usable_cores():
         context.advice.append(
@@ -84,7 +88,7 @@ def check(context):
         return passed(NAME, "%s, %s; a part of MKL, not measured alone" % (count, reason))
     alone = measure(context, 1)
     if not isinstance(alone, dict):
-        return failed(NAME, alone, library_fix(context))
+        return failed(NAME, alone, fix_of_words(context, alone) or library_fix(context))
     if _others(alone) > OTHERS_AT_MOST:
         return failed(
             NAME,
@@ -111,7 +115,7 @@ def check(context):
         expected = context.expectation and context.expectation["blas"]
         if expected and any(LIBRARY in name for name in expected["libraries"]):
             return failed(NAME, detail, library_fix(context))
-        variable = VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])[0]
+        variable = variables_of(serving)[0]
         context.advice.append("%s: multiprocessing needs %s=1" % (detail, variable))
     busy = "%.1f processors busy" % _busy(together) if isinstance(together, dict) else together
     detail = "%s, %s; %s; with one requested: %.1f" % (count, reason, busy, _busy(alone))
@@ -178,9 +182,8 @@ def measure(context, count):
     done = process.call(process.suite_command("threads-probe", target), 120, variables)
     if done.timed_out:
         return "matrix products did not end within 120 s"
-    try:
-        times = json.loads(done.output.strip().splitlines()[-1])
-    except (ValueError, IndexError):
+    times = process.answer(done)
+    if times is None:
         return "the library cannot be called by itself: %s" % done.output.strip()[-200:]
     if not times["cpu"] > 0:
         return "the library took no processor time"
@@ -196,21 +199,22 @@ def _busy(times):
     return times["cpu"] / times["wall"]
 
 
-def product_of(path):
-    """Return a function without arguments that multiplies two float64 matrices of SIZE."""
+def product_of(path, size=SIZE):
+    """Return a function without arguments that multiplies two float64 matrices of a size.
+
+    path: of a library, or `numpy` for the one that NumPy calls.
+    """
     if path == "numpy":
         import numpy
 
-        matrix = numpy.ones((SIZE, SIZE))
+        matrix = numpy.ones((size, size))
         return lambda: numpy.dot(matrix, matrix)
     handle = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-    matrices = [(ctypes.c_double * (SIZE * SIZE))() for _ in range(3)]
-    size, one = ctypes.byref(ctypes.c_int(SIZE)), ctypes.byref(ctypes.c_double(1))
+    matrices = [(ctypes.c_double * (size * size))() for _ in range(3)]
+    n, one = ctypes.byref(ctypes.c_int(size)), ctypes.byref(ctypes.c_double(1))
     a, b, c = matrices
     letter = ctypes.c_char_p(b"N")
-    return lambda: handle.dgemm_(
-        letter, letter, size, size, size, one, a, size, b, size, one, c, size
-    )
+    return lambda: handle.dgemm_(letter, letter, n, n, n, one, a, n, b, n, one, c, n)
 
 
 def processor_time(who):

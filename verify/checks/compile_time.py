@@ -87,9 +87,8 @@ def linkers(context):
             LINKER_LIMIT,
             _environment(context, linker),
         )
-        try:
-            results[linker] = result = json.loads(done.output.strip().splitlines()[-1])
-        except (ValueError, IndexError):
+        results[linker] = result = process.answer(done)
+        if result is None:
             output = "it ran for %d s" % LINKER_LIMIT if done.timed_out else done.output.strip()
             detail = "linker=%s fails: %s" % (linker, output[-1000:])
             return failed(LINKERS_CHECK, detail, _fix(context, module)), timings

@@ -6,6 +6,7 @@ import json
 import os
 import re
 
+from verify.blas import threads
 from verify.core import compiling, process, progress, surroundings
 from verify.core.clock import monotonic
 from verify.core.config_files import source_of, sources_of
@@ -17,27 +18,24 @@ NAME = "settings"
 # Where modules are compiled is the user's choice, and the suite's own folder is another one.
 OWN = ("base_compiledir", "compiledir")
 SLOW = {
-    "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode"),
+    "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "NANGUARDMODE"),
     "linker": ("py", "vm", "vm_nogc"),
     "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
     "cmodule.remove_gxx_opt": ("True",),
 }
 UNOPTIMISED = re.compile("-O[01g]?$")
 COST = "cost of settings"
+NOT_SLOW = "no setting is known to make programs many times slower"
 # Seconds for a program that compiles and times one function.
 LIMIT = 120
 # As the frameworks have them by themselves.
 DEFAULTS = {"floatX": "float32", "mode": "Mode", "linker": "cvm", "optimizer": "fast_run"}
-SLOWER = {
-    "floatX": ("float16",),
-    "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "NANGUARDMODE"),
-    "linker": ("py", "vm", "vm_nogc"),
-    "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
-}
+# These are no fault of the settings, or cost more than one would think.
+COSTLY = dict({flag: SLOW[flag] for flag in DEFAULTS if flag in SLOW}, floatX=("float16",))
 # Of numba, and of Python's memory.
 VARIABLES = ("NUMBA_", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
 LEAST = 1.5
-SIZE, SAMPLES = 200, 5
+SIZE, LARGE, SAMPLES = 200, 1000, 5
 # Seconds after which one sample is enough.
 LONG = 2.0
 
@@ -122,36 +120,59 @@ def _normal(value):
 
 
 def check_cost(context):
-    """Time a small function as the settings have it, and without those that are slow."""
+    """Time a small function as the settings have it, and without those that are slow.
+
+    With openmp=True, a process is forked after it.
+    """
+    sentences = [_openmp(context)] if context.framework.flag("openmp") else []
     found = slow_settings(context)
-    if not found:
-        return passed(COST, "no setting is known to make programs many times slower")
+    if found:
+        sentences.append(_cost(context, found))
+    return passed(COST, "; ".join(sentences) or NOT_SLOW)
+
+
+def _cost(context, found):
+    """Return what slow settings cost, as a sentence, which is advice if it is much."""
     progress.note("timing a function with and without %s" % ", ".join(sorted(found)))
-    seconds = []
-    for number, environ in enumerate((dict(os.environ), _without_slow(context, found))):
-        folder = os.path.join(context.folder, "cost%d" % number)
-        words = process.suite_command("cost-probe", context.framework.name, folder)
-        done = process.call(words, LIMIT, environ)
-        try:
-            seconds.append(json.loads(done.output.strip().splitlines()[-1]))
-        except (ValueError, IndexError):
-            seconds.append(None)
     names = ", ".join("%s=%s" % each for each in sorted(found.items()))
-    if None in seconds:
-        return passed(COST, "%s: a function could not be timed with and without it" % names)
-    ratio = seconds[0] / seconds[1]
+    as_it_is = _probed(context, "cost0", dict(os.environ))
+    without = _probed(context, "cost1", _without_slow(context, found))
+    if as_it_is is None or without is None:
+        return "%s: a function could not be timed with and without it" % names
+    ratio = as_it_is / without
     sentence = "%s: a small function takes %.3g times as long as without it" % (names, ratio)
     if ratio >= LEAST:
         context.advice.append(sentence)
-    return passed(COST, sentence)
+    return sentence
+
+
+def _openmp(context):
+    """Return what a process that is forked after a loop of OpenMP does, which may be advice."""
+    progress.note("forking a process with openmp=True")
+    name = "%s=True" % context.framework.spelled("openmp")
+    fault = _probed(context, "openmp", dict(os.environ), "fork")
+    if not fault:
+        return "%s: a forked process %s" % (name, "was not tried" if fault is None else "ends")
+    fix = undo_fix(context, "openmp") or "set it to False"
+    sentence = "%s: a forked process %s loops; before you use multiprocessing, %s"
+    sentence %= (name, fault, fix.replace("\n", " "))
+    context.advice.append(sentence)
+    return sentence
+
+
+def _probed(context, name, environ, *more):
+    """Return what `main` prints in a process with these variables; None if that fails."""
+    folder = os.path.join(context.folder, name)
+    words = process.suite_command("cost-probe", context.framework.name, folder, *more)
+    return process.answer(process.call(words, LIMIT, environ))
 
 
 def slow_settings(context):
     """Return {name: value} of the flags and variables in force that are known to be slow."""
     found = {}
-    for flag in SLOWER:
+    for flag in COSTLY:
         value = context.framework.flag(flag)
-        if value is not None and str(value) in SLOWER[flag]:
+        if value is not None and str(value) in COSTLY[flag]:
             found[flag] = str(value)
     if context.framework.runs_numba or context.framework.name == "numpy":
         names = VARIABLES
@@ -176,8 +197,12 @@ def _without_slow(context, found):
 
 
 def main(argv):
-    """Compile tanh(x y + x) for matrices of floatX, and print the shortest of a few calls."""
-    name, folder = argv
+    """Time a small function in the mode that programs run: print the shortest of a few calls.
+
+    Arguments: the framework's module, the folder to compile into, and optionally `fork`, to print
+    what a process that is forked after a call does instead of another one, or "".
+    """
+    name, folder = argv[:2]
     compiling.use_compile_folder(folder, (name,))
     import numpy
 
@@ -189,6 +214,12 @@ def main(argv):
     # Without a mode: as the user's settings have it.
     function = framework.module.function([x, y], framework.tensor.tanh(x * y + x).sum(axis=0))
     matrix = numpy.full((SIZE, SIZE), 0.5, dtype)
+    if argv[2:]:
+        # So large that OpenMP has it run on several threads.
+        matrix = numpy.full((LARGE, LARGE), 0.5, dtype)
+        function(matrix, matrix)
+        print(json.dumps(threads.fault_in_child(lambda: function(matrix, matrix))))
+        return
     function(matrix, matrix)
     samples = []
     while len(samples) < SAMPLES and sum(samples) < LONG:

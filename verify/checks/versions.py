@@ -9,7 +9,7 @@ import platform
 import site
 import sys
 
-from verify.core import fixes, pythons, surroundings
+from verify.core import fixes, surroundings
 from verify.core import packages as package_metadata
 from verify.core.fixes import undo_fix
 from verify.core.report import failed, passed, skipped
@@ -20,16 +20,17 @@ DIAGNOSED = ("numpy", "scipy", "numba", "six", "pip", "setuptools")
 FAULTS = "known faults"
 # Module: (the framework's name, the version in which the fault was seen).
 AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
-# Wrong numbers without an error, which no setting undoes. first, last: the versions that have it.
-WrongResult = collections.namedtuple("WrongResult", "module first last fault instead")
+# Wrong numbers without an error, which no setting undoes. module: the framework's; versions: those
+# in which it was seen.
+WrongResult = collections.namedtuple("WrongResult", "module versions fault instead")
 UNTIL = "the gradient of a scan that ends by `until` is wrong"
 NO_UNTIL = "give the scan its number of steps, and mask what comes after the end"
-# Compared with finite differences on Theano 0.8.2 and 1.0.5, Theano-PyMC 1.1.2, Aesara 2.9.3 and
-# PyTensor 2.38.3. PyTensor 3.3.7 and 3.3.8 are right.
+# Compared with finite differences, in these versions alone. PyTensor 3.3.7 and 3.3.8 are right.
 WRONG_RESULTS = (
-    WrongResult("theano", (0, 8), (1, 1, 2), UNTIL, NO_UNTIL),
-    WrongResult("aesara", (2,), (2, 9, 3), UNTIL, NO_UNTIL),
-    WrongResult("pytensor", (2,), (2, 38, 3), UNTIL, NO_UNTIL),
+    # Theano, and Theano-PyMC, which is the module `theano` too.
+    WrongResult("theano", ("0.8.2", "1.0.5", "1.1.2"), UNTIL, NO_UNTIL),
+    WrongResult("aesara", ("2.8.7", "2.9.3"), UNTIL, NO_UNTIL),
+    WrongResult("pytensor", ("2.38.3",), UNTIL, NO_UNTIL),
 )
 
 
@@ -147,8 +148,5 @@ def check_faults(context):
 
 
 def wrong_results(module, version):
-    """Return the WrongResults of a framework's version."""
-    number = pythons.number(version)
-    return [
-        row for row in WRONG_RESULTS if row.module == module and row.first <= number <= row.last
-    ]
+    """Return the WrongResults that were seen in a framework's version."""
+    return [row for row in WRONG_RESULTS if row.module == module and version in row.versions]

@@ -229,7 +229,7 @@ ROWS = (
         "put a backslash before it",
     ),
     (r"onfiguration variable \"(?P<flag>[\w.]+)\"", _refused_value),
-    (r"MKL FATAL ERROR:[^\n]*", _layered_mkl),
+    (r"(?:I[Nn][Tt][Ee][Ll] )?MKL FATAL ERROR:[^\n]*", _layered_mkl),
     (r"No space left on device|Disk quota exceeded", _full_disk),
     (
         r"(?P<why>Permission denied|Read-only file system)\W+(?P<path>/[^'\"\s]+)",

@@ -5,7 +5,7 @@ from __future__ import absolute_import, division, print_function
 import os
 import sys
 
-from verify.core.config_files import is_set
+from verify.core.config_files import value_set
 from verify.core.framework import MODULES, NUMBA
 
 if sys.version_info[0] > 2:
@@ -18,7 +18,7 @@ def compile_flags(name, folder):
     """Return the flags by which a framework compiles into `folder`, whatever a person has set."""
     flags = "base_compiledir=" + folder
     own = ",compiledir=" + os.path.join(folder, "compiledir")
-    return flags + own if is_set(name, "compiledir") else flags
+    return flags if value_set(name, "compiledir") is None else flags + own
 
 
 def use_compile_folder(folder, names=MODULES):

@@ -51,13 +51,18 @@ def sources_of(context, flag, own=False):
             yield text(name), value
 
 
-def is_set(name, flag):
-    """Return whether a person has set a flag of a framework, by its name. It need not be loaded."""
-    if flag in flags_of(os.environ.get(name.upper() + "_FLAGS", "")):
-        return True
+def value_set(name, flag):
+    """Return what a person has set a flag of a framework to, or None. It need not be loaded.
+
+    name: that of the framework's module.
+    """
+    value = flags_of(os.environ.get(name.upper() + "_FLAGS", "")).get(flag)
     section, option = section_of(flag)
     paths = os.environ.get(name.upper() + "RC", "~/.%src" % name).split(os.pathsep)
-    return any((section, option) in options_of(os.path.expanduser(native(path))) for path in paths)
+    for path in reversed(paths):
+        if value is None:
+            value = options_of(os.path.expanduser(native(path))).get((section, option))
+    return value
 
 
 def _is_own(path):

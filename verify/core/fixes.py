@@ -26,6 +26,8 @@ UNLINKED = re.compile(r"cannot find -l|undefined symbol: (cblas_)?[sdcz](gemm|ge
 CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
 # The command that does it, from the builder, which knows by what name a person started it.
 REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
+# What `--variant NAME` builds for without `--framework`.
+DEFAULT_FRAMEWORK = "theano-1.0.5"
 OF_IMAGE = "start a new container from the image, by its digest"
 
 
@@ -43,16 +45,25 @@ def explained(context, error):
     detail = explain(error)
     if UNLINKED.search(str(error)):
         return detail, ldflags_fix(context)
-    folders = [context.folder] if context.folder else []
-    flags = str(context.framework.flag("blas.ldflags") or "")
-    facts = causes.Facts(context.framework.name, context.framework.version, folders, flags)
-    found = causes.of_error(error, facts) or context.culprit
+    found = causes.of_error(error, _facts(context)) or context.culprit
     if found:
         what, fix = found
         return "%s: %s" % (detail, what), fix
     if context.expectation:
         return detail, own_fix(context, "blas.ldflags")
     return detail, causes.unknown(verify_command() + " --debug")
+
+
+def fix_of_words(context, words):
+    """Return the fix of what a program's messages name, or None if they are not recognised."""
+    found = causes.of(words, _facts(context))
+    return found.fix if found else None
+
+
+def _facts(context):
+    folders = [context.folder] if context.folder else []
+    flags = str(context.framework.flag("blas.ldflags") or "")
+    return causes.Facts(context.framework.name, context.framework.version, folders, flags)
 
 
 def verify_command():
@@ -203,7 +214,7 @@ def repair_fix(expectation):
 
 
 def repair_command(expectation):
-    """Return the command of `fix`; of an image, which has none, what to do."""
+    """Return the command of repair_fix; of an image, which has none, what to do."""
     if os.environ.get(REPAIR_VARIABLE):
         return os.environ[REPAIR_VARIABLE]
     home = os.path.dirname(process.SUITE)
@@ -213,7 +224,8 @@ def repair_command(expectation):
         program = "theano-stacks"
     else:
         return OF_IMAGE
-    names = (
-        (expectation["variant"], expectation["framework"]) if expectation else ("NAME", "FRAMEWORK")
-    )
-    return "%s build --variant %s --framework %s --repair" % ((program,) + names)
+    names = expectation or {"variant": "NAME", "framework": "FRAMEWORK"}
+    words = [program, "build", "--variant", names["variant"]]
+    if names["framework"] != DEFAULT_FRAMEWORK:
+        words += ["--framework", names["framework"]]
+    return " ".join(words + ["--repair"])

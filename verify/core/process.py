@@ -5,7 +5,9 @@ from __future__ import absolute_import, division, print_function
 import collections
 import ctypes
 import errno
+import fcntl
 import io
+import json
 import os
 import signal
 import subprocess
@@ -43,6 +45,14 @@ def call(command, seconds, environment=None):
     finally:
         _stop(timer)
     return Done(process.returncode, output.decode("utf-8", "replace"), bool(kills))
+
+
+def answer(done):
+    """Return the JSON in the last line that a program has printed; None if it has none."""
+    try:
+        return json.loads(done.output.strip().splitlines()[-1])
+    except (ValueError, IndexError):
+        return None
 
 
 class Started(object):
@@ -137,6 +147,14 @@ def end_with_parent(parent=None, number=signal.SIGKILL):
         os.kill(os.getpid(), number)
 
 
+def pipe():
+    """Return the two ends of a pipe that started programs do not inherit."""
+    ends = os.pipe()
+    for end in ends:
+        fcntl.fcntl(end, fcntl.F_SETFD, fcntl.fcntl(end, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
+    return ends
+
+
 def adopt_orphans():
     """Have Linux make this process the parent of its descendants whose own parent ends."""
     _prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -174,3 +192,20 @@ def end_children(but=frozenset()):
             except OSError as error:
                 if error.errno not in (errno.ESRCH, errno.ECHILD, errno.EINTR):
                     raise
+
+
+def handle_signals(names, handler):
+    """Install a handler for signals; return {number: the handler before}."""
+    old_handlers = {}
+    for signal_name in names:
+        number = getattr(signal, signal_name)
+        # A signal that a shell's `&` or nohup ignores stays ignored.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            old_handlers[number] = signal.signal(number, handler)
+    return old_handlers
+
+
+def restore_signals(handlers):
+    """Install the handlers that handle_signals has returned."""
+    for number, handler in handlers.items():
+        signal.signal(number, handler)

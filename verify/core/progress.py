@@ -9,6 +9,7 @@ from __future__ import absolute_import, division, print_function
 
 import atexit
 import contextlib
+import io
 import os
 import sys
 
@@ -88,3 +89,19 @@ def quiet(loud=False):
         yield
     finally:
         sys.stdout = stdout
+
+
+def divert_errors(path):
+    """Have C code, and programs that this one starts, write their errors to a file.
+
+    What Python writes to standard error goes on to where it went. The supervisor prints the file.
+    """
+    stream = os.dup(2)
+    if str is bytes:
+        sys.stderr = os.fdopen(stream, "w", 0)
+    else:
+        coding = sys.stderr.encoding or "utf-8"
+        sys.stderr = io.open(stream, "w", 1, coding, "backslashreplace")  # noqa: SIM115
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(file, 2)
+    os.close(file)

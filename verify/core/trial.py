@@ -46,27 +46,27 @@ def culprit(program, framework, folder, user_flags="", environ=None):
     # What the suite adds to the user's flags does not count.
     own = compile_flags(framework, os.path.join(folder, "trial"))
 
-    def error_in(changed):
+    options = _options(environ)
+
+    def error_in(changed, options=options):
         changed = dict(changed)
         changed[flags] = ",".join(each for each in (changed.get(flags), own) if each)
-        done = process.call([sys.executable, "-c", program], LIMIT, changed)
+        done = process.call([sys.executable] + options + ["-c", program], LIMIT, changed)
         return _error(done.output) if done.status else None
 
     environ[flags] = user_flags
     first = error_in(environ)
     names = surroundings.suspects(environ)[:MOST]
 
-    def helps(changed):
+    def helps(changed, options=options):
         """Return whether the error is gone. Another one may follow, if no package is missing."""
-        error = error_in(changed)
+        error = error_in(changed, options)
         return error is None or (error != first and "No module named" not in error)
 
     if first is None:
-        # Options of this Python: its children have none.
-        words = ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
-        words += ["-W" + option for option in sys.warnoptions]
-        options = "Python's options %s" % " ".join(words)
-        return (options, "start Python without them") if words else None
+        return None
+    if options and helps(environ, []):
+        return "Python's options %s" % " ".join(options), "start Python without them"
     for name in names:
         if helps(_without(environ, name)):
             return _of_variable(environ, name, helps)
@@ -79,6 +79,14 @@ def culprit(program, framework, folder, user_flags="", environ=None):
         text = " and ".join("%s=%s" % (name, environ[name]) for name in names)
         return text, "unset " + " ".join(names)
     return None
+
+
+def _options(environ):
+    """Return the options that this Python was started with, without what variables say."""
+    by_variable = environ.get("PYTHONWARNINGS", "").split(",")
+    options = ["-" + "O" * sys.flags.optimize] * bool(sys.flags.optimize)
+    options *= not environ.get("PYTHONOPTIMIZE")
+    return options + ["-W" + option for option in sys.warnoptions if option not in by_variable]
 
 
 def _error(output):

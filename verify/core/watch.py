@@ -10,6 +10,7 @@ from __future__ import absolute_import, division, print_function
 
 import errno
 import fcntl
+import io
 import os
 import select
 import shutil
@@ -18,6 +19,7 @@ import sys
 import time
 
 from verify.core import process, progress, scratch
+from verify.core.text import native
 
 FAILED, INTERRUPTED = 1, 130
 # In place of a step: the suite has run to its end, and no library has ended it, as the reference
@@ -34,24 +36,39 @@ BEAT = 15.0
 # after a signal of the supervisor's. A person waits less than a second for the end.
 FIRST_GRACE, SECOND_GRACE = 0.3, 0.5
 ENDING = ("SIGTERM", "SIGHUP")
+# Of the folder: what C code writes to standard error.
+ERRORS = "errors.txt"
+HANG = "`%s` made no progress for %d s and was killed"
+HANG_FIX = (
+    "a library that it calls does not return, most likely the BLAS: try --blas-threads 1, "
+    "then another library; for a slow machine, raise --limit"
+)
+DEATH = "the process died by signal %d at `%s`"
+DEATH_FIX = (
+    "the system's log names the library, or says that memory ran out: try another library, "
+    "or free some memory"
+)
+END = "the process was ended with status %d at `%s`"
+END_FIX = "a library that it calls ended it, and its message is above: try another library"
 
 
-def supervise(name, run, limit=LIMIT):
+def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
     """Run `run(folder)` in a child process; return its exit status.
 
     The folder is temporary and removed at the end. If the child makes no progress for `limit`
-    seconds, or dies, print at which step, and return the status of a failed check.
+    seconds, or dies, print at which step, and return the status of a failed check. cause_of: gets
+    what C code has written to standard error; returns the causes.Cause of an end by it, or None.
     """
     with scratch.folder() as folder:
         others = process.children()
         process.adopt_orphans()
-        alive, alive_writer = _pipe()
+        alive, alive_writer = process.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
         guard = os.fork()
         if not guard:
             os.close(alive_writer)
-            _guard(name, run, limit, folder, alive)
+            _guard(_Supervisor(name, limit, folder, cause_of), run, alive)
         os.close(alive)
         status = _forward_signals(guard)
         os.close(alive_writer)
@@ -84,7 +101,7 @@ def _forward_signals(guard):
             if error.errno != errno.ESRCH:
                 raise
 
-    old_handlers = _handle(("SIGINT",) + ENDING, forward)
+    old_handlers = process.handle_signals(("SIGINT",) + ENDING, forward)
     try:
         while True:
             try:
@@ -94,41 +111,25 @@ def _forward_signals(guard):
                 if error.errno != errno.EINTR:
                     raise
     finally:
-        _restore(old_handlers)
+        process.restore_signals(old_handlers)
 
 
-def _guard(name, run, limit, folder, alive):
+def _guard(supervisor, run, alive):
     """Run the suite in a child process of this one; end with its exit status or signal."""
     process.adopt_orphans()
     # In the child this raises SystemExit.
-    status = _supervise(name, run, limit, folder, alive)
+    status = _supervise(supervisor, run, alive)
     process.end_children()
-    shutil.rmtree(folder, True)
+    shutil.rmtree(supervisor.folder, True)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 
 
-def _handle(names, handler):
-    """Install a handler for signals; return {number: the handler before}."""
-    old_handlers = {}
-    for signal_name in names:
-        number = getattr(signal, signal_name)
-        # A signal that a shell's `&` or nohup ignores stays ignored.
-        if signal.getsignal(number) != signal.SIG_IGN:
-            old_handlers[number] = signal.signal(number, handler)
-    return old_handlers
-
-
-def _restore(handlers):
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-
-
-def _supervise(name, run, limit, folder, alive):
-    steps, step_writer = _pipe()
-    wakeups, wakeup_writer = _pipe()
+def _supervise(supervisor, run, alive):
+    steps, step_writer = process.pipe()
+    wakeups, wakeup_writer = process.pipe()
     signals, guard = [], os.getpid()
 
     def on_signal(number, frame):
@@ -138,15 +139,16 @@ def _supervise(name, run, limit, folder, alive):
     # A handler runs after select() if its signal comes just before it sleeps; this byte wakes it.
     fcntl.fcntl(wakeup_writer, fcntl.F_SETFL, os.O_NONBLOCK)
     signal.set_wakeup_fd(wakeup_writer)
-    old_handlers = _handle(("SIGCHLD", "SIGINT") + ENDING, on_signal)
+    old_handlers = process.handle_signals(("SIGCHLD", "SIGINT") + ENDING, on_signal)
     child = os.fork()
     if not child:
-        _restore(old_handlers)
+        process.restore_signals(old_handlers)
         signal.set_wakeup_fd(-1)
         process.end_with_parent(guard)
         progress.supervisor = step_writer
+        progress.divert_errors(os.path.join(supervisor.folder, ERRORS))
         try:
-            status = run(folder)
+            status = run(supervisor.folder)
         except Exception:
             # With its own traceback, no library's doing.
             os.write(step_writer, FINISHED)
@@ -154,12 +156,14 @@ def _supervise(name, run, limit, folder, alive):
         os.write(step_writer, FINISHED)
         sys.exit(status)
     os.close(step_writer)
-    return _Supervisor(name, child, limit).run(steps, wakeups, alive, signals)
+    supervisor.child = child
+    return supervisor.run(steps, wakeups, alive, signals)
 
 
 class _Supervisor(object):
-    def __init__(self, name, child, limit):
-        self.name, self.child, self.limit = name, child, limit
+    def __init__(self, name, limit, folder, cause_of):
+        self.name, self.limit, self.folder, self.cause_of = name, limit, folder, cause_of
+        self.child = None
         self.step = "starting"
         self.status = None
         self.finished = False
@@ -178,7 +182,7 @@ class _Supervisor(object):
             quiet = 0.0 if readable else quiet + part
             if time.time() - said >= BEAT:
                 said = time.time()
-                progress.still(_printable(self.step), said - began)
+                progress.still(native(self.step), said - began)
             if steps in readable and not self.read_step(steps):
                 sources.remove(steps)
             if wakeups in readable:
@@ -194,17 +198,21 @@ class _Supervisor(object):
                     self.kill()
                     return -number
             if quiet >= self.limit:
-                return self.report_hang()
+                self.kill()
+                return self.fail(HANG % (native(self.step), self.limit), HANG_FIX)
         # The child may have written its last step just before its end.
         while steps in sources and _readable([steps], 0) and self.read_step(steps):
             pass
         if os.WIFSIGNALED(self.status):
-            return self.report_death(os.WTERMSIG(self.status))
+            words = (os.WTERMSIG(self.status), native(self.step))
+            return self.fail(DEATH % words, DEATH_FIX)
         status = os.WEXITSTATUS(self.status)
         if status == INTERRUPTED:
             progress.interrupted()
         elif not self.finished:
-            return self.report_exit(status)
+            return self.fail(END % (status, native(self.step)), END_FIX)
+        else:
+            sys.stderr.write(self.errors())
         return status
 
     def ended(self):
@@ -234,7 +242,7 @@ class _Supervisor(object):
         while _readable([steps], 0) and self.read_step(steps):
             pass
         is_own_end = os.WIFEXITED(self.status) or not self.step
-        progress.interrupted("" if is_own_end else _printable(self.step))
+        progress.interrupted("" if is_own_end else native(self.step))
         return INTERRUPTED
 
     def ends_within(self, seconds):
@@ -252,50 +260,24 @@ class _Supervisor(object):
         while not self.ended():
             time.sleep(0.05)
 
-    def report_hang(self):
-        """Kill the child and print at which step it hangs; return the exit status."""
-        self.kill()
-        return self.fail(
-            "`%s` made no progress for %d s and was killed" % (_printable(self.step), self.limit),
-            "a library that it calls does not return, most likely the BLAS: try --blas-threads 1, "
-            "then another library; for a slow machine, raise --limit",
-        )
-
-    def report_death(self, number):
-        """Print the signal and the step at which the child died; return the exit status."""
-        return self.fail(
-            "the process died by signal %d at `%s`" % (number, _printable(self.step)),
-            "the system's log names the library, or says that memory ran out: try another library, "
-            "or free some memory",
-        )
-
-    def report_exit(self, status):
-        """Print the step at which a library ended the process; return the exit status."""
-        return self.fail(
-            "the process was ended with status %d at `%s`" % (status, _printable(self.step)),
-            "a library that it calls ended it, and its message is above: if it is MKL's, link its "
-            "one library, mkl_rt, in place of its layers; else try another library",
-        )
+    def errors(self):
+        """Return what C code has written to standard error."""
+        try:
+            with io.open(os.path.join(self.folder, ERRORS), "rb") as file:
+                return native(file.read())
+        except EnvironmentError:
+            return ""
 
     def fail(self, message, fix):
-        """Print what went wrong and the fix; return the exit status."""
+        """Print what went wrong, its cause if it is known, and the fix; return the exit status."""
         progress.end()
-        sys.stderr.write("%s: %s\n  fix: %s\n" % (self.name, message, fix))
+        errors = self.errors()
+        cause = self.cause_of(errors)
+        if cause:
+            message, fix = "%s\n  cause: %s" % (message, native(cause.what)), native(cause.fix)
+        sys.stderr.write("%s%s: %s\n  fix: %s\n" % (errors, self.name, message, fix))
         sys.stderr.flush()
         return FAILED
-
-
-def _printable(step):
-    # Python 2 encodes its text type as ASCII where standard error is no terminal.
-    return step if str is not bytes else step.encode("utf-8")
-
-
-def _pipe():
-    """Return the two ends of a pipe that started programs do not inherit."""
-    ends = os.pipe()
-    for end in ends:
-        fcntl.fcntl(end, fcntl.F_SETFD, fcntl.fcntl(end, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
-    return ends
 
 
 def _readable(sources, seconds):

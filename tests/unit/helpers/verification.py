@@ -59,5 +59,12 @@ def context(**attributes: object) -> SimpleNamespace:
         has_blas_op=lambda classes: True,
     )
     return SimpleNamespace(
-        **{"framework": framework, "expectation": None, "user_flags": "", **attributes}
+        **{
+            "framework": framework,
+            "expectation": None,
+            "user_flags": "",
+            "second_blas_fix": None,
+            "folder": None,
+            **attributes,
+        }
     )

@@ -1,9 +1,12 @@
-"""The report as a table for people."""
+"""The report as a table for people, and as JUnit's XML."""
+
+from __future__ import annotations
 
 import importlib
 import io
 import sys
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -104,3 +107,36 @@ def test_colours_are_for_a_terminal_without_NO_COLOR(  # noqa: N802
     monkeypatch.setattr(sys, "stdout", output)
     monkeypatch.setenv("NO_COLOR", no_color)
     assert table.wants_colour() is colour
+
+
+def content(*checks: Any) -> dict[str, Any]:
+    return {
+        "variant": None,
+        "framework": {"name": "numpy-2.0"},
+        "checks": [check._asdict() for check in checks],
+    }
+
+
+def test_each_check_is_a_test_with_its_result() -> None:
+    suite = ElementTree.fromstring(
+        table.junit(
+            content(
+                report.passed("threads", "2 threads"),
+                report.failed("kernels", "SSE2 <slow> & old: é", "export A=1"),
+                report.skipped("versions", "no lock"),
+            )
+        )
+    )
+    counts = {"name": "numpy-2.0", "tests": "3", "failures": "1", "skipped": "1"}
+    assert (suite.tag, dict(suite.items())) == ("testsuite", counts)
+    assert [test.get("name") for test in suite] == ["threads", "kernels", "versions"]
+    [output], [failure], [skipped] = suite
+    assert (output.tag, output.text) == ("system-out", "2 threads")
+    assert (failure.tag, failure.text) == ("failure", "export A=1")
+    assert failure.get("message") == "SSE2 <slow> & old: é"
+    assert (skipped.tag, skipped.get("message")) == ("skipped", "no lock")
+
+
+def test_what_xml_cannot_hold_becomes_a_question_mark() -> None:
+    [test] = ElementTree.fromstring(table.junit(content(report.passed("a", "x\x00\x1b[1m\n"))))
+    assert test[0].text == "x??[1m\n"

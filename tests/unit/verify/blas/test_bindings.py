@@ -1,6 +1,7 @@
 """The libraries that calls of loaded modules end in."""
 
 import _ctypes
+import ctypes
 import os
 from pathlib import Path
 
@@ -47,3 +48,24 @@ def test_the_handle_of_a_library_that_is_not_loaded_is_an_error(tmp_path: Path) 
     assert bindings.loaded(CTYPES)
     with pytest.raises(OSError):
         bindings.loaded(str(tmp_path / "lib.so"))
+
+
+def test_imported_and_defined_symbols() -> None:
+    imports = bindings.imports(os.path.realpath(_ctypes.__file__))
+    ((offset, defined),) = imports["ffi_call"]
+    assert offset > 0 and not defined
+
+
+def test_the_file_of_an_address() -> None:
+    address = ctypes.cast(ctypes.CDLL(None).qsort, ctypes.c_void_p).value
+    assert Path(bindings.file_of(address)).name.startswith("libc")
+    assert bindings.file_of(0) is None
+    assert bindings.file_of(None) is None
+
+
+@pytest.mark.parametrize("data", [b"", b"not an object", b"\x7fELF\x02\x01" + b"\0" * 40])
+def test_a_file_that_is_no_shared_object_is_unreadable(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "file.so"
+    path.write_bytes(data)
+    with pytest.raises(bindings.UnreadableError):
+        bindings.imports(str(path))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -241,3 +242,27 @@ def test_measure_reads_the_probe(done: Any, result: Any, monkeypatch: pytest.Mon
     times = threads.measure(context(has_ldflags=False), 2)
     assert commands == [("numpy", "2")]
     assert times == result if isinstance(result, dict) else times.endswith(result)
+
+
+def test_the_times_of_a_product_that_keeps_one_thread_busy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(threads, "product_of", lambda path: lambda: sum(range(10000)))
+    threads.main(["/lib/x.so"])
+    times = json.loads(capsys.readouterr().out)
+    assert sorted(times) == ["calls", "cpu", "fork", "own", "wall"]
+    assert times["calls"] >= 2
+    # The two clocks are read one after the other.
+    assert times["cpu"] + 0.01 >= times["own"] > 0 and times["wall"] >= 0.35
+
+
+def test_a_forked_process_that_waits_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = os.getpid()
+    monkeypatch.setattr(threads, "LIMIT", 0.1)
+    found = threads.fault_in_child(lambda: time.sleep(60 if os.getpid() != parent else 0))
+    assert found == "never ends its own"
+
+
+def test_a_forked_process_that_fails_does_not_end_well() -> None:
+    assert threads.fault_in_child(lambda: os._exit(3)) == "crashes in its own"
+    assert threads.fault_in_child(lambda: None) == ""

@@ -1,18 +1,30 @@
-"""The check of an environment's files: what it prints for each outcome."""
+"""The check of an environment's files, and the program that does it by another Python."""
 
 from __future__ import annotations
 
 import importlib
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment, expectation
+from stacks.core.disk import REPOSITORY
+from unit.helpers.environments import (
+    EXPECTATION,
+    MANIFEST,
+    SITE_PACKAGES,
+    add,
+    environment,
+    expectation,
+    write_manifest,
+)
 from unit.helpers.verification import context
 
 files = importlib.import_module("verify.checks.files")
 
-FIX = "put the files back:\n./invoke build --variant openblas --framework theano-1.0.5 --repair"
+FIX = "put the files back:\n./invoke build --variant openblas --repair"
 
 
 @pytest.fixture
@@ -63,3 +75,128 @@ def test_an_image_is_not_repaired(prefix: Path, monkeypatch: pytest.MonkeyPatch)
     (prefix / MANIFEST).unlink()
     check = files.check_prefix(str(prefix), expectation())
     assert check.fix == "start a new container from the image, by its digest"
+
+
+SUITE = REPOSITORY / "verify"
+
+
+def verified(prefix: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, SUITE, "files", "--prefix", prefix, *more],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_an_environment_as_installed_prints_nothing(prefix: Path, tmp_path: Path) -> None:
+    done = verified(prefix, "--json", tmp_path / "report.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_a_changed_python_is_named_and_never_started(prefix: Path, tmp_path: Path) -> None:
+    add(prefix, "bin/python", "#!/bin/sh\ntouch started\n", 0o555)
+    report = tmp_path / "report.json"
+    done = verified(prefix, "--json", report)
+    assert done.returncode == 1
+    assert done.stdout == (
+        "fail  files  1 difference from what was installed\n"
+        "             bin/python: changed: 24 bytes, not 19\n"
+        "      fix: put the files back:\n"
+        "           ./invoke build --variant openblas --repair\n"
+    )
+    content = json.loads(report.read_text())
+    jsonschema = importlib.import_module("jsonschema")
+    jsonschema.validate(content, json.loads((SUITE / "report.schema.json").read_text()))
+    assert content["ok"] is False and content["variant"] == "openblas"
+    assert [check["name"] for check in content["checks"]] == ["files"]
+
+
+def test_a_long_list_is_whole_in_the_report_only(prefix: Path, tmp_path: Path) -> None:
+    for number in range(30):
+        add(prefix, f"lib/more{number:02}")
+    done = verified(prefix, "--json", tmp_path / "report.json")
+    assert "lib/more06: extra" in done.stdout and "lib/more07" not in done.stdout
+    assert "and 23 more: --json FILE has all" in done.stdout
+    [check] = json.loads((tmp_path / "report.json").read_text())["checks"]
+    assert check["detail"].count(": extra") == 30
+
+
+@pytest.mark.parametrize("text", [None, "{", "{}"])
+def test_a_damaged_expectation_is_named(text: str | None, prefix: Path, tmp_path: Path) -> None:
+    if text is None:
+        (prefix / EXPECTATION).unlink()
+    else:
+        add(prefix, EXPECTATION, text, 0o555)
+    done = verified(prefix, "--json", tmp_path / "report.json")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert f"{EXPECTATION}: " in done.stdout
+    # It would name the environment.
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_an_environment_without_a_manifest_fails(prefix: Path) -> None:
+    (prefix / MANIFEST).unlink()
+    done = verified(prefix)
+    assert done.returncode == 1 and f"{MANIFEST} is missing" in done.stdout
+
+
+def test_another_folder_cannot_be_checked(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        done = verified(folder)
+        assert done.returncode == 2 and "is not an environment" in done.stderr
+
+
+def test_an_expectation_of_another_schema_cannot_be_checked(prefix: Path) -> None:
+    add(prefix, EXPECTATION, "{}", 0o555)
+    write_manifest(prefix)
+    done = verified(prefix)
+    assert (done.returncode == 2 and "schema" in done.stderr) or "missing" in done.stderr
+
+
+def test_it_imports_neither_numpy_nor_a_framework() -> None:
+    code = "import sys; sys.path[:0] = sys.argv[1:]; sys.dont_write_bytecode = True\n"
+    code += "import verify.checks.files\n"
+    code += "print(sorted(set(sys.modules) & {'numpy', 'theano', 'aesara', 'pytensor'}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(REPOSITORY)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_files_to_move_away_are_listed(prefix: Path) -> None:
+    add(prefix, "lib/odd.so", "extra")
+    for name in ("pandas", "numpy"):
+        info = f"{SITE_PACKAGES}/{name}-9.dist-info"
+        add(prefix, f"{info}/INSTALLER", "pip\n")
+        add(prefix, f"{info}/RECORD", f"{name}9.py,,\n{name}-9.dist-info/RECORD,,\n")
+        add(prefix, f"{SITE_PACKAGES}/{name}9.py", "")
+    done = verified(prefix, "--list-extra")
+    assert (done.returncode, json.loads(done.stdout)) == (
+        0,
+        [
+            "lib/odd.so",
+            f"{SITE_PACKAGES}/numpy-9.dist-info/INSTALLER",
+            f"{SITE_PACKAGES}/numpy-9.dist-info/RECORD",
+            f"{SITE_PACKAGES}/numpy9.py",
+        ],
+    )
+
+
+def test_the_packages_that_a_user_has_added_are_listed(prefix: Path) -> None:
+    info = f"{SITE_PACKAGES}/pandas-1.5.0.dist-info"
+    add(prefix, f"{SITE_PACKAGES}/pandas.py")
+    add(prefix, f"{info}/INSTALLER", "pip\n")
+    add(prefix, f"{info}/RECORD", "pandas.py,,\nnumpy/__init__.py,,\n../../../../outside,,\n")
+    done = verified(prefix, "--list-added")
+    assert (done.returncode, done.stderr) == (0, "")
+    # A record may name a file of a locked package, and one outside: neither is the user's.
+    files = [f"{info}/INSTALLER", f"{SITE_PACKAGES}/pandas.py"]
+    assert json.loads(done.stdout) == [["pandas", "1.5.0", "pip", files]]
+
+
+def test_a_damaged_manifest_lists_no_packages(prefix: Path) -> None:
+    add(prefix, MANIFEST, "{}")
+    done = verified(prefix, "--list-added")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "null\n", "")

@@ -2,6 +2,8 @@
 
 import importlib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -132,3 +134,69 @@ def test_the_folder_of_compiled_modules_is_the_users_choice() -> None:
     made.framework.flag = {"base_compiledir": "/mine", "cxx": "g++", "mode": "Mode"}.get
     check = settings.check(made)
     assert (check.status, check.detail) == ("pass", "1 in force")
+
+
+@pytest.fixture
+def costly(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give the function that returns a context with flags whose programs print texts in turn."""
+    for name in ("PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC", "NUMBA_DISABLE_JIT"):
+        monkeypatch.delenv(name, raising=False)
+
+    def made(flags: dict[str, object], *printed: str) -> Any:
+        where = context(advice=[], folder="/tmp")
+        where.framework.flag = flags.get
+        outputs = iter(printed)
+
+        def call(*_: object) -> object:
+            return SimpleNamespace(output=next(outputs))
+
+        monkeypatch.setattr(settings.process, "call", call)
+        return where
+
+    return made
+
+
+def test_a_slow_setting_is_a_warning_with_the_measured_ratio(costly: Any) -> None:
+    where = costly({"floatX": "float16"}, "0.165", "0.001")
+    sentence = "floatX=float16: a small function takes 165 times as long as without it"
+    assert settings.check_cost(where)[1:3] == ("pass", sentence)
+    assert where.advice == [sentence]
+
+
+def test_without_a_slow_setting_nothing_is_timed(costly: Any) -> None:
+    where = costly({"floatX": "float32"})
+    assert settings.check_cost(where).detail == settings.NOT_SLOW
+    assert where.advice == []
+
+
+def test_a_variable_of_numba_counts_where_programs_run_numba(
+    costly: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    where = costly({})
+    assert settings.slow_settings(where) == {}
+    where.framework.runs_numba = True
+    assert settings.slow_settings(where) == {"NUMBA_DISABLE_JIT": "1"}
+
+
+@pytest.mark.parametrize(
+    ("printed", "detail", "is_advice"),
+    [
+        (
+            '"never ends its own"',
+            "openmp=True: a forked process never ends its own loops; before you use "
+            "multiprocessing, remove openmp=True from THEANO_FLAGS",
+            True,
+        ),
+        ('""', "openmp=True: a forked process ends", False),
+        ("no JSON", "openmp=True: a forked process was not tried", False),
+    ],
+)
+def test_a_fork_with_openmp_that_never_ends_is_a_warning(
+    printed: str, detail: str, is_advice: bool, costly: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEANORC", "")
+    where = costly({"openmp": True}, printed)
+    where.user_flags = "openmp=True"
+    assert settings.check_cost(where).detail == detail
+    assert where.advice == [detail] * is_advice

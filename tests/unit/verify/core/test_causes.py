@@ -183,12 +183,13 @@ def test_a_variable_that_brings_a_package_is_not_the_cause(tmp_path: Path) -> No
     assert run_trial(code, tmp_path, PYTHONPATH=f"{tmp_path}/mine") is None
 
 
-def test_an_option_of_python_is_the_cause(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rest", ["", "\nraise ValueError('no BLAS to link with')"])
+def test_an_option_of_python_is_the_cause(rest: str, tmp_path: Path) -> None:
+    """Also where the program fails without it, for another reason."""
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); from verify.core import trial; "
-        f"print(trial.culprit('pass', 'theano', {str(tmp_path)!r}))"
+        f"print(trial.culprit({OPTIMISED + rest!r}, 'theano', {str(tmp_path)!r}))"
     )
-    root = str(REPOSITORY)
-    words = [sys.executable, "-OO", "-c", program, root]
+    words = [sys.executable, "-OO", "-c", program, str(REPOSITORY)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "Python's options -OO" in done.stdout

@@ -139,8 +139,30 @@ def test_an_environments_own_ldflags_are_put_back(
     fix = fixes.ldflags_fix(context(expectation=OWN, user_flags="blas.ldflags=-lx"))
     assert fix == (f"remove blas.ldflags=-lx from THEANO_FLAGS\nin {path}, put ldflags = -lmkl_rt")
     path.unlink()
-    repair = "put the files back:\n./invoke build --variant mkl --framework theano-1.0.5 --repair"
+    repair = "put the files back:\n./invoke build --variant mkl --repair"
     assert fixes.ldflags_fix(context(expectation=OWN)) == repair
+
+
+@pytest.mark.parametrize(
+    ("beside", "program"), [("invoke", "./invoke"), ("stacks", "theano-stacks"), ("none", None)]
+)
+def test_the_command_that_puts_files_back(
+    beside: str, program: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(fixes.REPAIR_VARIABLE, raising=False)
+    (tmp_path / beside).mkdir()
+    monkeypatch.setattr(fixes.process, "SUITE", str(tmp_path / "verify"))
+    pytensor = {"variant": "mkl", "framework": "pytensor-3.3.7"}
+    for expectation, words in (
+        # A bare name builds for Theano 1.0.5.
+        (OWN, "--variant mkl --repair"),
+        (pytensor, "--variant mkl --framework pytensor-3.3.7 --repair"),
+        (None, "--variant NAME --framework FRAMEWORK --repair"),
+    ):
+        expected = f"put the files back:\n{program} build {words}" if program else fixes.OF_IMAGE
+        assert fixes.repair_fix(expectation) == expected
+    monkeypatch.setenv(fixes.REPAIR_VARIABLE, "theano-stacks build --variant stack.yaml --repair")
+    assert fixes.repair_fix(OWN).endswith("\ntheano-stacks build --variant stack.yaml --repair")
 
 
 def test_a_missing_compiler_is_installed_or_its_flag_removed(

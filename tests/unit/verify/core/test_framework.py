@@ -1,7 +1,10 @@
 """The interface to the frameworks, on modules that look like one."""
 
+from __future__ import annotations
+
 import importlib
 import sys
+import types
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -163,3 +166,39 @@ def test_a_framework_without_jax(fake: Any) -> None:
     fake.function_modes.predefined_modes = {}
     with pytest.raises(framework.LinkerError, match=r"aesara 1\.2\.3 has no linker jax"):
         fake.mode("jax")
+
+
+cli = importlib.import_module("verify.cli")
+
+
+@pytest.fixture
+def numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("numpy")
+    module.__dict__["__version__"] = "1.2.3"
+    monkeypatch.setitem(sys.modules, "numpy", module)
+
+
+@pytest.mark.usefixtures("numpy")
+def test_numpy_has_a_version_and_a_compiler_and_no_flags() -> None:
+    alone = framework.NumPyAlone()
+    assert (alone.name, alone.version) == ("numpy", "1.2.3")
+    assert (alone.flag("cxx"), alone.flag("blas.ldflags")) == ("g++", None)
+
+
+@pytest.mark.usefixtures("numpy")
+def test_numpy_is_verified_only_where_no_framework_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = {"numpy"}
+    monkeypatch.setattr(framework, "is_installed", lambda name: name in installed)
+    assert cli._framework(None, str(tmp_path), {}).name == "numpy"
+    # An environment of theano-stacks has a framework.
+    with pytest.raises(framework.NotInstalledError):
+        cli._framework({"module": "theano"}, str(tmp_path), {})
+    installed.clear()
+    with pytest.raises(framework.NotInstalledError):
+        cli._framework(None, str(tmp_path), {})
+    installed.update({"numpy", "theano"})
+    monkeypatch.setitem(sys.modules, "theano", None)
+    with pytest.raises(framework.FrameworkError, match="import of theano fails"):
+        cli._framework(None, str(tmp_path), {})

@@ -1,4 +1,4 @@
-"""The progress on standard error."""
+"""The progress on standard error, and standard output without what the frameworks print."""
 
 import importlib
 import io
@@ -42,3 +42,23 @@ def test_the_supervisor_gets_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     os.close(writer)
     with os.fdopen(reader, "rb") as file:
         assert file.read() == "checking é\n".encode()
+
+
+def test_output_in_the_block_and_through_its_stream_later_is_discarded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress.quiet():
+        print("in the block")
+        stream = sys.stdout
+    print("table")
+    stream.write("later")
+    with progress.quiet(loud=True):
+        print("debug")
+    assert capsys.readouterr().out == "table\ndebug\n"
+
+
+def test_an_error_in_the_block_restores_the_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ZeroDivisionError), progress.quiet():
+        raise ZeroDivisionError
+    print("table")
+    assert capsys.readouterr().out == "table\n"

@@ -17,7 +17,7 @@ from stacks.core.disk import REPOSITORY
 PROGRAM = """\
 import atexit, ctypes, os, signal, sys, time
 sys.path.insert(0, sys.argv[1])
-from verify.core import program, progress, watch
+from verify.core import causes, program, progress, watch
 
 watch.SECOND_GRACE = 0.2
 watch.BEAT = {beat}
@@ -47,7 +47,11 @@ def watched(arguments):
     def suite(folder):
         return program.exit_status("verify", lambda arguments: run(folder), arguments)
 
-    return watch.supervise("verify", suite, {limit})
+    return watch.supervise("verify", suite, {limit}, cause_of)
+
+def cause_of(words):
+    if "FATAL ERROR" in words:
+        return causes.Cause("a library said so", "link another")
 
 sys.exit(program.exit_status("verify", watched, Arguments))
 """
@@ -147,6 +151,23 @@ def test_a_suite_that_a_library_ends_has_not_passed(end: str, start: Start) -> N
     assert process.returncode == 1
     assert error.startswith("verify: the process was ended with status ")
     assert " at `checking this`\n  fix: " in error
+
+
+def test_what_a_library_says_as_it_ends_the_suite_is_the_cause(start: Start) -> None:
+    words = "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so.2 or libmkl_def.so.2."
+    with start(f"os.write(2, b'{words}\\n'); os._exit(2)") as process:
+        _, error = process.communicate()
+    assert process.returncode == 1
+    assert error == (
+        f"{words}\nverify: the process was ended with status 2 at `checking this`\n"
+        "  cause: a library said so\n  fix: link another\n"
+    )
+
+
+def test_what_c_code_writes_to_standard_error_is_shown_in_the_end(start: Start) -> None:
+    with start("os.write(2, b'in C\\n'); sys.stderr.write('in Python\\n'); return 3") as process:
+        _, error = process.communicate()
+    assert (process.returncode, error) == (3, "in Python\nin C\n")
 
 
 @pytest.mark.parametrize("group", [True, False])

@@ -1,4 +1,4 @@
-"""PyTensor with JAX: on which device it computes, its arguments there, and its errors."""
+"""Functions on the device that JAX computes on, and waiting for a device."""
 
 from __future__ import annotations
 
@@ -84,3 +84,77 @@ def test_other_errors_are_let_through(passing: Any) -> None:
 def test_a_missing_file_is_no_fault_of_jax() -> None:
     with pytest.raises(FileNotFoundError), jax_device.jax_failures(arguments("jax")):
         raise FileNotFoundError("a file")
+
+
+class Array:
+    """An array of a device, which is computed when a program waits for it."""
+
+    computed = False
+
+    def sync(self) -> None:
+        self.computed = True
+
+
+class Thunk:
+    """A node's thunk in C: it returns at once, its result is not computed yet."""
+
+    cthunk = "C"
+
+    def __init__(self) -> None:
+        self.outputs: list[list[Any]] = [[None], [None]]
+
+    def __call__(self) -> str:
+        self.outputs[0][0], self.outputs[1][0] = Array(), 1.5
+        return "done"
+
+
+def function(thunks: list[Any], *nodes: Any) -> Any:
+    """Return what stands for a compiled function."""
+    graph = SimpleNamespace(toposort=lambda: list(nodes))
+    return SimpleNamespace(
+        maker=SimpleNamespace(fgraph=graph), fn=SimpleNamespace(thunks=list(thunks))
+    )
+
+
+def test_each_node_waits_and_keeps_its_attributes() -> None:
+    thunk = Thunk()
+    one = function([thunk])
+    jax_device.at_each_node(one)
+    (changed,) = one.fn.thunks
+    assert changed() == "done"
+    assert thunk.outputs[0][0].computed
+    assert thunk.outputs[1][0] == 1.5
+    assert hasattr(changed, "cthunk"), "the profile tells C from Py by it"
+    with pytest.raises(AttributeError):
+        _ = changed.perform
+
+
+def test_nodes_of_scans_wait() -> None:
+    thunk = Thunk()
+
+    class Scan:
+        def __init__(self) -> None:
+            self.fn = function([thunk])
+
+    scan = Scan()
+    jax_device.at_each_node(function([], SimpleNamespace(op=scan)))
+    scan.fn.fn.thunks[0]()
+    assert thunk.outputs[0][0].computed
+
+
+def test_a_call_waits_for_its_updates() -> None:
+    waited: list[bool] = []
+    jax_device.for_results(SimpleNamespace(sync_shared=lambda: waited.append(True)), 1.5)
+    jax_device.for_results(SimpleNamespace(), 1.5)
+    assert waited == [True]
+
+
+def test_a_call_of_jax_waits_for_its_output_and_its_updates() -> None:
+    waited: list[str] = []
+
+    def array(name: str) -> Any:
+        return SimpleNamespace(block_until_ready=lambda: waited.append(name))
+
+    cells = [SimpleNamespace(storage=[value]) for value in (array("update"), 1.5)]
+    jax_device.for_results(SimpleNamespace(input_storage=cells), array("output"))
+    assert waited == ["output", "update"]

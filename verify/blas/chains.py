@@ -1,0 +1,195 @@
+"""Check what several processes at a time cost, as the chains of a sampler; and what numba calls.
+
+A library starts as many threads in each process as there are processors, so that chains disturb
+one another. It is a program too, which gain_of_one_thread() starts. Arguments: the number of
+processes, the seconds that they compute, and optionally the path of a BLAS library. The processes
+factorise small matrices by SciPy, as a model with a Gaussian process does; then they multiply some
+with the library. It prints a JSON object: {what: the number of calls of all processes}.
+"""
+
+from __future__ import absolute_import, division, print_function
+
+import fnmatch
+import importlib
+import json
+import os
+
+from verify.blas import bindings, library, serving, threads
+from verify.core import machine, process
+from verify.core.clock import monotonic
+from verify.core.packages import is_installed
+from verify.core.report import failed, passed, skipped
+
+NAME, NUMBA = "chains", "numba"
+# PyMC samples as many chains at a time, where there are so many processors.
+MOST_CHAINS = 4
+# Of the calls with one thread each to those as it is. Below, noise alone could be the reason.
+LEAST_RATIO = 2
+# Seconds: the probe imports SciPy and computes for a moment.
+LIMIT = 60
+SIZE = 150
+LAPACK, PRODUCTS = "SciPy's Cholesky and solve", "products"
+
+
+def check_numba(context):
+    """Name the library that numba calls, which is SciPy's.
+
+    Fails where the expectation has another one for all. In a diagnosis it fails where chains that
+    run at the same time are at least LEAST_RATIO times as fast with one thread each.
+    """
+    linker = str(context.framework.flag("linker"))
+    if not context.framework.runs_numba:
+        return skipped(NUMBA, "linker=%s runs C here: numba is not used" % linker)
+    importlib.import_module("scipy.linalg.cython_blas")
+    calls = bindings.bindings_of(bindings.modules_of("scipy"))
+    if not is_installed("numba") or not calls:
+        return skipped(NUMBA, "numba is not installed, or SciPy calls no BLAS")
+    libraries = library.libraries_of(binding.library for binding in calls)
+    described = " and ".join(library.describe(item) for item in libraries)
+    detail = "linker=%s runs numba, which calls SciPy's %s" % (linker, described)
+    if not context.expectation:
+        count = threads_of_chains(libraries[0])
+        if not count:
+            return passed(NUMBA, detail)
+        # Twice, each way in turn, so that what else the machine does slows both.
+        ratio = gain_of_one_thread(2, 0.5).get(LAPACK)
+        detail = "%s; %s" % (detail, _described(count, {LAPACK: ratio}))
+        if not ratio or ratio < LEAST_RATIO:
+            return passed(NUMBA, detail)
+        return failed(
+            NUMBA,
+            detail,
+            "set this before Python starts, where several chains or processes run:\n"
+            "export %s=1" % threads.variables_of(libraries[0])[0],
+        )
+    expected = context.expectation["blas"]
+    if expected and expected.get("alone"):
+        names = [os.path.basename(item.path) for item in libraries]
+        patterns = expected["libraries"]
+        if not all(any(fnmatch.fnmatch(name, each) for each in patterns) for name in names):
+            detail = "expected %s; %s" % (", ".join(patterns), detail)
+            fix = context.second_blas_fix or serving.packages_fix(context, ["scipy"])
+            return failed(NUMBA, detail, fix)
+    return passed(NUMBA, detail)
+
+
+def check(context):
+    """Say what the threads of the C linker's library and of SciPy's LAPACK cost several chains.
+
+    It takes about a second. A high cost is advice: not all programs run several processes.
+    """
+    called = library.libraries_of(
+        binding.library for binding in bindings.bindings_of(bindings.modules_of("scipy"))
+    )
+    counts = [(threads_of_chains(item), item) for item in [context.serving] + called if item]
+    counts = [(count, item) for count, item in counts if count]
+    if not counts:
+        return skipped(NAME, "no library starts more threads than there are processors")
+    count, largest = max(counts)
+    serving_library = context.serving if context.has_ldflags else None
+    measurable = serving_library and not library.is_part(serving_library)
+    ratios = gain_of_one_thread(1, 0.1, serving_library.path if measurable else None)
+    sentence = _described(count, ratios)
+    if max(list(ratios.values()) or [0]) >= LEAST_RATIO:
+        words = (sentence, threads.variables_of(largest)[0])
+        context.advice.append("%s: programs with several processes need %s=1" % words)
+    return passed(NAME, sentence)
+
+
+def threads_of_chains(serving_library):
+    """Return (chains at a time, the threads that they start); None where these are no more.
+
+    None too of a library that has each call start as many threads as there are free processors.
+    """
+    chains = min(MOST_CHAINS, machine.usable_cores())
+    adapts = hasattr(bindings.loaded(serving_library.path), "blas_threads_adapt")
+    if adapts or chains < 2 or (serving_library.threads or 1) < 2:
+        return None
+    return chains, chains * serving_library.threads
+
+
+def _described(count, ratios):
+    """Return what chains start and what that costs, as text. ratios: {what: ratio or None}."""
+    text = "%d chains at a time start %d threads on %d processors" % (
+        count + (machine.usable_cores(),)
+    )
+    known = [(what, ratios[what]) for what in sorted(ratios) if ratios[what]]
+    if not known:
+        return text + "; the cost is unknown: SciPy's Cholesky did not run"
+    return "%s: with one thread each they are %s here (n=%d)" % (
+        text,
+        " and ".join("%.1f times as fast (%s)" % (ratio, what) for what, ratio in known),
+        SIZE,
+    )
+
+
+def gain_of_one_thread(rounds, seconds, path=None):
+    """Return {what: how much faster processes that compute at a time are with one thread each}.
+
+    rounds: of both ways, which alternate. seconds: of each computation. path: of a BLAS library
+    whose products count, too. What did not run is missing.
+    """
+    chains = min(MOST_CHAINS, machine.usable_cores())
+    words = process.suite_command("chains-probe", str(chains), str(seconds), *[path] * bool(path))
+    one = dict(os.environ, **dict.fromkeys(threads.EVERY_VARIABLE, "1"))
+    calls = {True: {}, False: {}}
+    for _ in range(rounds):
+        for is_one in (False, True):
+            done = process.call(words, LIMIT, one if is_one else dict(os.environ))
+            counts = process.answer(done)
+            if counts is None and not done.timed_out:
+                return {}
+            for what in counts or ():
+                calls[is_one][what] = calls[is_one].get(what, 0) + counts[what]
+    return {
+        what: count / max(calls[False].get(what, 0), 1)
+        for what, count in calls[True].items()
+        if count
+    }
+
+
+def main(argv):
+    """Run each computation in so many processes at once, and print the sums of their calls."""
+    chains, seconds = int(argv[0]), float(argv[1])
+    works = {}
+    if is_installed("scipy"):
+        works[LAPACK] = _factorisation()
+    if argv[2:]:
+        works[PRODUCTS] = threads.product_of(argv[2], SIZE)
+    print(json.dumps({what: _calls(works[what], chains, seconds) for what in works}))
+
+
+def _factorisation():
+    numpy = importlib.import_module("numpy")
+    linalg = importlib.import_module("scipy.linalg")
+    matrix = numpy.eye(SIZE) + numpy.ones((SIZE, SIZE)) / SIZE
+
+    def factorise():
+        factor = linalg.cholesky(matrix, lower=True)
+        linalg.solve_triangular(factor, matrix, lower=True)
+
+    return factorise
+
+
+def _calls(work, chains, seconds):
+    """Return how many calls forked processes have done, which all begin at once."""
+    ready, begin = os.pipe()
+    readers = []
+    for _ in range(chains):
+        reader, writer = os.pipe()
+        readers.append(reader)
+        parent = os.getpid()
+        if not os.fork():
+            process.end_with_parent(parent)
+            os.close(begin)
+            # The end of the pipe: the parent has closed it.
+            os.read(ready, 1)
+            calls, start = 0, monotonic()
+            while monotonic() - start < seconds:
+                work()
+                calls += 1
+            os.write(writer, b"%d" % calls)
+            os._exit(0)
+        os.close(writer)
+    os.close(begin)
+    return sum(int(os.read(reader, 20) or b"0") for reader in readers)
