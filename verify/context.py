@@ -5,7 +5,7 @@ from __future__ import absolute_import, division, print_function
 import os
 import shutil
 
-from verify.core import trial
+from verify.core import process, trial
 
 _UNTRIED = object()
 
@@ -80,6 +80,19 @@ class Context(object):
             return copy
         shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
         return copy
+
+    def start(self, program, name, *more, **options):
+        """Start one of the suite's programs beside this process; return the process.Started.
+
+        It gets the framework's module, a copy of the compile folder of this name, and more
+        arguments. environ: its variables; by default those of this process.
+        """
+        words = (self.framework.name, self.compile_folder(name)) + more
+        return process.Started(
+            process.suite_command(program, *words),
+            os.path.join(self.folder, name + ".txt"),
+            options.get("environ"),
+        )
 
     @property
     def culprit(self):

@@ -4,7 +4,6 @@ from __future__ import absolute_import, division, print_function
 
 import importlib
 import json
-import os
 import sys
 import warnings
 
@@ -28,18 +27,14 @@ def start(context):
 
     To compile the loop takes longer than any other check, on one processor.
     """
-    folder = context.compile_folder("scan")
-    command = process.suite_command(
-        "scan-probe", context.framework.name, folder, context.user_flags
-    )
-    started = process.Started(command, os.path.join(context.folder, "scan.txt"))
+    started = context.start("scan-probe", "scan", context.user_flags)
 
     def finish():
         done = started.finish(LONGEST)
         # The framework may print, also after the result.
-        results = [line for line in done.output.splitlines() if line.startswith('["%s"' % NAME)]
-        if results:
-            return _with_own_fix(context, report.Check(*json.loads(results[-1])))
+        found = process.answer(done, '["%s"' % NAME)
+        if found:
+            return _with_own_fix(context, report.Check(*found))
         reason = "it did not end within %d s" % LONGEST if done.timed_out else cause(done.output)
         detail = "its process failed: %s" % (reason or "it printed nothing")
         return failed(NAME, detail, debug_fix(context.framework.name, context.user_flags))

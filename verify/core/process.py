@@ -47,10 +47,14 @@ def call(command, seconds, environment=None):
     return Done(process.returncode, output.decode("utf-8", "replace"), bool(kills))
 
 
-def answer(done):
-    """Return the JSON in the last line that a program has printed; None if it has none."""
+def answer(done, beginning=""):
+    """Return the JSON in the last line that a program has printed; None if it has none.
+
+    beginning: of the line, where libraries may print others after it.
+    """
+    lines = [line for line in done.output.strip().splitlines() if line.startswith(beginning)]
     try:
-        return json.loads(done.output.strip().splitlines()[-1])
+        return json.loads(lines[-1])
     except (ValueError, IndexError):
         return None
 

@@ -9,7 +9,7 @@ from __future__ import absolute_import, division, print_function
 import os
 import shutil
 
-from verify.core import compiling, machine, process
+from verify.core import compiling, machine
 from verify.core import framework as frameworks
 from verify.elementwise import numbers, registers, speed
 
@@ -29,14 +29,15 @@ def start(context):
     """
     if machine.usable_cores() < 2 or context.modules or not context.framework.flag("cxx"):
         return lambda: None
-    folder = context.compile_folder("precompiled")
-    command = process.suite_command("precompile", context.framework.name, folder)
-    started = process.Started(command, os.path.join(context.folder, "precompiled.txt"))
+    started = context.start("precompile", "precompiled")
 
     def finish():
         started.finish(LONGEST)
         try:
-            take(folder, str(context.framework.flag("base_compiledir")))
+            take(
+                os.path.join(context.folder, "precompiled"),
+                str(context.framework.flag("base_compiledir")),
+            )
         except EnvironmentError:
             # What is missing is compiled again.
             return

@@ -109,24 +109,18 @@ def _own_process(context):
         for item in os.environ.get(TUNABLES, "").split(":")
         if item and item.partition("=")[0] != TUNABLE.partition("=")[0]
     ]
-    return process.Started(
-        process.suite_command(
-            "registers-probe", context.framework.name, context.compile_folder("registers")
-        ),
-        os.path.join(context.folder, "registers.txt"),
-        dict(os.environ, **{TUNABLES: ":".join(others + [TUNABLE])}),
-    )
+    environ = dict(os.environ, **{TUNABLES: ":".join(others + [TUNABLE])})
+    return context.start("registers-probe", "registers", environ=environ)
 
 
 def _result_of(started):
     """Return what `examine` returned in the process."""
     done = started.finish(LONGEST)
     # Theano prints what the compiler says, also after the result.
-    results = [line for line in done.output.splitlines() if line.startswith('{"')]
-    if not results:
+    found = process.answer(done, '{"')
+    if found is None:
         reason = fixes.cause(done.output) or "it printed nothing"
         raise RuntimeError("the program that examines them failed: %s" % reason)
-    found = json.loads(results[-1])
     if "unknown" in found:
         raise UnknownError(found["unknown"])
     return found["unclean"], found["count"]

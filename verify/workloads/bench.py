@@ -213,12 +213,12 @@ def _series(name, expected, arguments, folder):
     variables = rounds.variables(os.environ, module, arguments.threads)
     if name in rounds.KERNELS:
         words = rounds.kernel_words(module, name, quick)
-        output = _output(process.suite_command("bench-probe", *words), variables)
+        done = _done(process.suite_command("bench-probe", *words), variables)
         # Standard error is in it, too.
-        answers = [line for line in output.splitlines() if line.startswith('{"series"')]
-        if not answers:
-            raise TurnError("%s: no measurement: %s" % (name, output[-200:]))
-        series = json.loads(answers[-1])["series"]
+        answer = process.answer(done, '{"series"')
+        if answer is None:
+            raise TurnError("%s: no measurement: %s" % (name, done.output.strip()[-200:]))
+        series = answer["series"]
         return [dict(one, samples=rounds.rounded(one["samples"])) for one in series]
     series = []
     for ending in rounds.endings(module, expected["version"], name):
@@ -230,21 +230,21 @@ def _of_program(name, ending, quick, variables, folder):
     path = os.path.join(folder, "report.json")
     words = rounds.program_words(name, ending, quick)
     words += ["--calls", str(rounds.calls_of(name, quick)), "--quiet", "--json", path]
-    _output(process.suite_command("workload", *words), variables)
+    _done(process.suite_command("workload", *words), variables)
     with open(path) as file:
         cases = json.load(file)["cases"]
     return [rounds.series(name, ending, case, case["seconds"], False) for case in cases]
 
 
-def _output(command, variables):
-    """Return what a process printed. Raises TurnError with its last lines."""
+def _done(command, variables):
+    """Return the Done of a process. Raises TurnError with its last lines if it has failed."""
     done = process.call(command, rounds.LIMIT, variables)
     if done.timed_out:
         raise TurnError("%s: no answer within %d s" % (" ".join(command[2:4]), rounds.LIMIT))
-    output = done.output.strip()
     if done.status:
-        raise TurnError("%s: exit status %d\n%s" % (command[2], done.status, output[-2000:]))
-    return output
+        words = (command[2], done.status, done.output.strip()[-2000:])
+        raise TurnError("%s: exit status %d\n%s" % words)
+    return done
 
 
 def _timings(runs):

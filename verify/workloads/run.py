@@ -2,7 +2,6 @@
 
 from __future__ import absolute_import, division, print_function
 
-import importlib
 import os
 import platform
 import sys
@@ -14,10 +13,22 @@ from verify.core import framework as frameworks
 from verify.core import machine, progress, report
 from verify.core.clock import monotonic
 from verify.device import graph as device_graph
-from verify.workloads import devices, graph, profiles
+from verify.workloads import check_blas, devices, graph, networks, ntm, profiles, scans
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
+# Those of rounds.PROGRAMS: each takes the Ops and whether shapes are small, and returns its Models.
+WORKLOADS = {
+    "check_blas": check_blas.models,
+    "gibbs": scans.gibbs,
+    "lenet": networks.lenet,
+    "logreg": networks.logreg,
+    "lstm": networks.lstm,
+    "mlp": networks.mlp,
+    "ntm": ntm.models,
+    "scan_gc": scans.scan_gc,
+    "scan_outside": scans.scan_outside,
+}
 
 
 class UnknownCaseError(EnvironmentError):
@@ -55,8 +66,7 @@ class WorkloadRun(object):
             case.call_first()
 
     def _models(self, ops):
-        workload = importlib.import_module("verify.workloads." + self._arguments.workload)
-        models = workload.models(ops, self._arguments.small)
+        models = WORKLOADS[self._arguments.workload](ops, self._arguments.small)
         if self._arguments.case is None:
             return models
         requested, names = self._arguments.case.split(","), [model.name for model in models]

@@ -12,15 +12,18 @@ precompile = suite_module("elementwise.precompile")
 
 
 class Context:
-    """A verification that compiles in `folder`, with a compiler and no shared modules."""
+    """A verification that compiles in `folder`; its process compiles one module."""
 
     def __init__(self, folder: Path, cxx: str = "g++", modules: str | None = None) -> None:
         self.folder, self.modules = str(folder), modules
         flags = {"cxx": cxx, "base_compiledir": str(folder / "compiled")}
         self.framework = SimpleNamespace(name="theano", flag=flags.get)
+        self.started: list[tuple[str, str]] = []
 
-    def compile_folder(self, name: str) -> str:
-        return str(Path(self.folder, name))
+    def start(self, program: str, name: str) -> Any:
+        self.started.append((program, name))
+        module(Path(self.folder, name), "tmp2")
+        return SimpleNamespace(finish=lambda seconds: None)
 
 
 def module(folder: Path, name: str, text: str = "module") -> Path:
@@ -31,28 +34,16 @@ def module(folder: Path, name: str, text: str = "module") -> Path:
     return place
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Stand for the process, which compiles one module; give the words of each that starts."""
-    commands: list[list[str]] = []
-
-    class Started:
-        def __init__(self, command: list[str], path: str) -> None:
-            commands.append(command[2:])
-            module(Path(command[-1]), "tmp2")
-
-        def finish(self, seconds: float) -> None:
-            pass
-
-    monkeypatch.setattr(precompile.process, "Started", Started)
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precompile.machine, "usable_cores", lambda: 2)
-    return commands
 
 
-def test_what_the_process_has_compiled_is_taken(tmp_path: Path, started: list[list[str]]) -> None:
+def test_what_the_process_has_compiled_is_taken(tmp_path: Path) -> None:
     module(tmp_path / "compiled", "tmp1", "own")
-    finish = precompile.start(Context(tmp_path))
-    assert started == [["precompile", "theano", str(tmp_path / "precompiled")]]
+    context = Context(tmp_path)
+    finish = precompile.start(context)
+    assert context.started == [("precompile", "precompiled")]
     module(tmp_path / "precompiled", "tmp1", "a copy")
     unfinished = tmp_path / "precompiled/compiledir_Linux/tmp3"
     unfinished.mkdir()
@@ -68,18 +59,15 @@ def test_what_the_process_has_compiled_is_taken(tmp_path: Path, started: list[li
 
 @pytest.mark.parametrize(("cores", "options"), [(1, {}), (2, {"cxx": ""}), (2, {"modules": "/m"})])
 def test_nothing_is_compiled_where_it_saves_no_time(
-    cores: int,
-    options: dict[str, Any],
-    tmp_path: Path,
-    started: list[list[str]],
-    monkeypatch: pytest.MonkeyPatch,
+    cores: int, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(precompile.machine, "usable_cores", lambda: cores)
-    precompile.start(Context(tmp_path, **options))()
-    assert started == []
+    context = Context(tmp_path, **options)
+    precompile.start(context)()
+    assert context.started == []
 
 
-def test_what_cannot_be_copied_is_compiled_again(tmp_path: Path, started: list[list[str]]) -> None:
+def test_what_cannot_be_copied_is_compiled_again(tmp_path: Path) -> None:
     finish = precompile.start(Context(tmp_path))
     (tmp_path / "compiled").touch()
     finish()

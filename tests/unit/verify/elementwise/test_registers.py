@@ -28,7 +28,9 @@ class Processor:
         self.used = 0 if self.frees else 1
 
 
-def run_check(monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str = "") -> Any:
+def run_check(
+    monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str = "", start: Any = None
+) -> Any:
     def dirty() -> None:
         processor.used = 1
 
@@ -36,7 +38,7 @@ def run_check(monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str 
     monkeypatch.setattr(registers.native, "load", lambda *_: processor)
     flag = {"gcc.cxxflags": flags, "cxx": "g++"}.get
     monkeypatch.setenv("THEANORC", "~/.theanorc")
-    where = context(folder="/", compile_folder=lambda name: f"/{name}")
+    where = context(folder="/", start=start)
     where.framework.flag = flag
     return registers.start(where, calls)()
 
@@ -77,16 +79,15 @@ def test_where_the_c_library_frees_them_another_process_examines_them(
     """As on processors without AVX-512: there every operation looked clean."""
     started = []
 
-    def start(command: list[str], path: str, environment: dict[str, str]) -> Any:
-        started.append((command[-3:], path, environment["GLIBC_TUNABLES"]))
+    def start(program: str, name: str, environ: dict[str, str]) -> Any:
+        started.append((program, environ["GLIBC_TUNABLES"]))
         return ended('noise\n{"unclean": ["tanh"], "count": 3}\n')
 
-    monkeypatch.setattr(registers.process, "Started", start)
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.cpu.hwcaps=-AVX2")
-    check = run_check(monkeypatch, Processor(hides=True))
+    check = run_check(monkeypatch, Processor(hides=True), start=start)
     assert check.status == "fail" and "still in use after tanh" in check.detail
     tunables = "glibc.malloc.check=1:glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
-    assert started == [(["registers-probe", "theano", "/registers"], "/registers.txt", tunables)]
+    assert started == [("registers-probe", tunables)]
 
 
 @pytest.mark.parametrize(
@@ -102,12 +103,14 @@ def test_where_the_c_library_frees_them_another_process_examines_them(
 def test_what_the_other_process_cannot_tell(
     monkeypatch: pytest.MonkeyPatch, output: str, status: str | None, detail: str
 ) -> None:
-    monkeypatch.setattr(registers.process, "Started", lambda *given: ended(output))
+    def start(*words: str, environ: object) -> Any:
+        return ended(output)
+
     if status is None:
         with pytest.raises(RuntimeError, match=detail):
-            run_check(monkeypatch, Processor(hides=True))
+            run_check(monkeypatch, Processor(hides=True), start=start)
     else:
-        check = run_check(monkeypatch, Processor(hides=True))
+        check = run_check(monkeypatch, Processor(hides=True), start=start)
         assert (check.status, check.detail) == (status, detail)
 
 

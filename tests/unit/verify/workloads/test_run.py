@@ -67,8 +67,7 @@ class Framework:
 def framework(monkeypatch: pytest.MonkeyPatch) -> Framework:
     """Give a framework, with a workload of two cases."""
     cases = [model("first", output="a scalar"), model("second")]
-    workload = SimpleNamespace(models=lambda ops, small: cases)
-    monkeypatch.setitem(sys.modules, "verify.workloads.pair", workload)
+    monkeypatch.setitem(runs.WORKLOADS, "pair", lambda ops, small: cases)
     monkeypatch.setattr(runs, "Ops", lambda *_, **__: None)
     monkeypatch.setattr(runs.profiles, "switched_off", lambda function: nullcontext())
     monkeypatch.setattr(runs.profiles, "forget_calls", lambda function: None)
@@ -180,3 +179,8 @@ def test_jax_gets_its_arguments_on_the_device_and_is_waited_for(
     assert len(placed) == 2 and waited == [1.5, 1.5]
     run.call(1)
     assert len(waited) == 4
+
+
+def test_every_program_of_a_round_has_its_models() -> None:
+    rounds = importlib.import_module("verify.workloads.rounds")
+    assert sorted(runs.WORKLOADS) == sorted(rounds.PROGRAMS)
