@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -218,6 +219,14 @@ def test_several_libraries_are_told_where_they_are_no_fault(good: Path) -> None:
     assert one.status == "pass"
     assert "3 libraries" in one.detail
     assert all(f"{name}: openblas" in one.detail for name in ("numpy", "scipy", "theano"))
+
+
+def test_what_threads_cost_several_chains_is_measured(prefix: Prefix) -> None:
+    place = prefix("theano-1.0.5", "pip-default")
+    _, chains = checked(place, "library", "chains", expect=None, OPENBLAS_NUM_THREADS="2")
+    pattern = r"\d chains at a time start \d threads on \d+ processors: with one thread each they "
+    assert chains.status == "pass"
+    assert re.match(pattern + r"are [\d.]+ times as fast \(SciPy's Cholesky and", chains.detail)
 
 
 def test_a_flag_that_a_framework_breaks_on(prefix: Prefix) -> None:

@@ -77,6 +77,18 @@ extern "C" void dgemm_() { hang(); }
 extern "C" void cblas_dgemm() { hang(); }
 extern "C" void cblas_dgemm64_() { hang(); }
 """
+# As MKL does where a part of it is missing.
+FATAL = """
+#include <cstdio>
+#include <unistd.h>
+static void end() {
+    fputs("Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so.2 or libmkl_def.so.2.\\n", stderr);
+    _exit(2);
+}
+extern "C" void dgemm_() { end(); }
+extern "C" void cblas_dgemm() { end(); }
+extern "C" void cblas_dgemm64_() { end(); }
+"""
 
 
 @pytest.fixture
@@ -174,3 +186,25 @@ def test_a_library_that_does_not_return(
     assert re.search(r"verify: `.*Gemm.*` made no progress for 30 s and was killed\n", done.stderr)
     assert "does not return, most likely the BLAS" in done.stderr
     assert not list(temporary.iterdir())
+
+
+def test_what_mkl_says_before_it_ends_the_process_is_the_cause(
+    good: Path, library: Callable[[str, str], Path]
+) -> None:
+    liar = library("libfatal.so", FATAL)
+    done = subprocess.run(
+        [good / "bin/python", SUITE],
+        env={
+            **os.environ,
+            "LD_PRELOAD": str(liar),
+            "THEANO_FLAGS": "blas.ldflags=-lmkl_intel_lp64 -lmkl_core",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "verify: the process was ended with status 2 at `" in done.stderr
+    assert "\n  cause: Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so.2" in done.stderr
+    assert "\n  fix: link MKL by its one library, mkl_rt, " in done.stderr

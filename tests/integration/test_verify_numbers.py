@@ -57,3 +57,13 @@ def test_float16_is_a_warning_with_its_ratio(good: Path) -> None:
     match = re.match(r"floatX=float16: a small function takes ([\d.]+) times", cost.detail)
     assert match
     assert float(match.group(1)) > 1.5
+
+
+def test_a_fork_that_waits_for_openmp_is_a_warning_with_its_fix(prefix: Prefix) -> None:
+    place = prefix("theano-1.0.5", "pip-default")
+    (cost,) = checked(place, "cost", THEANO_FLAGS="openmp=True", OMP_NUM_THREADS="2")
+    assert (cost.status, cost.detail) == (
+        "pass",
+        "openmp=True: a forked process never ends its own loops; before you use multiprocessing, "
+        "remove openmp=True from THEANO_FLAGS",
+    )

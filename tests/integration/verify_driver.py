@@ -43,9 +43,7 @@ def modules(*names: str) -> list[Any]:
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
     kernels, numerics = modules("blas.kernels", "blas.numerics")
-    chains, operations, serving = modules(
-        "blas.chains", "blas.operations", "blas.serving"
-    )
+    chains, operations, serving = modules("blas.chains", "blas.operations", "blas.serving")
     speed, threads = modules("blas.speed", "blas.threads")
     accelerator, compile_folder, files, scan, settings, versions = modules(
         "checks.accelerator",

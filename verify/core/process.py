@@ -34,17 +34,9 @@ def call(command, seconds, environment=None):
     be started.
     """
     process = _start(command, environment)
-    kills = []
-    timer = _kill_after(seconds, process, kills)
-    try:
+    with _Limit(process, seconds) as limit:
         output = process.communicate()[0]
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
-    finally:
-        _stop(timer)
-    return Done(process.returncode, output.decode("utf-8", "replace"), bool(kills))
+    return Done(process.returncode, output.decode("utf-8", "replace"), limit.is_over)
 
 
 def answer(done, beginning=""):
@@ -72,18 +64,10 @@ class Started(object):
 
     def finish(self, seconds):
         """Wait for the end, kill the program after `seconds`; return a Done."""
-        kills = []
-        timer = _kill_after(seconds, self._process, kills)
-        try:
+        with _Limit(self._process, seconds) as limit:
             self._process.wait()
-        except BaseException:
-            self._process.kill()
-            self._process.wait()
-            raise
-        finally:
-            _stop(timer)
         with io.open(self._path, encoding="utf-8", errors="replace") as file:
-            return Done(self._process.returncode, file.read(), bool(kills))
+            return Done(self._process.returncode, file.read(), limit.is_over)
 
 
 def follow(command, seconds, environment, each):
@@ -92,22 +76,16 @@ def follow(command, seconds, environment, each):
     It is killed after `seconds` without a line. Raises OSError if it cannot be started.
     """
     process = _start(command, environment)
-    kills = []
-    timer = _kill_after(seconds, process, kills)
     try:
-        for line in iter(process.stdout.readline, b""):
-            _stop(timer)
-            each(line.decode("utf-8", "replace"))
-            timer = _kill_after(seconds, process, kills)
-        process.wait()
-    except BaseException:
-        process.kill()
-        process.wait()
-        raise
+        with _Limit(process, seconds) as limit:
+            for line in iter(process.stdout.readline, b""):
+                limit.stop()
+                each(line.decode("utf-8", "replace"))
+                limit.start()
+            process.wait()
     finally:
-        _stop(timer)
         process.stdout.close()
-    return Done(process.returncode, "", bool(kills))
+    return Done(process.returncode, "", limit.is_over)
 
 
 def _start(command, environment, output=subprocess.PIPE):
@@ -122,23 +100,40 @@ def _start(command, environment, output=subprocess.PIPE):
     )
 
 
-def _kill_after(seconds, process, kills):
-    """Start the timer that kills a process and adds to the list `kills`."""
+class _Limit(object):
+    """Kills a process after so many seconds, and if the block raises."""
 
-    def kill():
-        kills.append(True)
-        process.kill()
+    def __init__(self, process, seconds):
+        self._process, self._seconds = process, seconds
+        self._timer, self.is_over = None, False
 
-    timer = threading.Timer(seconds, kill)
-    timer.daemon = True
-    timer.start()
-    return timer
+    def __enter__(self):
+        self.start()
+        return self
 
+    def __exit__(self, kind, *_):
+        try:
+            if kind:
+                self._process.kill()
+                self._process.wait()
+        finally:
+            self.stop()
 
-def _stop(timer):
-    timer.cancel()
-    # Python 2 prints an error at exit for a thread that has not ended.
-    timer.join()
+    def start(self):
+        """Begin to count."""
+        self._timer = threading.Timer(self._seconds, self._end)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _end(self):
+        self.is_over = True
+        self._process.kill()
+
+    def stop(self):
+        """Count no more."""
+        self._timer.cancel()
+        # Python 2 prints an error at exit for a thread that has not ended.
+        self._timer.join()
 
 
 def end_with_parent(parent=None, number=signal.SIGKILL):

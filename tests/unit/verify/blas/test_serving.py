@@ -210,6 +210,28 @@ def test_a_library_that_nothing_calls_fails_where_one_is_expected(
     )
 
 
+def test_a_library_that_numba_loads_when_it_compiles_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mapped: dict[str, int] = {}
+
+    def compile_by_numba(where: Any, dtype: str) -> None:
+        mapped["/x/libotherblas.so"] = 0
+
+    monkeypatch.setattr(serving.blas_operations, "by_numba", compile_by_numba)
+    monkeypatch.setattr(serving.bindings, "mapped_files", lambda: mapped)
+    monkeypatch.setattr(serving.bindings, "defining", lambda path: True)
+    monkeypatch.setattr(library, "behind", lambda path: path)
+    monkeypatch.setattr(
+        library, "identify", lambda path: library.Library("openblas", "1", None, None, path)
+    )
+    where = context()
+    where.framework.flag = {"compiledir": "/tmp/compiled"}.get
+    assert serving.uncalled(where, ["/lib/libopenblas.so"]) == []
+    where.framework.runs_numba = True
+    assert serving.uncalled(where, ["/lib/libopenblas.so"]) == ["/x/libotherblas.so"]
+
+
 def test_nothing_calls_a_blas_product(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_one(monkeypatch, {}).status == "skip"
 
