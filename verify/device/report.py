@@ -44,56 +44,63 @@ def checks_and_timings(context, results):
 
     results: {step: message of the probe, with `result` or `error`}.
     """
-    is_opencl = context.requested_device.startswith("opencl")
-    computed = [name for name in COMPUTED if name in results]
-    checks, timings = [_computed(name, results[name], is_opencl) for name in computed], []
     context.device["operations"] = {
-        name: results[name]["result"]["places"] for name in computed if "result" in results[name]
+        name: results[name]["result"]["places"]
+        for name in COMPUTED
+        if "result" in results.get(name, {})
     }
-    if "left on the host" in results:
-        checks.append(_left(results["left on the host"], is_opencl))
-    if "speed" in results:
-        check, rates = _speed(context, results["speed"])
-        checks.append(check)
-        timings += rates
-    if "products" in results:
-        check, rates = _products(context, results["products"])
-        checks.append(check)
-        timings += rates
     if "optimiser" in results:
         context.device["optimiser"] = results["optimiser"].get("result")
-    for name in ("optimiser", "large optimiser"):
-        if name in results:
-            check, times = _optimiser(name, results[name])
-            checks.append(check)
-            timings += times
+    checks, timings = [], []
+    for name, title, function, subject in _steps():
+        if name not in results:
+            continue
+        error = results[name].get("error")
+        if error is None:
+            check, times = function(context, name, title, results[name]["result"])
+        else:
+            check, times = failed(title, error, _fix(subject, error)), []
+        checks.append(check)
+        timings += times
     return checks, timings
 
 
-def _computed(name, message, is_opencl):
-    """Return the Check of one of COMPUTED."""
-    title = "device: " + name
-    if "error" in message:
-        return failed(title, message["error"], _fix(name, message["error"]))
-    result = message["result"]
+def _steps():
+    """Yield (step, title of its check, function that makes the check, what its fix is about)."""
+    for name in COMPUTED:
+        yield name, "device: " + name, _computed, name
+    yield "left on the host", "device: left on the host", _left, "the optimiser"
+    yield "speed", "device: Gemm speed", _speed, "Gemm"
+    yield "products", "device: products", _products, "Gemm"
+    for name in ("optimiser", "large optimiser"):
+        yield name, "device: " + name, _optimiser, "the optimiser"
+
+
+def _is_opencl(context):
+    return context.requested_device.startswith("opencl")
+
+
+def _computed(context, name, title, result):
+    """Return the Check of one of COMPUTED, and no timings."""
     errors = sorted(result["errors"].items())
     off = ", ".join("%.0e in %s" % (error, dtype) for dtype, error in errors)
     detail = "%s; off by %s" % (_places(result["places"]), off)
     if not all(error <= PRECISION[dtype] for dtype, error in errors):
-        return failed(title, "wrong numbers: " + detail, _fix(name))
+        return failed(title, "wrong numbers: " + detail, _fix(name)), []
     refused = result.get("refused", "")
-    if is_opencl and SCAN[0] in refused:
-        return skipped(title, "not on OpenCL (%s: %s); on the host: %s" % (SCAN + (detail,)))
+    if _is_opencl(context) and SCAN[0] in refused:
+        detail = "not on OpenCL (%s: %s); on the host: %s" % (SCAN + (detail,))
+        return skipped(title, detail), []
     if refused:
-        return failed(title, refused, _fix(name))
+        return failed(title, refused, _fix(name)), []
     on_host = sorted(set(result["places"]["host"]) - VIEWS)
-    if is_opencl and ENTROPY[0] in on_host and not set(on_host) - LOSS:
-        return skipped(title, "%s is not on OpenCL: %s; %s" % (ENTROPY + (detail,)))
+    if _is_opencl(context) and ENTROPY[0] in on_host and not set(on_host) - LOSS:
+        detail = "%s is not on OpenCL: %s; %s" % (ENTROPY + (detail,))
+        return skipped(title, detail), []
     if not result["served"] or on_host:
-        return failed(
-            title, "on the host: %s; %s" % (", ".join(on_host) or "all", detail), _fix(name)
-        )
-    return passed(title, detail)
+        detail = "on the host: %s; %s" % (", ".join(on_host) or "all", detail)
+        return failed(title, detail, _fix(name)), []
+    return passed(title, detail), []
 
 
 def _places(places):
@@ -108,22 +115,15 @@ def _counts(ops):
     return ", ".join("%s %d" % item for item in sorted(ops.items()))
 
 
-def _left(message, is_opencl):
-    title = "device: left on the host"
-    if "error" in message:
-        return failed(title, message["error"], _fix("the optimiser", message["error"]))
-    functions = ", ".join("%s (%s)" % item for item in sorted(message["result"].items()))
+def _left(context, name, title, result):
+    functions = ", ".join("%s (%s)" % item for item in sorted(result.items()))
     if not functions:
-        return passed(title, "nothing")
-    reason = "Theano has no OpenCL kernels for them" if is_opencl else "Theano leaves them there"
-    return skipped(title, "%s: %s" % (reason, functions))
+        return passed(title, "nothing"), []
+    why = "has no OpenCL kernels for them" if _is_opencl(context) else "leaves them there"
+    return skipped(title, "Theano %s: %s" % (why, functions)), []
 
 
-def _speed(context, message):
-    title = "device: Gemm speed"
-    if "error" in message:
-        return failed(title, message["error"], _fix("Gemm", message["error"])), []
-    result = message["result"]
+def _speed(context, name, title, result):
     size, best, alone = result["size"], max(result["theano"]), max(result["alone"])
     detail = "%.1f GFLOP/s at %d, %.0f %% of %s alone (%.1f)" % (
         best,
@@ -143,25 +143,23 @@ def _speed(context, message):
     return passed(title, detail), timings
 
 
-def _products(context, message):
+def _products(context, name, title, result):
     """Return the Check and the Timings of the products of speed.ALL_SIZES."""
-    title = "device: products"
-    if "error" in message:
-        return failed(title, message["error"], _fix("Gemm", message["error"])), []
-    if not message["result"]:
+    if not result:
         return skipped(title, "other programs hold the device's memory"), []
     shares, words, timings = {}, [], []
-    for one in message["result"]:
-        name = "%(dtype)s %(size)d" % one
+    for one in result:
+        product = "%(dtype)s %(size)d" % one
         best, alone = max(one["theano"]), max(one["alone"])
-        shares[name] = best / alone
+        shares[product] = best / alone
         peak = _of_peak(context, one["dtype"], best)
         words.append(
-            "%s: %.1f GFLOP/s, %.0f %% of the BLAS alone%s" % (name, best, 100 * best / alone, peak)
+            "%s: %.1f GFLOP/s, %.0f %% of the BLAS alone%s"
+            % (product, best, 100 * best / alone, peak)
         )
         timings += [
-            timing("device Gemm " + name, "GFLOP/s", one["theano"]),
-            timing("device BLAS alone " + name, "GFLOP/s", one["alone"]),
+            timing("device Gemm " + product, "GFLOP/s", one["theano"]),
+            timing("device BLAS alone " + product, "GFLOP/s", one["alone"]),
         ]
     detail = "; ".join(words)
     if min(shares.values()) < LEAST_OF_BLAS:
@@ -182,11 +180,8 @@ def _of_peak(context, dtype, rate):
     return ", %.0f %% of the %s peak" % (100 * rate / peak, kind) if peak else ""
 
 
-def _optimiser(name, message):
-    title = "device: " + name
-    if "error" in message:
-        return failed(title, message["error"], _fix("the optimiser", message["error"])), []
-    result, words, times, on_host = message["result"], [], [], []
+def _optimiser(context, name, title, result):
+    words, times, on_host = [], [], []
     for tag in ("fast_run", "fast_compile"):
         if tag not in result:
             continue

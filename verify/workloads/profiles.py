@@ -50,11 +50,6 @@ def forget_calls(function):
             profile.callcount, profile.nbsteps, profile.call_time = 0, 0, 0.0
 
 
-def compile_times(function):
-    """Return the seconds of a profiled function's compilation by stage."""
-    return compile_times_of(function.profile)
-
-
 def compile_times_of(profile):
     """Return the seconds of a compilation by stage from its ProfileStats."""
     optimiser = getattr(profile, "optimizer_time", None)
@@ -71,18 +66,8 @@ def compile_times_of(profile):
 
 def of_function(function):
     """Return the profile of a function's calls: totals, three tables, and its scans' profiles."""
-    profile = function.profile
-    content = {
-        "calls": profile.fct_callcount,
-        "seconds": profile.fct_call_time,
-        "vm_seconds": profile.vm_call_time,
-        "nodes": profile.nb_nodes,
-    }
-    fgraph = graph.graph_of(function)
-    content.update(_tables(profile, fgraph))
-    content["scans"] = scans_of(fgraph)
-    content["tips"] = printed(profile, "print_tips")
-    return content
+    content = _content(function.profile, graph.graph_of(function))
+    return dict(content, tips=printed(function.profile, "print_tips"))
 
 
 def printed(profile, method, *options):
@@ -102,16 +87,19 @@ def of_profile(profile):
     if fgraph is None:
         return None
     fgraph = fgraph[0] if isinstance(fgraph, tuple) else fgraph.fgraph
-    content = {
+    return dict(_content(profile, fgraph), graph=graph.of_graph(fgraph))
+
+
+def _content(profile, fgraph):
+    """Return the totals, the tables and the scans of a ProfileStats of a function."""
+    totals = {
         "calls": profile.fct_callcount,
         "seconds": profile.fct_call_time,
         "vm_seconds": profile.vm_call_time,
         "nodes": profile.nb_nodes,
-        "graph": graph.of_graph(fgraph),
+        "scans": scans_of(fgraph),
     }
-    content.update(_tables(profile, fgraph))
-    content["scans"] = scans_of(fgraph)
-    return content
+    return dict(_tables(profile, fgraph), **totals)
 
 
 def scans_of(fgraph):

@@ -211,7 +211,7 @@ class _CompiledCase(object):
         if any(device_graph.is_on_device(node) for node in nodes):
             content["places"] = dict(device_graph.places(nodes)._asdict())
         if self.function.profile:
-            content["compile"].update(profiles.compile_times(self.function))
+            content["compile"].update(profiles.compile_times_of(self.function.profile))
         if profile_calls:
             progress.note("profiling %s" % self.model.name)
             for _ in range(profile_calls):

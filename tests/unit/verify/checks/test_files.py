@@ -6,6 +6,7 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,60 +25,13 @@ from unit.helpers.verification import context
 
 files = importlib.import_module("verify.checks.files")
 
-FIX = "put the files back:\n./invoke build --variant openblas --repair"
+SUITE = REPOSITORY / "verify"
+COMMAND = "./invoke build --variant openblas --repair"
 
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
     return environment(tmp_path / "environment")
-
-
-def test_a_diagnosis_has_no_manifest() -> None:
-    assert files.check(context()).status == "skip"
-
-
-def test_an_environment_as_installed_passes_and_lists_what_its_user_added(prefix: Path) -> None:
-    check = files.check_prefix(str(prefix), expectation())
-    assert (check.status, check.detail) == ("pass", "8 as installed")
-    add(prefix, f"{SITE_PACKAGES}/numpy/__pycache__/a.pyc")
-    check = files.check_prefix(str(prefix), expectation())
-    assert (check.status, check.detail) == ("pass", "8 as installed; 1 compiled Python files")
-    add(prefix, f"{SITE_PACKAGES}/pandas-1.5.0.dist-info/INSTALLER", "pip\n")
-    check = files.check_prefix(str(prefix), expectation())
-    assert check.status == "pass"
-    assert "; added by you: pandas 1.5.0 by pip (1 files); 1 compiled" in check.detail
-
-
-def test_every_damaged_file_is_in_the_detail(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (prefix / "bin/python").chmod(0o755)
-    (prefix / "lib/libz.so").unlink()
-    add(prefix, "lib/more")
-    monkeypatch.setattr(files.sys, "base_prefix", str(prefix))
-    check = files.check(context(expectation=expectation(), full=False))
-    assert (check.status, check.fix) == ("fail", FIX)
-    assert check.detail.splitlines() == [
-        "3 differences from what was installed",
-        "lib/more: extra",
-        "bin/python: changed: mode 755, not 555",
-        "lib/libz.so: missing",
-    ]
-
-
-def test_a_damaged_manifest_fails(prefix: Path) -> None:
-    (prefix / MANIFEST).write_text("{}")
-    check = files.check_prefix(str(prefix), expectation())
-    assert (check.status, check.fix) == ("fail", FIX)
-    assert check.detail == f"{MANIFEST} is damaged: its first line is not that of its content"
-
-
-def test_an_image_is_not_repaired(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files.fixes.process, "SUITE", "/opt/share/verify")
-    (prefix / MANIFEST).unlink()
-    check = files.check_prefix(str(prefix), expectation())
-    assert check.fix == "start a new container from the image, by its digest"
-
-
-SUITE = REPOSITORY / "verify"
 
 
 def verified(prefix: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
@@ -89,7 +43,51 @@ def verified(prefix: Path, *more: str | Path) -> subprocess.CompletedProcess[str
     )
 
 
-def test_an_environment_as_installed_prints_nothing(prefix: Path, tmp_path: Path) -> None:
+def test_a_diagnosis_has_no_manifest() -> None:
+    assert files.check(context()).status == "skip"
+
+
+def test_an_environment_as_installed_passes_and_lists_what_its_user_added(prefix: Path) -> None:
+    for path, content, detail in (
+        (None, "", "8 as installed"),
+        (f"{SITE_PACKAGES}/numpy/__pycache__/a.pyc", "", "8 as installed; 1 compiled Python files"),
+        (
+            f"{SITE_PACKAGES}/pandas-1.5.0.dist-info/INSTALLER",
+            "pip\n",
+            "8 as installed; added by you: pandas 1.5.0 by pip (1 files); 1 compiled Python files",
+        ),
+    ):
+        if path:
+            add(prefix, path, content)
+        check = files.check_prefix(str(prefix), expectation())
+        assert (check.status, check.detail) == ("pass", detail)
+
+
+def test_every_damaged_file_is_in_the_detail(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (prefix / "bin/python").chmod(0o755)
+    (prefix / "lib/libz.so").unlink()
+    add(prefix, "lib/more")
+    monkeypatch.setattr(files.sys, "base_prefix", str(prefix))
+    check = files.check(context(expectation=expectation(), full=False))
+    assert (check.status, check.fix) == ("fail", f"put the files back:\n{COMMAND}")
+    assert check.detail.splitlines() == [
+        "3 differences from what was installed",
+        "lib/more: extra",
+        "bin/python: changed: mode 755, not 555",
+        "lib/libz.so: missing",
+    ]
+
+
+def test_an_image_is_not_repaired(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files.fixes.process, "SUITE", "/opt/share/verify")
+    (prefix / MANIFEST).unlink()
+    check = files.check_prefix(str(prefix), expectation())
+    assert check.fix == "start a new container from the image, by its digest"
+
+
+def test_the_program_prints_nothing_of_an_environment_as_installed(
+    prefix: Path, tmp_path: Path
+) -> None:
     done = verified(prefix, "--json", tmp_path / "report.json")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not (tmp_path / "report.json").exists()
@@ -104,7 +102,7 @@ def test_a_changed_python_is_named_and_never_started(prefix: Path, tmp_path: Pat
         "fail  files  1 difference from what was installed\n"
         "             bin/python: changed: 24 bytes, not 19\n"
         "      fix: put the files back:\n"
-        "           ./invoke build --variant openblas --repair\n"
+        f"           {COMMAND}\n"
     )
     content = json.loads(report.read_text())
     jsonschema = importlib.import_module("jsonschema")
@@ -123,36 +121,41 @@ def test_a_long_list_is_whole_in_the_report_only(prefix: Path, tmp_path: Path) -
     assert check["detail"].count(": extra") == 30
 
 
-@pytest.mark.parametrize("text", [None, "{", "{}"])
-def test_a_damaged_expectation_is_named(text: str | None, prefix: Path, tmp_path: Path) -> None:
-    if text is None:
-        (prefix / EXPECTATION).unlink()
-    else:
-        add(prefix, EXPECTATION, text, 0o555)
+def without_expectation(prefix: Path) -> None:
+    (prefix / EXPECTATION).unlink()
+
+
+def other_schema(prefix: Path) -> None:
+    add(prefix, EXPECTATION, "{}", 0o555)
+    write_manifest(prefix)
+
+
+@pytest.mark.parametrize(
+    ("damage", "status", "message"),
+    [
+        (without_expectation, 1, f"{EXPECTATION}: "),
+        (lambda prefix: add(prefix, EXPECTATION, "{", 0o555), 1, f"{EXPECTATION}: "),
+        (lambda prefix: add(prefix, EXPECTATION, "{}", 0o555), 1, f"{EXPECTATION}: "),
+        (lambda prefix: (prefix / MANIFEST).unlink(), 1, f"{MANIFEST} is missing"),
+        (lambda prefix: add(prefix, MANIFEST, "{}"), 1, f"{MANIFEST} is damaged: its first line"),
+        (other_schema, 2, "is missing"),
+    ],
+)
+def test_what_the_builder_has_written_may_be_damaged_too(
+    damage: Callable[[Path], object], status: int, message: str, prefix: Path, tmp_path: Path
+) -> None:
+    damage(prefix)
     done = verified(prefix, "--json", tmp_path / "report.json")
-    assert (done.returncode, done.stderr) == (1, "")
-    assert f"{EXPECTATION}: " in done.stdout
-    # It would name the environment.
-    assert not (tmp_path / "report.json").exists()
-
-
-def test_an_environment_without_a_manifest_fails(prefix: Path) -> None:
-    (prefix / MANIFEST).unlink()
-    done = verified(prefix)
-    assert done.returncode == 1 and f"{MANIFEST} is missing" in done.stdout
+    assert done.returncode == status and message in done.stdout + done.stderr
+    # Without the expectation nothing names the environment.
+    is_named = EXPECTATION not in message and status == 1
+    assert (tmp_path / "report.json").exists() is is_named
 
 
 def test_another_folder_cannot_be_checked(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
         done = verified(folder)
         assert done.returncode == 2 and "is not an environment" in done.stderr
-
-
-def test_an_expectation_of_another_schema_cannot_be_checked(prefix: Path) -> None:
-    add(prefix, EXPECTATION, "{}", 0o555)
-    write_manifest(prefix)
-    done = verified(prefix)
-    assert (done.returncode == 2 and "schema" in done.stderr) or "missing" in done.stderr
 
 
 def test_it_imports_neither_numpy_nor_a_framework() -> None:
@@ -172,16 +175,10 @@ def test_files_to_move_away_are_listed(prefix: Path) -> None:
         add(prefix, f"{info}/INSTALLER", "pip\n")
         add(prefix, f"{info}/RECORD", f"{name}9.py,,\n{name}-9.dist-info/RECORD,,\n")
         add(prefix, f"{SITE_PACKAGES}/{name}9.py", "")
+    info = f"{SITE_PACKAGES}/numpy-9.dist-info"
+    expected = ["lib/odd.so", f"{info}/INSTALLER", f"{info}/RECORD", f"{SITE_PACKAGES}/numpy9.py"]
     done = verified(prefix, "--list-extra")
-    assert (done.returncode, json.loads(done.stdout)) == (
-        0,
-        [
-            "lib/odd.so",
-            f"{SITE_PACKAGES}/numpy-9.dist-info/INSTALLER",
-            f"{SITE_PACKAGES}/numpy-9.dist-info/RECORD",
-            f"{SITE_PACKAGES}/numpy9.py",
-        ],
-    )
+    assert (done.returncode, json.loads(done.stdout)) == (0, expected)
 
 
 def test_the_packages_that_a_user_has_added_are_listed(prefix: Path) -> None:
@@ -192,11 +189,8 @@ def test_the_packages_that_a_user_has_added_are_listed(prefix: Path) -> None:
     done = verified(prefix, "--list-added")
     assert (done.returncode, done.stderr) == (0, "")
     # A record may name a file of a locked package, and one outside: neither is the user's.
-    files = [f"{info}/INSTALLER", f"{SITE_PACKAGES}/pandas.py"]
-    assert json.loads(done.stdout) == [["pandas", "1.5.0", "pip", files]]
-
-
-def test_a_damaged_manifest_lists_no_packages(prefix: Path) -> None:
+    names = [f"{info}/INSTALLER", f"{SITE_PACKAGES}/pandas.py"]
+    assert json.loads(done.stdout) == [["pandas", "1.5.0", "pip", names]]
     add(prefix, MANIFEST, "{}")
     done = verified(prefix, "--list-added")
     assert (done.returncode, done.stdout, done.stderr) == (0, "null\n", "")

@@ -100,7 +100,7 @@ def test_the_optimisers_time_has_two_names() -> None:
     times = {"compile_time": 4.0, "validate_time": 0.5, "linker_time": 2.0, "import_time": 0.1}
     for name in ("optimizer_time", "rewriting_time"):
         one = function({}, **times, **{name: 1.5})
-        assert profiles.compile_times(one) == {
+        assert profiles.compile_times_of(one.profile) == {
             "total": 4.0,
             "optimiser": 1.5,
             "validation": 0.5,

@@ -117,7 +117,7 @@ def test_the_report_follows_its_schema(
     node = SimpleNamespace(outputs=[])
     fgraph = SimpleNamespace(toposort=lambda: [node])
     monkeypatch.setattr(runs.graph, "graph_of", lambda function: fgraph)
-    monkeypatch.setattr(runs.profiles, "compile_times", lambda function: {"total": 1.0})
+    monkeypatch.setattr(runs.profiles, "compile_times_of", lambda profile: {"total": 1.0})
     run = runs.WorkloadRun(framework, None, arguments(workload="pair"))
     for case in run._cases:
         case.function = SimpleNamespace(profile=None)
