@@ -29,7 +29,7 @@ def check(context, operation):
             shape, layouts, scalars = case
             cases += 1
             try:
-                error = _error(context.products, compiled.function, operation.name, dtype, case)
+                error = _error(context.products, compiled.function, operation, dtype, case)
             except ValueError:
                 # PyTensor 3.0 refuses stacks of empty matrices, which is not the library's fault.
                 if 0 not in shape:
@@ -58,18 +58,18 @@ def _cases():
         yield LARGE, ("rows", "columns"), scalars
 
 
-def _error(products, function, name, dtype, case):
+def _error(products, function, operation, dtype, case):
     """Return what is wrong with the result of one case, or None.
 
     products: {key: exact product}, to which this case's are added.
     """
     shape, layouts, scalars = case
     random = numpy.random.RandomState(sum(shape))
-    arguments = _arguments(random, name, dtype, shape, layouts, scalars)
+    arguments = _arguments(random, operation, dtype, shape, layouts, scalars)
 
     def dot(a, b):
         # Scalars and what is added do not matter here, so these have the same products.
-        kind = "Dot22" if name in ("Gemm", "Dot22Scalar") else name
+        kind = "Dot22" if operation.name in ("Gemm", "Dot22Scalar") else operation.name
         key = kind, dtype, shape, layouts, len(used)
         used.append(key)
         if key not in products:
@@ -77,7 +77,7 @@ def _error(products, function, name, dtype, case):
         return products[key]
 
     used = []
-    expected, bound = _reference(name, arguments, dot)
+    expected, bound = _reference(operation, arguments, dot)
     result = function(*arguments)
     if result.shape != expected.shape:
         return "shape %s instead of %s" % (result.shape, expected.shape)
@@ -112,34 +112,16 @@ def _error_on_all_threads(gemm, dtype):
     return "%d of the elements of a product of %s on all threads are wrong" % (wrong, size)
 
 
-def _arguments(random, name, dtype, shape, layouts, scalars):
-    rows, inner, columns = shape
-    alpha, beta = (numpy.asarray(value, dtype) for value in scalars)
-    left, right = layouts
-    if name == "Gemv":
-        a = stored(random, (rows, inner), dtype, left)
-        x = stored(random, (inner,), dtype, right)
-        return [alpha, a, x, beta, stored(random, (rows,), dtype, left)]
-    if name == "Ger":
-        a = stored(random, (rows, columns), dtype, left)
-        x, y = stored(random, (rows,), dtype, right), stored(random, (columns,), dtype, left)
-        return [alpha, a, x, y]
-    if name == "BatchedDot":
-        return [
-            _stack(stored(random, (rows, inner), dtype, left)),
-            _stack(stored(random, (inner, columns), dtype, right)),
-        ]
-    product = [
-        stored(random, (rows, inner), dtype, left),
-        stored(random, (inner, columns), dtype, right),
-    ]
-    if name == "Gemm":
-        return [alpha] + product + [beta, stored(random, (rows, columns), dtype, left)]
-    return [alpha] + product if name == "Dot22Scalar" else product
-
-
-def _stack(matrix):
-    return numpy.asarray([matrix, -matrix[::-1]])
+def _arguments(random, operation, dtype, shape, layouts, scalars):
+    sizes, values = dict(zip("ric", shape)), []
+    for name, letters, layout in operation.inputs:
+        if not letters:
+            values.append(numpy.asarray(scalars[name == "beta"], dtype))
+            continue
+        inner = tuple(sizes[letter] for letter in letters if letter in sizes)
+        array = stored(random, inner, dtype, layouts[layout])
+        values.append(numpy.asarray([array, -array[::-1]]) if "s" in letters else array)
+    return values
 
 
 def stored(random, shape, dtype, layout):
@@ -157,24 +139,13 @@ def stored(random, shape, dtype, layout):
     return values
 
 
-def _reference(name, arguments, dot):
+def _reference(operation, arguments, dot):
     """Return (the result in longdouble, the same of the absolute values: the error's bound)."""
+
+    def batched_dot(left, right):
+        return numpy.asarray([dot(a, b) for a, b in zip(left, right)])
+
+    algebra = blas_operations.Algebra(dot, numpy.outer, batched_dot)
     wide = [numpy.asarray(a, numpy.longdouble) for a in arguments]
-    return _formula(name, wide, dot), _formula(name, [abs(a) for a in wide], dot)
-
-
-def _formula(name, values, dot):
-    if name in ("Gemm", "Gemv"):
-        alpha, a, b, beta, c = values
-        return alpha * dot(a, b) + beta * c
-    if name == "Ger":
-        alpha, a, x, y = values
-        return a + alpha * numpy.outer(x, y)
-    if name == "Dot22Scalar":
-        alpha, a, b = values
-        return alpha * dot(a, b)
-    if name == "BatchedDot":
-        a, b = values
-        return numpy.asarray([dot(x, y) for x, y in zip(a, b)])
-    a, b = values
-    return dot(a, b)
+    result = operation.formula(algebra, *wide)
+    return result, operation.formula(algebra, *[abs(a) for a in wide])

@@ -14,69 +14,53 @@ from verify.core.report import failed, passed, skipped
 
 DTYPES = ("float64", "float32")
 
-# name: in the report; classes: op classes that may do the work; build: (framework, dtype) ->
-# (symbolic inputs, symbolic output).
-Operation = collections.namedtuple("Operation", "name classes build")
+# name: in the report; classes: op classes that may do the work; inputs: of each (name, sizes,
+# layout); formula: (an Algebra, inputs) -> output. Sizes are letters: rows, inner, columns, and a
+# stack of two; a scalar has none. layout: which of two the check of numbers stores the array by.
+Operation = collections.namedtuple("Operation", "name classes inputs formula")
+# The functions of a formula: a framework's, which are symbolic, or NumPy's.
+Algebra = collections.namedtuple("Algebra", "dot outer batched_dot")
 # function: None if it does not compile, with the reason in `error`; through_numpy: no compiled
 # module calls a BLAS library, because the framework's substitute hands the work to NumPy;
 # fix: that of the error.
 CompiledOperation = collections.namedtuple("CompiledOperation", "function error through_numpy fix")
 
 
-def _gemm(fw, dtype):
-    alpha, beta = _scalars(fw, dtype)
-    a, b, c = _variables(fw, "matrix", dtype, "abc")
-    return [alpha, a, b, beta, c], beta * c + alpha * fw.tensor.dot(a, b)
-
-
-def _gemv(fw, dtype):
-    alpha, beta = _scalars(fw, dtype)
-    (a,) = _variables(fw, "matrix", dtype, "a")
-    x, y = _variables(fw, "vector", dtype, "xy")
-    return [alpha, a, x, beta, y], beta * y + alpha * fw.tensor.dot(a, x)
-
-
-def _ger(fw, dtype):
-    alpha, _ = _scalars(fw, dtype)
-    (a,) = _variables(fw, "matrix", dtype, "a")
-    x, y = _variables(fw, "vector", dtype, "xy")
-    return [alpha, a, x, y], a + alpha * fw.tensor.outer(x, y)
-
-
-def _dot22(fw, dtype):
-    a, b = _variables(fw, "matrix", dtype, "ab")
-    return [a, b], fw.tensor.dot(a, b)
-
-
-def _dot22scalar(fw, dtype):
-    alpha, _ = _scalars(fw, dtype)
-    a, b = _variables(fw, "matrix", dtype, "ab")
-    return [alpha, a, b], alpha * fw.tensor.dot(a, b)
-
-
-def _batched_dot(fw, dtype):
-    a, b = _variables(fw, "tensor3", dtype, "ab")
-    return [a, b], fw.batched_dot(a, b)
-
-
+ALPHA, BETA = ("alpha", "", 0), ("beta", "", 0)
+A, B, C = ("a", "ri", 0), ("b", "ic", 1), ("c", "rc", 0)
 OPERATIONS = (
-    Operation("Gemm", ("Gemm",), _gemm),
-    Operation("Gemv", ("CGemv", "Gemv", "ScipyGemv"), _gemv),
-    Operation("Ger", ("CGer", "Ger", "ScipyGer"), _ger),
-    Operation("Dot22", ("Dot22",), _dot22),
-    Operation("Dot22Scalar", ("Dot22Scalar",), _dot22scalar),
-    Operation("BatchedDot", ("BatchedDot",), _batched_dot),
+    Operation(
+        "Gemm",
+        ("Gemm",),
+        (ALPHA, A, B, BETA, C),
+        lambda by, alpha, a, b, beta, c: beta * c + alpha * by.dot(a, b),
+    ),
+    Operation(
+        "Gemv",
+        ("CGemv", "Gemv", "ScipyGemv"),
+        (ALPHA, A, ("x", "i", 1), BETA, ("y", "r", 0)),
+        lambda by, alpha, a, x, beta, y: beta * y + alpha * by.dot(a, x),
+    ),
+    Operation(
+        "Ger",
+        ("CGer", "Ger", "ScipyGer"),
+        (ALPHA, ("a", "rc", 0), ("x", "r", 1), ("y", "c", 0)),
+        lambda by, alpha, a, x, y: a + alpha * by.outer(x, y),
+    ),
+    Operation("Dot22", ("Dot22",), (A, B), lambda by, a, b: by.dot(a, b)),
+    Operation(
+        "Dot22Scalar", ("Dot22Scalar",), (ALPHA, A, B), lambda by, alpha, a, b: alpha * by.dot(a, b)
+    ),
+    Operation(
+        "BatchedDot",
+        ("BatchedDot",),
+        (("a", "sri", 0), ("b", "sic", 1)),
+        lambda by, a, b: by.batched_dot(a, b),
+    ),
 )
+KINDS = ("scalar", "vector", "matrix", "tensor3")
 
 UNCOMPILED = "does not compile: "
-
-
-def _scalars(fw, dtype):
-    return fw.variable("scalar", dtype, "alpha"), fw.variable("scalar", dtype, "beta")
-
-
-def _variables(fw, kind, dtype, names):
-    return [fw.variable(kind, dtype, name) for name in names]
 
 
 def compiled(context, operation, dtype):
@@ -89,15 +73,22 @@ def compiled(context, operation, dtype):
 
 
 def _compile(context, operation, dtype):
-    inputs, output = operation.build(context.framework, dtype)
+    framework = context.framework
+    inputs = [framework.variable(KINDS[len(z)], dtype, name) for name, z, _ in operation.inputs]
+    algebra = Algebra(framework.tensor.dot, framework.tensor.outer, framework.batched_dot)
     try:
-        function = context.framework.function(inputs, output)
-        function(*[numpy.ones((3,) * v.ndim, dtype) for v in inputs])
+        function = framework.function(inputs, operation.formula(algebra, *inputs))
+        function(*ones(operation, 3, dtype))
     except Exception as error:
         detail, fix = explained(context, error)
         return CompiledOperation(None, detail, False, fix)
-    modules = bindings.modules_below(context.framework.flag("compiledir"))
+    modules = bindings.modules_below(framework.flag("compiledir"))
     return CompiledOperation(function, None, not bindings.bindings_of(modules), None)
+
+
+def ones(operation, size, dtype):
+    """Return arguments of an operation, all ones, of one size in each dimension."""
+    return [numpy.ones((size,) * len(sizes), dtype) for _, sizes, _ in operation.inputs]
 
 
 def by_numba(context, dtype):

@@ -143,8 +143,7 @@ def calls_of(context):
         for dtype in blas_operations.DTYPES:
             function = blas_operations.compiled(context, operation, dtype).function
             if function is not None:
-                inputs, _ = operation.build(context.framework, dtype)
-                values = [numpy.ones((SIZE,) * variable.ndim, dtype) for variable in inputs]
+                values = blas_operations.ones(operation, SIZE, dtype)
                 name = "%s %s" % (operation.name, dtype)
                 yield name, functools.partial(function, *values)
 

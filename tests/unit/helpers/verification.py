@@ -57,6 +57,8 @@ def context(**attributes: object) -> SimpleNamespace:
         spelled=str,
         runs_numba=False,
         has_blas_op=lambda classes: True,
+        tensor=SimpleNamespace(dot=None, outer=None),
+        batched_dot=None,
     )
     return SimpleNamespace(
         **{

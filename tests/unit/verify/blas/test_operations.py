@@ -101,7 +101,7 @@ def test_an_operation_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     where = context(operations={})
     where.framework.flag = {"compiledir": "/nowhere"}.get
     where.framework.function = lambda inputs, output: function
-    dot = operations.Operation("Dot", ("Dot",), lambda framework, dtype: ([], None))
+    dot = operations.Operation("Dot", ("Dot",), (), lambda by: None)
     first = operations.compiled(where, dot, "float64")
     assert operations.compiled(where, dot, "float64") is first
     assert (first.error, first.through_numpy, len(calls)) == (None, True, 1)
@@ -113,6 +113,6 @@ def test_an_operation_that_does_not_compile_has_an_error() -> None:
 
     where = context(operations={}, folder=None, culprit=None, expectation=None)
     where.framework.function = function
-    dot = operations.Operation("Dot", ("Dot",), lambda framework, dtype: ([], None))
+    dot = operations.Operation("Dot", ("Dot",), (), lambda by: None)
     assert operations.compiled(where, dot, "float64").error == "ValueError: error: unknown type"
     assert operations.compiled(where, dot, "float64").fix.startswith("not recognised")

@@ -134,12 +134,14 @@ def test_calls_of_operations_that_compile(monkeypatch: pytest.MonkeyPatch) -> No
             function=lambda *values: values if operation.name == "Gemv" else None
         )
 
-    def build(framework: object, dtype: str) -> tuple[list[SimpleNamespace], None]:
-        return [SimpleNamespace(ndim=2), SimpleNamespace(ndim=1)], None
-
-    monkeypatch.setattr(registers.numpy, "ones", lambda shape, dtype: (shape, dtype), raising=False)
+    for numpy in (registers.numpy, operations.numpy):
+        monkeypatch.setattr(numpy, "ones", lambda shape, dtype: (shape, dtype), raising=False)
     monkeypatch.setattr(registers.elementwise_speed, "compiled", lambda *_: lambda values: values)
-    monkeypatch.setattr(operations, "OPERATIONS", [operations.Operation("Gemv", (), build)])
+    monkeypatch.setattr(
+        operations,
+        "OPERATIONS",
+        [operations.Operation("Gemv", (), (("a", "ri", 0), ("x", "i", 1)), None)],
+    )
     monkeypatch.setattr(operations, "compiled", compiled)
     where = context(elementwise={})
     called = {name: call() for name, call in registers.calls_of(where)}
