@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
-registers = importlib.import_module("verify.elementwise.registers")
+registers = suite_module("elementwise.registers")
 native = importlib.import_module("verify.core.native")
 
 
