@@ -44,7 +44,7 @@ def copy(tmp_path: Path) -> Workspace:
     return Workspace(root, tmp_path / "cache")
 
 
-@pytest.mark.parametrize("name", ["cli.py", "workloads/lstm.py", "blas/peak.c"])
+@pytest.mark.parametrize("name", ["cli.py", "workloads/networks.py", "blas/peak.c"])
 def test_key_changes_with_a_file_of_the_suite(copy: Workspace, variant: Variant, name: str) -> None:
     before = layout.key_of(copy, variant, LOCK)
     with (copy.suite / name).open("a") as file:
@@ -70,7 +70,7 @@ def test_the_image_gets_the_files_of_the_suite_that_the_key_covers(
     copied = tmp_path / "root" / layout.SHARE[1:] / "verify"
     names = [path.relative_to(copied) for path in copied.rglob("*") if path.is_file()]
     assert sorted(names) == layout._files(copy.suite)
-    assert Path("workloads/lstm.py") in names
+    assert Path("workloads/networks.py") in names
 
 
 SUMMARY = """Alice's "model" for $5 `id` $(id) \\n %s {module} END ü"""
