@@ -140,7 +140,8 @@ def _cost(context, found):
     if as_it_is is None or without is None:
         return "%s: a function could not be timed with and without it" % names
     ratio = as_it_is / without
-    sentence = "%s: a small function takes %.3g times as long as without it" % (names, ratio)
+    times = "%.1f" % ratio if ratio < 10 else "%.0f" % ratio
+    sentence = "%s: a small function takes %s times as long as without it" % (names, times)
     if ratio >= LEAST:
         context.advice.append(sentence)
     return sentence

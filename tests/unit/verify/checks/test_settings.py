@@ -156,9 +156,14 @@ def costly(monkeypatch: pytest.MonkeyPatch) -> Any:
     return made
 
 
-def test_a_slow_setting_is_a_warning_with_the_measured_ratio(costly: Any) -> None:
-    where = costly({"floatX": "float16"}, "0.165", "0.001")
-    sentence = "floatX=float16: a small function takes 165 times as long as without it"
+@pytest.mark.parametrize(
+    ("seconds", "times"), [("0.165", "165"), ("2.7349", "2735"), ("0.0016", "1.6")]
+)
+def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
+    seconds: str, times: str, costly: Any
+) -> None:
+    where = costly({"floatX": "float16"}, seconds, "0.001")
+    sentence = f"floatX=float16: a small function takes {times} times as long as without it"
     assert settings.check_cost(where)[1:3] == ("pass", sentence)
     assert where.advice == [sentence]
 
