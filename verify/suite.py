@@ -9,7 +9,16 @@ import warnings
 from verify.blas import chains, kernels, numerics, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
-from verify.checks import accelerator, compile_folder, compile_time, files, scan, settings, versions
+from verify.checks import (
+    accelerator,
+    compile_folder,
+    compile_time,
+    files,
+    known_faults,
+    scan,
+    settings,
+    versions,
+)
 from verify.core import machine, native, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
@@ -74,7 +83,7 @@ def run(context, debug=False):
     add_check(serving.ONE_BLAS, serving.check_one_blas)
     if context.framework.name == "pytensor":
         add_check(chains.NUMBA, chains.check_numba)
-    add_check(versions.FAULTS, versions.check_faults)
+    add_check(known_faults.NAME, known_faults.check)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
     finish_compiling = start(registers.NAME, precompile.start)

@@ -45,10 +45,11 @@ def run(context: Any, names: Sequence[str]) -> None:
     kernels, numerics = modules("blas.kernels", "blas.numerics")
     chains, operations, serving = modules("blas.chains", "blas.operations", "blas.serving")
     speed, threads = modules("blas.speed", "blas.threads")
-    accelerator, compile_folder, files, scan, settings, versions = modules(
+    accelerator, compile_folder, files, known_faults, scan, settings, versions = modules(
         "checks.accelerator",
         "checks.compile_folder",
         "checks.files",
+        "checks.known_faults",
         "checks.scan",
         "checks.settings",
         "checks.versions",
@@ -72,7 +73,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "one BLAS": serving.check_one_blas,
         "numba": chains.check_numba,
         "chains": chains.check,
-        "known faults": versions.check_faults,
+        "known faults": known_faults.check,
         "threads": threads.check,
         "scan": lambda context: scan.start(context)(),
         "accelerator": accelerator.check,

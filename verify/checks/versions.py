@@ -1,8 +1,7 @@
-"""Are the packages the locked ones, and which faults does the framework's version have?"""
+"""Are the installed packages the locked ones?"""
 
 from __future__ import absolute_import, division, print_function
 
-import collections
 import importlib
 import os
 import platform
@@ -11,27 +10,11 @@ import sys
 
 from verify.core import fixes, surroundings
 from verify.core import packages as package_metadata
-from verify.core.fixes import undo_fix
 from verify.core.report import failed, passed, skipped
 
 NAME = "versions"
 # In the report of a diagnosis, where no lock names the packages.
 DIAGNOSED = ("numpy", "scipy", "numba", "six", "pip", "setuptools")
-FAULTS = "known faults"
-# Module: (the framework's name, the version in which the fault was seen).
-AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
-# Wrong numbers without an error, which no setting undoes. module: the framework's; versions: those
-# in which it was seen.
-WrongResult = collections.namedtuple("WrongResult", "module versions fault instead")
-UNTIL = "the gradient of a scan that ends by `until` is wrong"
-NO_UNTIL = "give the scan its number of steps, and mask what comes after the end"
-# Compared with finite differences, in these versions alone. PyTensor 3.3.7 and 3.3.8 are right.
-WRONG_RESULTS = (
-    # Theano, and Theano-PyMC, which is the module `theano` too.
-    WrongResult("theano", ("0.8.2", "1.0.5", "1.1.2"), UNTIL, NO_UNTIL),
-    WrongResult("aesara", ("2.8.7", "2.9.3"), UNTIL, NO_UNTIL),
-    WrongResult("pytensor", ("2.38.3",), UNTIL, NO_UNTIL),
-)
 
 
 def check(context):
@@ -130,23 +113,3 @@ def packages(context):
 
 def _public(version):
     return version.split("+")[0]
-
-
-def check_faults(context):
-    """Check that no flag is set which breaks this framework; name its wrong results."""
-    framework = context.framework
-    wrong = wrong_results(framework.name, framework.version)
-    named = "; ".join("%s: %s" % (row.fault, row.instead) for row in wrong)
-    if framework.name not in AMDLIBM:
-        return passed(FAULTS, named) if named else skipped(FAULTS, "none of this version")
-    name, version = AMDLIBM[framework.name]
-    flag = framework.spelled(framework.amdlibm_flag)
-    fault = "%s cannot compile exp, log and sin with %s=True (seen in %s)" % (name, flag, version)
-    if framework.flag(framework.amdlibm_flag):
-        return failed(FAULTS, fault, undo_fix(context, framework.amdlibm_flag))
-    return passed(FAULTS, "; ".join(["%s is off: %s" % (flag, fault)] + [named] * bool(named)))
-
-
-def wrong_results(module, version):
-    """Return the WrongResults that were seen in a framework's version."""
-    return [row for row in WRONG_RESULTS if row.module == module and version in row.versions]

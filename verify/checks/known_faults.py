@@ -1,0 +1,84 @@
+"""Faults of the framework itself, named instead of their consequences."""
+
+from __future__ import absolute_import, division, print_function
+
+from verify.core.fixes import undo_fix
+from verify.core.report import failed, passed, skipped
+
+NAME = "known faults"
+# Module: (the framework's name, the version in which the fault was seen).
+AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
+# Theano-PyMC 1.1.2 is the module `theano`, too.
+THEANO, AESARA = {"theano": ("0.8.2", "1.0.5", "1.1.2")}, {"aesara": ("2.8.7",)}
+PYTENSOR = {"pytensor": ("2.38.3", "3.3.7")}
+# Wrong numbers without an error, which no setting undoes: (fault, what to do instead, {module: the
+# versions that have it}). All were tried on CPU in the environments of the versions that are named,
+# and in those of PyTensor 2.38.3 and 3.3.7; the gradients of `until` on Aesara 2.9.3 and PyTensor
+# 3.3.8, too. Of other versions nothing is known.
+WRONG_RESULTS = (
+    (
+        # Theano's issue 5439, PyTensor's pull request 2217.
+        "the gradient of a scan that ends by `until` is wrong",
+        "give the scan its number of steps, and mask what comes after the end",
+        dict(THEANO, aesara=("2.8.7", "2.9.3"), pytensor=("2.38.3",)),
+    ),
+    (
+        # PyTensor's issue 1772. Theano and Aesara refuse it.
+        "the third derivative of a scan is wrong",
+        "write the loop of a fixed number of steps in Python",
+        {"pytensor": ("2.38.3",)},
+    ),
+    (
+        # PyTensor's pull request 484.
+        "prod(s * x, axis=...) of a scalar s raises s to the number of all elements",
+        "write s ** x.shape[axis] * prod(x, axis=axis)",
+        dict(THEANO, **AESARA),
+    ),
+    (
+        # Theano's pull request 56, PyTensor's issue 1262. BLAS prints "had an illegal value".
+        "a product in C with an array of numpy.broadcast_to, whose rows are one, is wrong",
+        "give a copy of it: numpy.ascontiguousarray",
+        dict(THEANO, **dict(AESARA, **PYTENSOR)),
+    ),
+    (
+        # PyTensor's issue 1444.
+        "psi and tri_gamma in C are 0 for negative numbers",
+        "write psi(1 - x) - pi / tan(pi * x) and (pi / sin(pi * x)) ** 2 - tri_gamma(1 - x)",
+        dict(THEANO, **AESARA),
+    ),
+    (
+        "tri_gamma in C is 0 for negative numbers",
+        "write (pi / sin(pi * x)) ** 2 - tri_gamma(1 - x)",
+        PYTENSOR,
+    ),
+    (
+        "set_subtensor(x[i], y)[i] is y, also where i has a number twice",
+        "make i without repetitions first",
+        dict(THEANO, **dict(AESARA, **PYTENSOR)),
+    ),
+    (
+        # Theano's issue 5919.
+        "inc_subtensor(zeros[i], y)[i] is y, also where i has a number twice",
+        "make i without repetitions first",
+        {"theano": ("0.8.2",)},
+    ),
+)
+
+
+def check(context):
+    """Check that no flag is set which breaks this framework; name its wrong results."""
+    framework = context.framework
+    lines = [
+        "%s: %s" % (fault, instead)
+        for fault, instead, versions in WRONG_RESULTS
+        if framework.version in versions.get(framework.name, ())
+    ]
+    if framework.name in AMDLIBM:
+        flag = framework.spelled(framework.amdlibm_flag)
+        name, version = AMDLIBM[framework.name]
+        words = (name, flag, version)
+        fault = "%s cannot compile exp, log and sin with %s=True (seen in %s)" % words
+        if framework.flag(framework.amdlibm_flag):
+            return failed(NAME, fault, undo_fix(context, framework.amdlibm_flag))
+        lines.insert(0, "%s is off: %s" % (flag, fault))
+    return passed(NAME, "\n".join(lines)) if lines else skipped(NAME, "none of this version")
