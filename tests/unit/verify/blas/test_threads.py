@@ -108,6 +108,27 @@ def test_threads_that_do_no_work_fail(
     assert check(monkeypatch, 4, ONE_THREAD, is_baseline=True).status == "pass"
 
 
+@pytest.mark.parametrize(("busy", "status"), [(True, "pass"), (False, "fail")])
+def test_a_library_that_gives_way_to_other_programs_is_asked_not_to(
+    busy: bool, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, str]] = []
+
+    def measure(context: object, count: int, **more: str) -> dict[str, object]:
+        asked.append(more)
+        return FOUR_THREADS if more else ONE_THREAD
+
+    noise = {"others": 1.5 if busy else 0.1}
+    monkeypatch.setattr(threads.noise, "between", lambda *_: noise)
+    monkeypatch.setattr(threads, "measure", measure)
+    handle = SimpleNamespace(blas_threads_adapt=lambda: 1)
+    monkeypatch.setattr(threads.bindings, "loaded", lambda path: handle)
+    serving = library.Library("openblas", "1", None, 4, "/lib/x.so")
+    where = context(serving=serving, has_ldflags=True, is_baseline=False, advice=[])
+    assert threads.check(where).status == status
+    assert ({"THEANO_STACKS_THREADS": "fixed"} in asked) is busy
+
+
 FORK = "after a product on 4 threads, a forked process never ends its own"
 
 
