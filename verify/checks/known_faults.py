@@ -29,6 +29,12 @@ WRONG_RESULTS = (
         {"pytensor": ("2.38.3",)},
     ),
     (
+        # Aesara's issue 1089. The others refuse to compute the value.
+        "the gradient of an array of length 1 that is broadcast at run time is not summed",
+        "give its type a length of 1: aesara.tensor.shape.specify_broadcastable(x, axis)",
+        AESARA,
+    ),
+    (
         # PyTensor's pull request 484.
         "prod(s * x, axis=...) of a scalar s raises s to the number of all elements",
         "write s ** x.shape[axis] * prod(x, axis=axis)",
@@ -36,7 +42,7 @@ WRONG_RESULTS = (
     ),
     (
         # Theano's pull request 56, PyTensor's issue 1262. BLAS prints "had an illegal value".
-        "a product in C with an array of numpy.broadcast_to, whose rows are one, is wrong",
+        "a product in C with an array of numpy.broadcast_to, which has strides of 0, is wrong",
         "give a copy of it: numpy.ascontiguousarray",
         dict(THEANO, **dict(AESARA, **PYTENSOR)),
     ),
