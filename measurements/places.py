@@ -115,7 +115,7 @@ def show_bytes(variants: list[str]) -> None:
         variant = load_variant(workspace, name)
         wheels = total_size(lock.read(workspace, variant).requirements)
         entries = entries_of(workspace, channel, [variant])
-        recipes = [r for e in entries if e.offer for r in (e.recipe, *e.offer.tools)]
+        recipes = [o.recipe for e in entries if e.offer for o in (e.offer, *e.offer.tools)]
         pins = {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
         packages = sum(entry.digests.size for entry in entries)
         print(

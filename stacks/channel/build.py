@@ -127,7 +127,7 @@ def _build(
     """Return the packages by file name; origins gets SOURCES for each that was built."""
     packages = {}
     for offer in offers:
-        if built := package.built_before(workspace, offer.recipe, channel.pins, offer.tools):
+        if built := package.built_before(workspace, offer):
             packages[offer.file_name] = built
     missing = [offer for offer in offers if offer.file_name not in packages]
     pins = {pin for offer in missing for pin in _sources(workspace, offer, channel.pins)}
@@ -142,8 +142,8 @@ def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
     """Yield the pins of an offer, and of its tools that must be built first."""
     yield from offer.recipe.pins(pins)
     for tool in offer.tools:
-        if package.built_before(workspace, tool, pins) is None:
-            yield from tool.pins(pins)
+        if package.built_before(workspace, tool) is None:
+            yield from tool.recipe.pins(pins)
 
 
 def _build_missing(
@@ -200,7 +200,7 @@ def _build_missing(
 def _tools_of(missing: Sequence[Offer]) -> dict[str, list[str]]:
     """Return for each package those that it is built with, so that no worker waits for another."""
     return {
-        offer.file_name: [tool.file_name for tool in missing if tool.recipe in offer.tools]
+        offer.file_name: [tool.file_name for tool in missing if tool in offer.tools]
         for offer in missing
     }
 
@@ -211,7 +211,7 @@ def _build_logged(
     """Build a package in a process of its own; return it, or the error, and the log."""
     with log.collected() as records:
         try:
-            return package.build(workspace, offer.recipe, pins, offer.tools), records
+            return package.build(workspace, offer, pins), records
         except StacksError as error:
             return error, records
 

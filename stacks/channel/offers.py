@@ -35,12 +35,18 @@ LICENCE = Path(__file__).with_name("LICENSE-settings")
 class Offer:
     """A package of the channel, built or not: its recipe and recipe hash.
 
-    tools: the recipes of the packages that it is built with.
+    tools: the packages that it is built with; they are themselves built with none.
     """
 
     recipe: Recipe
     hash: str
-    tools: tuple[Recipe, ...] = ()
+    tools: tuple[Offer, ...] = ()
+
+    @property
+    def cache_key(self) -> str:
+        """The key under which the cache knows what this code makes of it."""
+        keys = [tool.cache_key for tool in self.tools]
+        return assemble.cache_key(self.recipe, self.hash, keys)
 
     @property
     def file_name(self) -> str:
@@ -96,8 +102,9 @@ def read_channel(workspace: Workspace) -> Channel:
 
 
 def _offer(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Offer:
-    tools = tuple(_tool(name, recipe, known) for name in recipe.requirements.build)
-    hashes = [assemble.recipe_hash(tool, tool.pins(pins)) for tool in tools]
+    required = [_tool(name, recipe, known) for name in recipe.requirements.build]
+    tools = tuple(_offer(tool, known, pins) for tool in required)
+    hashes = [tool.hash for tool in tools]
     return Offer(recipe, assemble.recipe_hash(recipe, recipe.pins(pins), hashes), tools)
 
 

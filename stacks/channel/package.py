@@ -12,11 +12,12 @@ import logging
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.channel.assemble import assemble, cache_key, file_name, recipe_hash
+from stacks.channel.assemble import assemble, recipe_hash
+from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
 from stacks.core import jsonfile
 from stacks.core.disk import (
@@ -26,7 +27,7 @@ from stacks.core.disk import (
     sha256_of,
     temporary_folder,
 )
-from stacks.core.models import FILE_NAME, SHA256
+from stacks.core.models import SHA256
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pins
@@ -81,40 +82,44 @@ def being_made(workspace: Workspace, sha256: str, name: str) -> Iterator[None]:
         yield
 
 
-def build(workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()) -> Built:
-    """Return the recipe's package: what this code built before, or built from its pinned sources.
+def build(workspace: Workspace, offer: Offer, pins: Pins) -> Built:
+    """Return a package: what this code built before, or built from its pinned sources.
 
-    `tools` are the recipes of the packages that build it; they are themselves built with none.
     Raises FetchError or IntegrityError where a source is not available as pinned.
     """
-    digest, key = _digest_and_key(recipe, pins, tools)
-    with hold_lock(workspace.cache / BUILT / key, f"the package {file_name(recipe, digest)}"):
-        if built := _built_before(workspace, recipe, digest, key):
+    with _being_built(workspace, offer):
+        if built := built_before(workspace, offer):
             return built
-        files = fetch(workspace, recipe.pins(pins))
-        sources = {name: files[pin] for name, pin in recipe.pins_by_name(pins).items()}
-        built_with = [build(workspace, tool, pins).path for tool in tools]
-        return _make(workspace, recipe, digest, key, sources, built_with)
+        files = fetch(workspace, offer.recipe.pins(pins))
+        sources = {name: files[pin] for name, pin in offer.recipe.pins_by_name(pins).items()}
+        built_with = [build(workspace, tool, pins).path for tool in offer.tools]
+        return _make(workspace, offer, sources, built_with)
 
 
-def built_before(
-    workspace: Workspace, recipe: Recipe, pins: Pins, tools: Sequence[Recipe] = ()
-) -> Built | None:
-    """Return the recipe's package if this code has built it and it is in the cache, else None."""
-    digest, key = _digest_and_key(recipe, pins, tools)
-    return _built_before(workspace, recipe, digest, key)
+def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[Offer, Built]:
+    """Return the package of a recipe whose one source is the user's file.
 
-
-def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[str, Built]:
-    """Return (the recipe hash, the package) of a recipe whose one source is the user's file.
-
-    The hash covers the recipe and that file; no pin does.
+    Its recipe hash covers the recipe and that file; no pin does.
     """
-    digest = recipe_hash(recipe, (), [sha256_of(source)])
-    key = cache_key(recipe, digest)
-    with hold_lock(workspace.cache / BUILT / key, f"the package {file_name(recipe, digest)}"):
-        built = _built_before(workspace, recipe, digest, key)
-        return digest, built or _make(workspace, recipe, digest, key, {source.name: source}, ())
+    offer = Offer(recipe, recipe_hash(recipe, (), [sha256_of(source)]))
+    with _being_built(workspace, offer):
+        built = built_before(workspace, offer)
+        return offer, built or _make(workspace, offer, {source.name: source}, ())
+
+
+def built_before(workspace: Workspace, offer: Offer) -> Built | None:
+    """Return a package if this code has built it and it is in the cache undamaged, else None."""
+    path = workspace.cache / BUILT / offer.cache_key
+    with explain_disk_errors(path):
+        try:
+            record = jsonfile.read(path)
+        except (FileNotFoundError, IsADirectoryError, ValueError):
+            return None
+    if not isinstance(record, dict) or record.keys() != {"file", "sha256"}:
+        return None
+    name, sha256 = str(record["file"]), str(record["sha256"])
+    known = name == offer.file_name and re.fullmatch(SHA256, sha256)
+    return sound(workspace, name, sha256) if known else None
 
 
 def add(workspace: Workspace, file: Path, name: str, sha256: str) -> Built:
@@ -128,43 +133,20 @@ def add(workspace: Workspace, file: Path, name: str, sha256: str) -> Built:
     return Built(target / name, sha256)
 
 
-def _digest_and_key(recipe: Recipe, pins: Pins, tools: Sequence[Recipe]) -> tuple[str, str]:
-    made_with = [_digest_and_key(tool, pins, ()) for tool in tools]
-    digest = recipe_hash(recipe, recipe.pins(pins), [each for each, _ in made_with])
-    return digest, cache_key(recipe, digest, [key for _, key in made_with])
-
-
-def _built_before(workspace: Workspace, recipe: Recipe, digest: str, key: str) -> Built | None:
-    """Return what is recorded under a key if it is in the cache and undamaged, else None."""
-    path = workspace.cache / BUILT / key
-    with explain_disk_errors(path):
-        try:
-            record = jsonfile.read(path)
-        except (FileNotFoundError, IsADirectoryError, ValueError):
-            return None
-    if not isinstance(record, dict) or record.keys() != {"file", "sha256"}:
-        return None
-    name, sha256 = str(record["file"]), str(record["sha256"])
-    known = name == file_name(recipe, digest) and re.fullmatch(SHA256, sha256)
-    if not known or not re.fullmatch(FILE_NAME, name):
-        return None
-    return sound(workspace, name, sha256)
+def _being_built(workspace: Workspace, offer: Offer) -> AbstractContextManager[object]:
+    """Return the lock of what this code makes of an offer."""
+    return hold_lock(workspace.cache / BUILT / offer.cache_key, f"the package {offer.file_name}")
 
 
 def _make(
-    workspace: Workspace,
-    recipe: Recipe,
-    digest: str,
-    key: str,
-    sources: Mapping[str, Path],
-    built_with: Sequence[Path],
+    workspace: Workspace, offer: Offer, sources: Mapping[str, Path], built_with: Sequence[Path]
 ) -> Built:
     """Build a package into the cache, and record it under its key."""
-    packages = workspace.cache / PACKAGES
+    packages, key = workspace.cache / PACKAGES, offer.cache_key
     with explain_disk_errors(packages):
         packages.mkdir(parents=True, exist_ok=True)
         with temporary_folder(packages, f".{key}.", ".part") as folder:
-            path = assemble(recipe, digest, sources, folder, built_with)
+            path = assemble(offer.recipe, offer.hash, sources, folder, built_with)
             built = add(workspace, path, path.name, sha256_of(path))
     # Not write_atomically: a folder may stand in the record's place.
     with replace_atomically(workspace.cache / BUILT / key) as record:

@@ -106,7 +106,7 @@ def _require_replaceable(folder: Path, archive: Path | None) -> None:
 
 
 def _sources(channel: Channel, entries: Iterable[IndexEntry]) -> set[Pin]:
-    recipes = [r for e in entries if e.offer for r in (e.recipe, *e.offer.tools)]
+    recipes = [o.recipe for e in entries if e.offer for o in (e.offer, *e.offer.tools)]
     return {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
 
 

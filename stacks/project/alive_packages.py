@@ -97,7 +97,7 @@ def sources_of(
     """
     offers = with_settings(read_channel(workspace), all_variants(workspace)).offers
     return {
-        package: tuple(pin for recipe in (offer.recipe, *offer.tools) for pin in recipe.pins(pins))
+        package: tuple(pin for each in (offer, *offer.tools) for pin in each.recipe.pins(pins))
         for package in packages
         if (offer := offers.get(package.filename))
     }

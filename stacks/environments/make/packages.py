@@ -134,7 +134,7 @@ def _unlocked_parts(
     files = (name for part in locked for name in part.files(variant.framework.python))
     compiler = settings.compiler_among(files)
     return [
-        Part(offer.url, package.build(workspace, offer.recipe, pins))
+        Part(offer.url, package.build(workspace, offer, pins))
         for offer in unlocked(workspace, variant, compiler)
     ]
 
@@ -167,13 +167,13 @@ def user_packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
         )
     named = recipe.package.model_copy(update={"version": _version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
-    digest, built = package.build_user_package(workspace, recipe, tarball)
+    offer, built = package.build_user_package(workspace, recipe, tarball)
     print(
         f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
         f"{AMDLIBM}; sha256 {sha256_of(tarball)}",
         file=sys.stderr,
     )
-    return {AMDLIBM: Part(Offer(recipe, digest).url, built)}
+    return {AMDLIBM: Part(offer.url, built)}
 
 
 def _version_of(name: str) -> str:

@@ -41,7 +41,7 @@ def test_a_package_is_built_after_its_tools(
     package_builds.build_packages(own_workspace, channel, offers)
     assert len(events) == 2 * len(offers) >= 10
     pairs = [(each, tool) for each in offers for tool in each.tools]
-    assert {tool.package.name for _, tool in pairs} == {"gxx"}
+    assert {tool.recipe.package.name for _, tool in pairs} == {"gxx"}
     for each, tool in pairs:
-        ended = events.index(("ended", tool.package.name))
+        ended = events.index(("ended", tool.recipe.package.name))
         assert ended < events.index(("began", each.recipe.package.name))

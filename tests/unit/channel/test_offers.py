@@ -54,7 +54,7 @@ def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> N
     compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
     [offer] = [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm-compat"]
     of_gxx = assemble.recipe_hash(gxx, gxx.pins(pins))
-    assert offer.tools == (gxx,)
+    assert [tool.recipe for tool in offer.tools] == [gxx]
     assert offer.hash == assemble.recipe_hash(compat, compat.pins(pins), [of_gxx])
     assert offer.hash != assemble.recipe_hash(compat, compat.pins(pins), ["0" * 64])
 

@@ -4,12 +4,14 @@ import json
 import os
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stacks.channel import assemble, package
 from stacks.channel.build_context import BuildContext
+from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
@@ -47,8 +49,9 @@ def write(context: BuildContext) -> None:
 
 
 @pytest.fixture
-def recipe() -> Recipe:
-    return written_by(Recipe.model_validate_json(json.dumps(DATA)), write)
+def offer() -> Offer:
+    recipe = written_by(Recipe.model_validate_json(json.dumps(DATA)), write)
+    return Offer(recipe, assemble.recipe_hash(recipe, [PIN]))
 
 
 @pytest.fixture
@@ -62,26 +65,26 @@ def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_built_package_is_returned_from_the_cache(
-    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, offer: Offer, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = package.build(workspace, recipe, PINS)
+    built = package.build(workspace, offer, PINS)
     assert sha256(built.path.read_bytes()) == built.sha256
     assert built.size == built.path.stat().st_size
     monkeypatch.setattr(package, "assemble", None)
-    assert package.build(workspace, recipe, PINS) == built
+    assert package.build(workspace, offer, PINS) == built
 
 
 def test_a_package_is_read_only_in_the_cache(
-    workspace: Workspace, recipe: Recipe, staged: Path
+    workspace: Workspace, offer: Offer, staged: Path
 ) -> None:
-    built = package.build(workspace, recipe, PINS)
+    built = package.build(workspace, offer, PINS)
     assert stat.S_IMODE(built.path.stat().st_mode) == 0o444
 
 
 def test_a_package_is_found_by_its_bytes_whoever_made_it(
-    workspace: Workspace, recipe: Recipe, staged: Path
+    workspace: Workspace, offer: Offer, staged: Path
 ) -> None:
-    built = package.build(workspace, recipe, PINS)
+    built = package.build(workspace, offer, PINS)
     name = built.path.name
     assert built.path == workspace.cache / "packages" / built.sha256 / name
     assert package.cached(workspace, name, built.sha256) == built
@@ -95,23 +98,23 @@ def test_a_package_is_found_by_its_bytes_whoever_made_it(
 
 
 def test_another_code_builds_again_and_gives_the_same_bytes(
-    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, offer: Offer, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = package.build(workspace, recipe, PINS)
+    built = package.build(workspace, offer, PINS)
     monkeypatch.setattr(assemble, "_code_hash", lambda stage: "edited")
-    assert package.built_before(workspace, recipe, PINS) is None
-    assert package.build(workspace, recipe, PINS) == built
+    assert package.built_before(workspace, offer) is None
+    assert package.build(workspace, offer, PINS) == built
     assert len([*(workspace.cache / "built").glob("[!.]*")]) == 2
 
 
 def test_the_bytes_do_not_depend_on_the_umask(
-    workspace: Workspace, recipe: Recipe, staged: Path
+    workspace: Workspace, offer: Offer, staged: Path
 ) -> None:
-    first = package.build(workspace, recipe, PINS)
+    first = package.build(workspace, offer, PINS)
     shutil.rmtree(first.path.parent)
     before = os.umask(0o077)
     try:
-        assert package.build(workspace, recipe, PINS).sha256 == first.sha256
+        assert package.build(workspace, offer, PINS).sha256 == first.sha256
     finally:
         os.umask(before)
 
@@ -122,11 +125,11 @@ def test_the_bytes_do_not_depend_on_the_umask(
 def test_a_damaged_package_or_record_is_made_again(
     workspace: Workspace,
     damage: str,
-    recipe: Recipe,
+    offer: Offer,
     staged: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    built = package.build(workspace, recipe, PINS)
+    built = package.build(workspace, offer, PINS)
     [record] = (workspace.cache / "built").glob("[!.]*")
     whole = record.read_bytes()
     if damage == "flip":
@@ -143,8 +146,8 @@ def test_a_damaged_package_or_record_is_made_again(
     else:
         texts = {"no json": "{", "a list": "[1]", "deep": "[" * 100_000, "other json": '{"a": 1}'}
         record.write_text(texts[damage])
-    assert package.built_before(workspace, recipe, PINS) is None
-    assert package.build(workspace, recipe, PINS) == built
+    assert package.built_before(workspace, offer) is None
+    assert package.build(workspace, offer, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256
     assert record.read_bytes() == whole
     said = "damaged in the cache; it is made again" in capsys.readouterr().err
@@ -152,9 +155,9 @@ def test_a_damaged_package_or_record_is_made_again(
 
 
 def test_a_package_that_cannot_be_read_is_a_disk_error(
-    workspace: Workspace, recipe: Recipe, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, offer: Offer, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = package.build(workspace, recipe, PINS)
+    built = package.build(workspace, offer, PINS)
 
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied", str(path))
@@ -165,13 +168,13 @@ def test_a_package_that_cannot_be_read_is_a_disk_error(
 
 
 def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
-    workspace: Workspace, recipe: Recipe, staged: Path
+    workspace: Workspace, offer: Offer, staged: Path
 ) -> None:
     def link(context: BuildContext) -> None:
         (context.root / "link").symlink_to("nowhere")
 
     with pytest.raises(IntegrityError, match=r"(?s)link: a link to nothing.*nowhere"):
-        package.build(workspace, written_by(recipe, link), PINS)
+        package.build(workspace, replace(offer, recipe=written_by(offer.recipe, link)), PINS)
     for name in ("packages", "built"):
         assert not list((staged / "cache" / name).glob("[!.]*"))
         assert not list((staged / "cache" / name).glob("*.part"))

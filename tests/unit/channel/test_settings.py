@@ -63,9 +63,9 @@ def test_the_package_has_the_environments_path_where_it_is_installed(
     workspace: Workspace, variant: Variant, tmp_path: Path
 ) -> None:
     offer = offer_of(variant)
-    built = package.build(workspace, offer.recipe, Pins())
+    built = package.build(workspace, offer, Pins())
     other = replace(workspace, cache=tmp_path / "an other, é")
-    assert package.build(other, offer.recipe, Pins()).sha256 == built.sha256
+    assert package.build(other, offer, Pins()).sha256 == built.sha256
     archive = read_archive(built.path)
     assert [name for name, entry in archive.files.items() if entry.is_rewritten] == ["etc/theanorc"]
     assert "share/licenses/theano-settings/LICENSE" in archive.files
