@@ -12,14 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from stacks.channel import assemble
 from stacks.channel.build_context import About, Build, RecipePackage, Requirements
 from stacks.channel.locked_package import URL
 from stacks.channel.recipe import Recipe, read_recipes
-from stacks.channel.settings_files import PLACEHOLDER, files_of
+from stacks.channel.settings_files import HOOKS, PLACEHOLDER, files_of
 from stacks.channel.staging.amdlibm import UserTarball
 from stacks.channel.staging.texts import Texts
 from stacks.core.errors import UsageError
@@ -28,7 +27,7 @@ from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.variant import Variant
 
-LICENCE = Path(__file__).with_name("LICENSE-settings")
+LICENCE = HOOKS / "LICENSE-settings"
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import configparser
 import io
+import re
 from collections.abc import Mapping
 
-from stacks.channel import start_hook
+from stacks.core.disk import REPOSITORY
 from stacks.variants.variant import Variant
 
+# The modules that run at each start of the environment's Python.
+HOOKS = REPOSITORY / "recipes/settings/src"
 FOLDER = "etc/theano-stacks"
 RC_FILE = "etc/theanorc"
 COMPILE_FOLDER = "var/compiledir"
@@ -41,7 +44,8 @@ def files_of(variant: Variant, compiler: str = "g++") -> dict[str, str]:
     compiler: the name of the environment's C++ compiler.
     """
     framework, blas = variant.framework, variant.blas
-    hook = start_hook.SOURCE.format(
+    hook = _filled(
+        HOOK,
         module=framework.module,
         rc_variable=framework.rc_variable,
         environment=tuple(sorted(variant.environment().items())),
@@ -53,16 +57,12 @@ def files_of(variant: Variant, compiler: str = "g++") -> dict[str, str]:
             for p in (blas.processors if blas else ())
         ),
         modules=MODULES,
-        modules_variable=MODULES_VARIABLE,
         constraints=CONSTRAINTS,
-    )
-    compile_hook = start_hook.COMPILE_SOURCE.format(
-        hook=HOOK, flags_variable=framework.flags_variable
     )
     device = {}
     if variant.device != "cpu":
         device = {
-            f"site-packages/{DEVICE_HOOK}.py": start_hook.DEVICE_SOURCE,
+            f"site-packages/{DEVICE_HOOK}.py": _filled(DEVICE_HOOK),
             f"site-packages/{DEVICE_PTH}": f"import {DEVICE_HOOK}\n",
         }
     return {
@@ -73,9 +73,21 @@ def files_of(variant: Variant, compiler: str = "g++") -> dict[str, str]:
         # A package has no empty folders.
         f"{COMPILE_FOLDER}/.keep": "",
         f"site-packages/{HOOK}.py": hook,
-        f"site-packages/{COMPILE_HOOK}.py": compile_hook,
+        f"site-packages/{COMPILE_HOOK}.py": _filled(
+            COMPILE_HOOK, flags_variable=framework.flags_variable
+        ),
         f"site-packages/{PTH}": f"import {HOOK}\nimport {COMPILE_HOOK}\n",
     }
+
+
+def _filled(hook: str, **values: object) -> str:
+    """Return the source of a hook with values: "@NAME@" stands for one, @NAME@ for its text."""
+
+    def value(match: re.Match[str]) -> str:
+        return repr(values[match[1]]) if match[1] else str(values[match[2]])
+
+    # In one pass: a value may have the form of a name.
+    return re.sub(r'"@(\w+)@"|@(\w+)@', value, (HOOKS / f"{hook}.py").read_text("utf-8"))
 
 
 def flags_of(variant: Variant, prefix: str, compiler: str = "g++") -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stacks.channel.start_hook import DEVICE_SOURCE
+from stacks.channel.settings_files import DEVICE_HOOK, HOOKS
 
 # As in Theano: it logs the error, and goes on.
 GPUARRAY = """
@@ -32,7 +32,7 @@ def imported(
         f"class config: device = {device!r}\nimport theano.gpuarray\n"
     )
     (package / "__init__.py").write_text(GPUARRAY.format(opened=opened, level=level))
-    (folder / "_theano_stacks_device.py").write_text(DEVICE_SOURCE)
+    (folder / "_theano_stacks_device.py").write_text((HOOKS / f"{DEVICE_HOOK}.py").read_text())
     code = (
         f"import sys; sys.path.insert(0, {str(folder)!r}); import _theano_stacks_device\n"
         f"print('logging' in sys.modules); {env.pop('first', 'pass')}\n"

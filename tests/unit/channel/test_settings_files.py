@@ -68,7 +68,7 @@ def test_pytensor_has_no_device(workspace: Workspace) -> None:
 
 
 # What a file of envs/ may hold, and each language has a meaning for.
-NASTY = 'it\'s "quoted" """ $HOME `id` $(id) %s %(x)s {prefix}/x {0} \\ # [global] a=b: c, d'
+NASTY = 'it\'s "quoted" """ $HOME `id` $(id) %s %(x)s {prefix}/x {0} \\ # [x] a=b: c "@modules@"'
 
 
 def nasty(variant: Variant) -> Variant:
