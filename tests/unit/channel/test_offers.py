@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,8 @@ def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> N
     assert [tool.recipe for tool in offer.tools] == [gxx]
     assert offer.hash == assemble.recipe_hash(compat, compat.pins(pins), [of_gxx])
     assert offer.hash != assemble.recipe_hash(compat, compat.pins(pins), ["0" * 64])
+    # Code of the compiler's stage decides the library's bytes, too.
+    assert offer.cache_key != replace(offer, tools=()).cache_key
 
 
 def test_an_unknown_build_requirement_is_an_error(tmp_path: Path) -> None:
