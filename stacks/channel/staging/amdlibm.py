@@ -58,7 +58,7 @@ extern "C" {{
 
 
 class UserTarball(Stage):
-    """AMD LibM out of the user's archive; see stacks/environments/make/user_packages.py."""
+    """AMD LibM out of the user's archive; see stacks/environments/make/packages.py."""
 
     rpath: ClassVar = ("lib",)
 
