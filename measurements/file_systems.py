@@ -1,6 +1,6 @@
 """Measure what environments cost on each file system, and whether an edit reaches another one.
 
-    PYTHONPATH=. .venv/bin/python measurements/file_systems.py VARIANT FOLDER [FOLDER ...]
+    .venv/bin/python measurements/file_systems.py VARIANT FOLDER [FOLDER ...]
 
 Each folder, on the file system to measure, gets a cache with the variant's packages (from the
 user's cache, where `./invoke build --variant VARIANT` has put them), then three environments.
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
-import time
 from pathlib import Path
+
+from harness import options, seconds
 
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build, packages, prefix
@@ -44,10 +44,10 @@ def measure(name: str, folder: Path) -> None:
         shutil.copy(part.built.path, target)
     environments, costs = [], []
     for number in range(3):
-        before, start = used(folder), time.monotonic()
-        environments.append(folder / str(number))
-        prefix.make(workspace, variant, locked, parts, environments[-1], {})
-        costs.append(f"{time.monotonic() - start:.2f} s {used(folder) - before:.0f} MB")
+        before, place = used(folder), folder / str(number)
+        taken = seconds(lambda at=place: prefix.make(workspace, variant, locked, parts, at, {}))
+        costs.append(f"{taken:.2f} s {used(folder) - before:.0f} MB")
+        environments.append(place)
     edited = environments[0] / EDITED
     links = edited.stat().st_nlink
     edited.chmod(0o644)
@@ -62,15 +62,19 @@ def measure(name: str, folder: Path) -> None:
     print(f"{folder}: {kind}; {'; '.join(costs)}; an edit reaches {reached or 'nothing'}")
 
 
-def main(variant: str, *folders: str) -> None:
+def main() -> None:
     """Measure each of the folders."""
-    for folder in map(Path, folders):
+    parser = options(__doc__)
+    parser.add_argument("variant")
+    parser.add_argument("folders", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    for folder in arguments.folders:
         folder.mkdir()
         try:
-            measure(variant, folder)
+            measure(arguments.variant, folder)
         finally:
             shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -97,10 +97,9 @@ def seconds(work: Callable[[], object]) -> float:
     return time.monotonic() - start
 
 
-def line(figure: str, found: str, aim: str = "", *, beside: str = "") -> None:
-    """Print one figure, with what it is compared with and what it should be."""
-    words = f"{figure:<44} {found:<44} {beside:<46} {'aim: ' + aim if aim else ''}"
-    print(words.rstrip(), flush=True)
+def line(figure: str, found: str) -> None:
+    """Print one figure."""
+    print(f"{figure:<52} {found}", flush=True)
 
 
 def save(path: Path | None, content: object) -> None:

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from harness import REPOSITORY, line, options, run, seconds
+from harness import REPOSITORY, in_turn, line, options, run, seconds
 
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
@@ -29,7 +29,6 @@ from stacks.image.engine import Engine
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
-AIMS = {"openblas": 318, "mkl": 752}
 # Of programs that compute for long and for short times in C, and in scan's loop.
 WORKLOADS = (("check_blas", "--case", "2000"), ("mlp",), ("lstm",))
 # Where a container begins: the time before is the engine's own.
@@ -71,59 +70,43 @@ def in_container(engine: Engine, image: str, *words: str, environment: Any = Non
 
 def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     """Time each way to an image, and weigh it."""
-    place, name = layout.layout_folder(workspace, variant), config_of(workspace, variant).names[0]
+    place, names = layout.layout_folder(workspace, variant), config_of(workspace, variant).names
     for left in place.parent.glob(f"{place.name}*"):
         shutil.rmtree(left) if left.is_dir() else left.unlink()
-    for existing in (*config_of(workspace, variant).names, base.name(workspace)):
+    for existing in (*names, base.name(workspace)):
         if engine.image_id(existing):
             engine.remove_name(existing)
     laid_out = seconds(lambda: layout.lay_out(workspace, variant))
     verify = docker.verify
     docker.verify = lambda *_, **__: PASSED
-    built = seconds(lambda: docker.build(workspace, variant))
+    built = laid_out + seconds(lambda: docker.build(workspace, variant))
     docker.verify = verify
-    line(
-        f"{variant.name}: cold build, warm channel",
-        f"{laid_out + built:.1f} s (laying out: {laid_out:.1f} s)",
-        "60 s, without its verification",
-    )
-    command = [str(REPOSITORY / "invoke"), "build", "--variant", variant.name, "--to", "docker"]
-    again = seconds(lambda: run(command))
-    line(f"{variant.name}: cached rebuild, invoke's start included", f"{again:.2f} s", "2 s")
-    size = engine.client.images.get(name).attrs["Size"]
-    aim = f"{AIMS[variant.name]} MB" if variant.name in AIMS else ""
-    line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB", aim)
+    line(f"{variant.name}: cold build, unverified", f"{built:.1f} s (laying out: {laid_out:.1f} s)")
+    command = [REPOSITORY / "invoke", "build", "--variant", variant.name, "--to", "docker"]
+    line(f"{variant.name}: cached rebuild", f"{seconds(lambda: run(command)):.2f} s")
+    size = engine.client.images.get(names[0]).attrs["Size"]
+    line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "image.tar"
         written = seconds(lambda: oci.write(workspace, variant, file))
-        line(
-            f"{variant.name}: as an OCI file, laid out already",
-            f"{written:.1f} s, {file.stat().st_size / 1e6:.0f} MB",
-            "15 s",
-        )
+        weight = file.stat().st_size / 1e6
+        line(f"{variant.name}: as an OCI file, laid out", f"{written:.1f} s, {weight:.0f} MB")
 
 
 def first_steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -> None:
     """Time import and first Gemm in fresh containers: with the image's warm cache, and without."""
-    kinds = {"as it is": {}, "cold cache": {"THEANO_STACKS_MARCH": "native"}}
-    samples: dict[str, list[tuple[float, ...]]] = {kind: [] for kind in kinds}
+    kinds = {"warm": {}, "cold": {"THEANO_STACKS_MARCH": "native"}}
     image = config_of(workspace, variant).names[0]
-    for _ in range(rounds):
-        for kind, variables in kinds.items():
-            start = time.monotonic()
-            output = in_container(engine, image, "python", "-c", FIRST_STEPS, environment=variables)
-            samples[kind].append((*map(float, output.split()), time.monotonic() - start))
-    for position, what, aim in (
-        (0, "first import of a fresh container", "2 s"),
-        (1, "first Gemm", "3 s"),
-        (2, "docker run of both", ""),
-    ):
-        warm, cold = (statistics.median(s[position] for s in samples[kind]) for kind in kinds)
-        line(
-            f"{variant.name}: {what}",
-            f"{warm:.2f} s (with a cold cache: {cold:.1f} s, {cold / warm:.0f}x)",
-            aim,
-        )
+
+    def start(kind: str) -> tuple[float, ...]:
+        begun, words = time.monotonic(), ("python", "-c", FIRST_STEPS)
+        output = in_container(engine, image, *words, environment=kinds[kind])
+        return (*map(float, output.split()), time.monotonic() - begun)
+
+    samples = in_turn(rounds, kinds, start)
+    for at, what in enumerate(("first import", "first Gemm", "docker run of both")):
+        warm, cold = (statistics.median(each[at] for each in samples[kind]) for kind in kinds)
+        line(f"{variant.name}: {what}", f"{warm:.2f} s (with a cold cache: {cold:.1f} s)")
 
 
 def steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -> None:
@@ -148,7 +131,6 @@ def steps(workspace: Workspace, engine: Engine, variant: Variant, rounds: int) -
         line(
             f"{variant.name}: {case}, inside by outside",
             f"{statistics.median(found):.3f} ({min(found):.3f} to {max(found):.3f})",
-            "1.02",
         )
 
 
