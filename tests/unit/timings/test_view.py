@@ -300,17 +300,6 @@ def test_the_machine_with_the_most_current_environments_is_the_first(tmp_path: P
     assert view.downloads == (71_000_000, 71_000_000)
 
 
-def test_a_figure_of_an_older_lock_is_marked(tmp_path: Path) -> None:
-    keep(tmp_path)
-    now = [one.model_copy(update={"lock": "f" * 64}) for one in (BASE, FAST)]
-    more = {"began": LATER, "settings": settings(workloads=("ntm",))}
-    published(tmp_path, dict.fromkeys(now, 0.1), "ntm step", more, unit="s")
-    (table,) = read(tmp_path, {one.id: CurrentLock("f" * 64, 1) for one in now}).machines
-    assert [row.is_current for row in table.rows] == [True, True]
-    assert [c.is_older for row in table.rows for c in row.cells.values()] == [True, False] * 2
-    assert table.has_older
-
-
 def test_each_variant_has_its_lock(workspace: Workspace) -> None:
     locks = current_locks(workspace)
     assert set(locks) == {variant.id for variant in all_variants(workspace)}
