@@ -143,11 +143,11 @@ def _untimed(workspace: Workspace, session: Session) -> list[str]:
     options = session.options
     threads = options.thread_counts(cores.affine())
     wanted = (options.workloads, options.round_count, threads, options.quick, options.busy)
-    timed = set()
+    here, timed = machine.describe([]), set[tuple[str, str]]()
     for result in (one.result for one in store.read_all(workspace)[0]):
         made = result.settings
         settings = (made.workloads, made.rounds, made.threads, made.quick, made.busy)
-        if settings == wanted and machine.is_this(result.machine):
+        if settings == wanted and here.same_hardware(result.machine):
             missing = {each.subject for each in result.missing}
             timed |= {(each.id, each.lock) for each in result.subjects if each.id not in missing}
     return [

@@ -36,12 +36,6 @@ def has_processor(machine: Machine) -> bool:
     return (machine.vendor, machine.model) == (here["vendor"], here["model"])
 
 
-def is_this(machine: Machine) -> bool:
-    """Say whether a result is of this machine, judged by processor and usable cores."""
-    here = suite_machine.described({})
-    return all(getattr(machine, name) == here[name] for name in ("cpu", "model", "cores"))
-
-
 def slug(text: str) -> str:
     """Return a text as a folder name: `AMD EPYC 7B13, 2 cores` gives amd-epyc-7b13-2-cores."""
     return str(suite_machine.folder_name(text))

@@ -43,7 +43,7 @@ class World:
         monkeypatch.setattr(command, "timed", self.time)
         monkeypatch.setattr(cores, "affine", lambda: 2)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=self.free))
-        monkeypatch.setattr(machine, "is_this", lambda described: described == MACHINE)
+        monkeypatch.setattr(machine, "describe", lambda reports: MACHINE)
 
     def use(self, framework: str, *names: str) -> None:
         of = [v for v in all_variants(self.workspace) if v.framework.name == framework]
@@ -121,7 +121,8 @@ def test_what_is_stored_is_not_timed_again(
     world.run(quick=True, workload="mlp", limit=7200)
     assert len(world.timed) == 6
     world.missing = ()
-    monkeypatch.setattr(machine, "is_this", lambda described: False)
+    other = MACHINE.model_copy(update={"cores": 64})
+    monkeypatch.setattr(machine, "describe", lambda reports: other)
     world.run(quick=True)
     assert len(world.timed) == 7, "it was of another machine"
 

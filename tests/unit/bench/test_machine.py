@@ -50,8 +50,7 @@ def test_a_machine_is_described_with_the_peaks_of_its_reports(files: dict[str, s
     assert found.name == "intel-xeon-e5-2680-v4-4-cores"
     assert (found.model, found.microcode, found.vendor) == ("6 79 1", "0xb", "GenuineIntel")
     assert [peak.gflops for peak in found.peak] == [55.0]
-    assert machine.is_this(found) and machine.has_processor(found)
-    assert not machine.is_this(found.model_copy(update={"cores": 8}))
+    assert machine.has_processor(found)
     assert not machine.has_processor(found.model_copy(update={"model": "6 80 1"}))
 
 
