@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from stacks.bench import command, machine, store
 from stacks.bench.candidates import candidates, prepare
 from stacks.bench.intervals import LEAST_STARTS
-from stacks.bench.options import QUICK_ROUNDS, BenchOptions
+from stacks.bench.options import BenchOptions
 from stacks.core import cores
 from stacks.core.console import next_step, plural, show_error
 from stacks.core.errors import StacksError
@@ -26,6 +26,7 @@ from stacks.environments.make import build
 from stacks.locks import lock
 from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant
+from verify.workloads.rounds import QUICK_ROUNDS
 
 WORKLOADS = "gemm,elementwise,check_blas,logreg,mlp,lenet,lstm"
 # The three steps of the article that the project began with: see stacks/timings/article.py.

@@ -6,11 +6,7 @@ from stacks.bench.intervals import LEAST_STARTS
 from stacks.core.errors import UsageError
 from stacks.core.models import Strict
 from stacks.core.suggestions import unknown
-from verify.workloads.rounds import KERNELS, LIMIT, PROGRAMS
-
-ROUNDS = 11
-# As many as bear one outlier: see intervals.py.
-QUICK_ROUNDS = 9
+from verify.workloads.rounds import KERNELS, LIMIT, PROGRAMS, QUICK_ROUNDS, ROUNDS
 
 
 class BenchOptions(Strict):

@@ -19,8 +19,8 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
+from verify.workloads.rounds import QUICK_ROUNDS
 
-ROUNDS = 9
 # A smaller ratio to the baseline is a warning.
 WORTH = 2.0
 USUAL = "openblas"
@@ -29,7 +29,10 @@ UNKNOWN = "OpenBLAS has kernels for all processors; this one has no result with 
 
 
 def recommend(
-    workspace: Workspace, variants: Sequence[Variant], round_count: int = ROUNDS, busy: int = 0
+    workspace: Workspace,
+    variants: Sequence[Variant],
+    round_count: int = QUICK_ROUNDS,
+    busy: int = 0,
 ) -> None:
     """Time the built variants of one framework and print the fastest that is verified.
 

@@ -23,8 +23,8 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.progress import Progress, duration
 from stacks.variants.variant import Variant
+from verify.workloads.rounds import QUICK_ROUNDS
 
-ROUNDS = 9
 SCHEMA = 1
 STEP, WHOLE = "step", "whole program"
 
@@ -47,7 +47,7 @@ def bench(
     the rounds do not show to be slower. Raises ProgramError with the program's status if it fails,
     CommandError if it cannot be started; then no figure is kept.
     """
-    rounds = rounds or ROUNDS
+    rounds = rounds or QUICK_ROUNDS
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}", expected="at least 1")
     runs: dict[str, list[ProgramRun]] = {name_of(c.variant, candidates): [] for c in candidates}

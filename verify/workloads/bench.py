@@ -23,7 +23,6 @@ from verify.workloads import rounds
 
 # As results/result.schema.json and docs/guides/bench.md have them.
 SCHEMA = 1
-ROUNDS = 7
 IMAGE = re.compile("sha256:[0-9a-f]{64}$")
 UNKNOWN = "unknown"
 
@@ -52,9 +51,9 @@ def parse(argv):
     parser.add_argument(
         "--rounds",
         type=program.positive,
-        default=ROUNDS,
         metavar="N",
-        help="number of rounds (default: %(default)s)",
+        help="number of rounds (default: %d; with --full %d)"
+        % (rounds.QUICK_ROUNDS, rounds.ROUNDS),
     )
     parser.add_argument(
         "--round",
@@ -119,7 +118,8 @@ def run(arguments):
         )
     began, start = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), monotonic()
     is_first = arguments.round in (None, 1)
-    numbers = [arguments.round] if arguments.round else range(1, arguments.rounds + 1)
+    count = arguments.rounds or (rounds.ROUNDS if arguments.full else rounds.QUICK_ROUNDS)
+    numbers = [arguments.round] if arguments.round else range(1, count + 1)
     try:
         with scratch.folder() as folder:
             peaks = _peaks(expected, folder) if is_first else {}

@@ -38,6 +38,8 @@ LIBRARY_VARIABLES = ("OPENBLAS_", "GOTO_", "BLIS_", "THEANO_STACKS_BLIS_", "MKL_
 )
 # With it each start compiles the Python files that it imports, some of them in its first step.
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+# Nine of them bear one outlier: see stacks/bench/intervals.py.
+ROUNDS, QUICK_ROUNDS = 11, 9
 CALLS, QUICK_CALLS = 100, 20
 # Of programs whose calls take seconds, or less than a millisecond: then a round of fewer is shorter
 # than the time that the system gives to another program at once.
