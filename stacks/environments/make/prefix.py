@@ -22,6 +22,7 @@ from stacks.environments.make import (
     manifest,
     own_packages,
     pip_install,
+    pip_settings,
     ready,
     settings,
 )
@@ -84,7 +85,7 @@ def repair(
     ):
         _open_folders(target)
         faults = manifest.differences(target, new)
-        for name in _added_files(target, new):
+        for name in _added_files(target, new, variant.framework.python):
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             pip_install.link_or_copy(target / name, new / name)
         expected = {name for name, _ in walk(new)}
@@ -118,8 +119,8 @@ def _made_anew(
         yield new
 
 
-def _added_files(target: Path, new: Path) -> Iterator[str]:
-    """Yield the files that the user has added to an environment, and that no package has.
+def _added_files(target: Path, new: Path, python: str) -> Iterator[str]:
+    """Yield the files of the packages that the user has added to an environment.
 
     The list of locked files is that of the new environment: the old one may be damaged.
     """
@@ -128,9 +129,11 @@ def _added_files(target: Path, new: Path) -> Iterator[str]:
         listed.parent.mkdir(parents=True, exist_ok=True)
         listed.unlink(missing_ok=True)
         shutil.copy2(new / manifest.NAME, listed)
+    versions = pip_settings.installed(new / f"lib/python{python}/site-packages")
+    locked = set(map(additions.normal, versions))
     for addition in additions.added_to(target) or ():
         for name in addition.files:
-            if not os.path.lexists(new / name):
+            if addition.key not in locked and not os.path.lexists(new / name):
                 yield name
 
 

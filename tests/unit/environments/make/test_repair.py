@@ -21,7 +21,14 @@ from unit.helpers.conda import conda, file, link, part_of
 from unit.helpers.environments import SITE_PACKAGES, add
 
 MODULE = f"{SITE_PACKAGES}/mod.py"
-FILES = [file("bin/run", b"run", 0o755), file("lib/a", b"sound"), link("lib/b", "a"), file(MODULE)]
+SIX = f"{SITE_PACKAGES}/six-1.16.dist-info/METADATA"
+FILES = [
+    file("bin/run", b"run", 0o755),
+    file("lib/a", b"sound"),
+    link("lib/b", "a"),
+    file(MODULE),
+    file(SIX, b"Name: six\nVersion: 1.16\n"),
+]
 
 
 class Made:
@@ -112,12 +119,21 @@ def no_manifest(place: Path) -> None:
     add(place, f"{manifest.NAME}/mine", "mine")
 
 
+def replaced_by_pip(place: Path) -> None:
+    shutil.rmtree((place / SIX).parent)
+    for name, text in {"METADATA": "Name: six\nVersion: 2\n", "INSTALLER": "pip\n"}.items():
+        add(place, f"{SITE_PACKAGES}/six-2.dist-info/{name}", text)
+    rows = ("six-2.dist-info/METADATA,,", "six-2.dist-info/INSTALLER,,", "six-2.dist-info/RECORD,,")
+    add(place, f"{SITE_PACKAGES}/six-2.dist-info/RECORD", "\n".join(rows) + "\n")
+
+
 def closed(place: Path) -> None:
     edit(place)
     (place / "lib").chmod(0)
 
 
-LIB = {"lib/a": "missing", "lib/b": "missing", MODULE: "missing"}
+LIB = dict.fromkeys(("lib/a", "lib/b", MODULE, SIX), "missing")
+OTHER_SIX = [f"{SITE_PACKAGES}/six-2.dist-info/{n}" for n in ("METADATA", "INSTALLER", "RECORD")]
 
 
 @pytest.mark.parametrize(
@@ -133,6 +149,7 @@ LIB = {"lib/a": "missing", "lib/b": "missing", MODULE: "missing"}
         (more, {"lib/odd.so": "extra"}, {"lib/odd.so"}),
         (no_manifest, {f"{manifest.NAME}/mine": "extra"}, {f"{manifest.NAME}/mine"}),
         (closed, {"lib/a": "changed"}, {"lib/a"}),
+        (replaced_by_pip, {SIX: "missing", **dict.fromkeys(OTHER_SIX, "extra")}, {*OTHER_SIX}),
     ],
 )
 def test_a_damaged_environment_is_made_again_and_its_files_kept_aside(
