@@ -19,7 +19,6 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import READY, report_path
 from stacks.environments.make import build as pipeline
-from stacks.environments.make.build import device_of
 from stacks.variants.load import load_variant
 
 CHECKOUT = (
@@ -78,7 +77,7 @@ def test_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
 def other_file_system(tmp_path: Path) -> Iterator[Path]:
     """Give a folder on another file system than the temporary folder."""
     memory = Path("/dev/shm")
-    if not os.access(memory, os.W_OK) or device_of(memory) == device_of(tmp_path):
+    if not os.access(memory, os.W_OK) or memory.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("/dev/shm is not another file system than the temporary folder")
     with tempfile.TemporaryDirectory(prefix="theano-stacks-", dir=memory) as folder:
         yield Path(folder)

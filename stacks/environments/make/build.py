@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from stacks.core.console import display_path, plural, step
@@ -62,7 +61,7 @@ def make_environment(
     if as_it_is and ready.is_made(target, key, prefix.digests(own)):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
-    if note := copying_note(workspace.cache, target):
+    if note := _copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
     parts = packages.parts_of(workspace, variant, locked, from_sources=from_sources)
     if repair:
@@ -100,19 +99,11 @@ def lines_of_repair(faults: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def device_of(path: Path) -> int:
-    """Return the device number of a path's file system; of its nearest parent if it is missing."""
-    for each in (path, *path.parents):
-        with suppress(OSError):
-            return each.stat().st_dev
-    return 0
-
-
-def copying_note(
-    cache: Path, target: Path, device: Callable[[Path], int] = device_of
-) -> str | None:
+def _copying_note(cache: Path, target: Path) -> str | None:
     """Return a note if files of the cache cannot be hard links at `target`, else None."""
-    if device(cache) == device(target):
+    # Of a folder that is missing, the parent's file system.
+    existing = [next(p for p in (path, *path.parents) if p.is_dir()) for path in (cache, target)]
+    if len({folder.stat().st_dev for folder in existing}) == 1:
         return None
     return (
         f"note: the cache {display_path(cache)} is on another file system than "

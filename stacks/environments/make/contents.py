@@ -14,6 +14,7 @@ from typing import Any
 
 from stacks.channel.archive import Archive, Entry, parents, read_archive
 from stacks.channel.package import Built
+from stacks.core import cores
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
 
@@ -212,8 +213,10 @@ def check(prefix: Path, contents: Contents) -> dict[str, CheckedFile]:
         return faults
 
     faults = [f"{name}: missing" for name in sorted(contents.files.keys() - present.keys())]
-    with ThreadPoolExecutor(cores()) as pool:
-        for some in pool.map(faults_of, (names[i :: cores()] for i in range(cores()))):
+    with ThreadPoolExecutor(cores.affine()) as pool:
+        for some in pool.map(
+            faults_of, (names[i :: cores.affine()] for i in range(cores.affine()))
+        ):
             faults += some
     if faults:
         raise IntegrityError(
@@ -268,8 +271,3 @@ def walk(prefix: Path) -> Iterator[tuple[str, os.stat_result]]:
                     queue.append(name)
                 else:
                     yield name, entry.stat(follow_symlinks=False)
-
-
-def cores() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0))

@@ -17,6 +17,7 @@ from rattler.package_cache import PackageCache, PackageCacheLayer, ValidationMod
 
 from stacks.channel import rattler_errors
 from stacks.channel.archive import INFO
+from stacks.core import cores
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
@@ -60,7 +61,7 @@ def _read(parts: Sequence[Part], packages: Path, new: Path) -> None:
 
     # The largest first, so that no thread ends long after the others.
     largest_first = sorted(parts, key=lambda part: part.built.size, reverse=True)
-    with ThreadPoolExecutor(contents.cores()) as pool:
+    with ThreadPoolExecutor(cores.affine()) as pool:
         for _ in pool.map(read, largest_first):
             pass
 
@@ -107,7 +108,7 @@ def _link(
 ) -> dict[str, CheckedFile]:
     """Link the packages in the folder `packages`, which gets those it lacks; check the files."""
     with rattler_errors.translated(packages, f"the packages of {variant.id} cannot be installed"):
-        with ThreadPoolExecutor(contents.cores()) as pool:
+        with ThreadPoolExecutor(cores.affine()) as pool:
             for _ in pool.map(lambda part: _prepare(packages, part), parts):
                 pass
         # Without a validation of its own, which unpacks a package again.

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stacks.channel.settings_files import FOLDER
+from stacks.core import cores
 from stacks.core.disk import sha256_of, write_atomically
 from stacks.environments.folders import READY
 from stacks.environments.make import contents
@@ -42,7 +43,7 @@ def write_manifest(*folders: Path, checked: Mapping[str, CheckedFile] | None = N
         for name, status in contents.walk(folder)
         if not name.startswith(CHANGING) and name not in (NAME, READY)
     ]
-    with ThreadPoolExecutor(contents.cores()) as pool:
+    with ThreadPoolExecutor(cores.affine()) as pool:
         entries = pool.map(
             lambda each: _entry(each[0] / each[1], each[2], known.get(each[1])), found
         )
@@ -70,7 +71,7 @@ def differences(prefix: Path, sound: Path) -> dict[str, str]:
             # A repair replaces what cannot be read.
             return "changed"
 
-    with ThreadPoolExecutor(contents.cores()) as pool:
+    with ThreadPoolExecutor(cores.affine()) as pool:
         return {n: text for n, text in zip(names, pool.map(fault, names), strict=True) if text}
 
 

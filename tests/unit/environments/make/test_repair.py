@@ -14,6 +14,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import READY
 from stacks.environments.make import manifest, prefix, ready
+from stacks.environments.make.build import lines_of_repair
 from stacks.environments.make.contents import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
@@ -216,3 +217,13 @@ def test_another_package_than_the_locked_one(made: Made, tmp_path: Path) -> None
     with pytest.raises(IntegrityError, match=r"python-3\.9-0\.conda is not the locked package"):
         made.make(other, clean=True)
     assert made.files() == sound
+
+
+def test_a_repair_lists_its_files_of_thousands_the_first() -> None:
+    assert lines_of_repair({"lib/b": "extra", "bin/a": "changed"}) == [
+        "put back: bin/a (changed)",
+        "moved away: lib/b (extra)",
+    ]
+    lines = lines_of_repair({f"lib/{number:04}": "missing" for number in range(5611)})
+    assert (len(lines), lines[0]) == (12, "put back: lib/0000 (missing)")
+    assert lines[-2:] == ["put back: lib/0010 (missing)", "and 5,600 more"]
