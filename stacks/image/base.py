@@ -24,7 +24,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import normalised
-from stacks.sources import links, streams, unpack
+from stacks.sources import archives, links, unpack
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
 
@@ -44,7 +44,7 @@ FOLDERS = {
     "var/log": 0o755, "var/tmp": 0o1777,
 }  # fmt: skip
 # The modules that decide the base's bytes, beside this one.
-MODULES = (normalised, unpack, links, streams, reproducible)
+MODULES = (normalised, archives, unpack, links, reproducible)
 # In the cache: the base, and its SHA-256 when it was made.
 ARCHIVE, DIGEST = "base.tar", "sha256"
 # Its presence tells an image that it lies on this base.

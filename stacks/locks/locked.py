@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from stacks.channel.archive import read_archive
 from stacks.channel.build import obtain_packages
 from stacks.channel.index import IndexEntry
 from stacks.channel.offers import Channel, with_settings
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
+from stacks.sources.conda_archive import read_archive
 from stacks.variants.variant import Variant
 
 

@@ -1,32 +1,42 @@
 """Unpack debs, tar archives and zip archives, never outside of the target folder.
 
-One function writes the members of all formats, by the same rules.
+One class writes the members of all formats, by the same rules; those of conda packages too.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
+import re
 import stat
 import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from lzma import LZMAError
 from pathlib import Path
-from typing import IO
 
 from zstandard import ZstdError
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import IntegrityError
+from stacks.core.models import LINE
 from stacks.sources import links
-from stacks.sources.streams import BrokenError, decompressed, limited, section_of_ar
+from stacks.sources.archives import (
+    BLOCK,
+    FILE,
+    FOLDER,
+    HARD_LINK,
+    LINK,
+    BrokenError,
+    Member,
+    deb_section,
+    tar_members,
+    zip_members,
+)
 
 # The most that an archive may unpack to: the project's sources have 11 times their size.
 LEAST_LIMIT, LARGEST_RATIO = 64 << 20, 100
@@ -41,24 +51,15 @@ BROKEN = (
     struct.error,
     EOFError,
     ArithmeticError,
+    AttributeError,
     LookupError,
     RuntimeError,
+    TypeError,
     ValueError,
 )
 # Paths that no disk can have; no error number: gzip and bz2.
 BROKEN_NUMBERS = (None, errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.ELOOP)
-
-
-@dataclass(frozen=True)
-class _Member:
-    """A file, folder, link or hard link of an archive; `read` gives the content of a file."""
-
-    name: str
-    kind: str
-    mode: int = 0
-    size: int = 0
-    target: str = ""
-    read: Callable[[], IO[bytes] | None] = lambda: None
+NOTHING = "nothing"
 
 
 def unpack_deb(deb: Path, target: Path) -> None:
@@ -69,8 +70,9 @@ def unpack_deb(deb: Path, target: Path) -> None:
     the setuid, setgid and sticky bits are dropped. Raises IntegrityError for a deb that is broken,
     has a device, unpacks to far more than its size, or names a path outside `target`; DiskError.
     """
-    with _folder(target), _reported(deb), _tar_of_deb(deb, "data.tar") as stream:
-        _extract(_tar_members(stream), target, limit_of(deb))
+    with _unpacking(deb, target) as tree, deb.open("rb") as file:
+        for member in tar_members(deb_section(file, "data.tar")):
+            tree.add(member)
         _check_links(target, absolute=True)
 
 
@@ -79,8 +81,9 @@ def unpack_tar(archive: Path, target: Path) -> None:
 
     Raises IntegrityError for an absolute link, too.
     """
-    with _folder(target), _reported(archive), archive.open("rb") as file:
-        _extract(_tar_members(_plain(file, archive)), target, limit_of(archive))
+    with _unpacking(archive, target) as tree, archive.open("rb") as file:
+        for member in tar_members(file):
+            tree.add(member)
         _check_links(target, absolute=False)
 
 
@@ -92,8 +95,12 @@ def unpack_zip(
     `place` returns the path below `target` of a member by its name, or None to leave it out.
     Raises IntegrityError for a link, for two members of one path, and for a path that exists.
     """
-    with _folder(target), _reported(archive), zipfile.ZipFile(archive) as file:
-        _extract(_zip_members(file, place), target, limit_of(archive), replace=False)
+    with _unpacking(archive, target, replaces=False) as tree, zipfile.ZipFile(archive) as file:
+        for member in zip_members(file):
+            checked_path(member.name)
+            name = place(member.name)
+            if name is not None:
+                tree.add(replace(member, name=name))
 
 
 def read_control(deb: Path) -> bytes:
@@ -101,36 +108,38 @@ def read_control(deb: Path) -> bytes:
 
     Raises IntegrityError for a deb that is broken or has no such file.
     """
-    with _reported(deb), _tar_of_deb(deb, "control.tar") as stream:
-        for member in _tar_members(stream):
-            content = member.read() if _parts(member.name) == ("control",) else None
+    with reported(f"{deb}: cannot be unpacked safely"), deb.open("rb") as file:
+        for member in tar_members(deb_section(file, "control.tar")):
+            content = member.read() if checked_path(member.name) == "control" else None
             if content:
                 return content.read()
         raise BrokenError("it has no control file")
 
 
 @contextmanager
-def _reported(archive: Path) -> Iterator[None]:
-    """Turn faults of an archive into an IntegrityError that names it."""
+def reported(
+    what: str,
+    expected: str = "an archive with ordinary files below one folder",
+    found: Path | None = None,
+    fix: str = "delete this file, so that it is fetched again; if it comes back the same, pin "
+    "another version",
+) -> Iterator[None]:
+    """Turn faults of an archive into an IntegrityError; `what` names the archive."""
     try:
         yield
     except (*BROKEN, OSError) as error:
         if isinstance(error, OSError) and error.errno not in BROKEN_NUMBERS:
             raise
-        raise IntegrityError(
-            f"{archive}: cannot be unpacked safely: {error}",
-            expected="an archive with ordinary files below one folder",
-            fix="delete this file, so that it is fetched again; if it comes back the same, pin "
-            "another version",
-        ) from error
+        raise IntegrityError(f"{what}: {error}", expected=expected, found=found, fix=fix) from error
 
 
 @contextmanager
-def _folder(target: Path) -> Iterator[None]:
-    """Make `target`, and turn what the disk refuses into a DiskError."""
+def _unpacking(archive: Path, target: Path, *, replaces: bool = True) -> Iterator[Tree]:
+    """Make `target` and give it as a tree; turn what the disk refuses into a DiskError."""
     with explain_disk_errors(target):
         target.mkdir(parents=True, exist_ok=True)
-        yield
+        with reported(f"{archive}: cannot be unpacked safely"):
+            yield Tree(target, limit_of(archive), replaces=replaces)
 
 
 def limit_of(archive: Path) -> int:
@@ -138,106 +147,86 @@ def limit_of(archive: Path) -> int:
     return LEAST_LIMIT + LARGEST_RATIO * archive.stat().st_size
 
 
-def _plain(file: IO[bytes], archive: Path) -> IO[bytes]:
-    return limited(decompressed(file), limit_of(archive))
+class Tree:
+    """The members of an archive by their paths, written below a folder, or checked only.
 
+    target: the folder; None to write nothing. limit: the bytes that the members may have. replaces:
+    whether a file may take the path of another file or link.
+    """
 
-@contextmanager
-def _tar_of_deb(deb: Path, name: str) -> Iterator[IO[bytes]]:
-    """Give the decompressed tar archive `name` of a deb as a stream."""
-    with deb.open("rb") as file:
-        yield _plain(section_of_ar(file, name), deb)
+    def __init__(self, target: Path | None, limit: int, *, replaces: bool) -> None:
+        self._target, self._left, self._replaces = target, limit, replaces
+        self._kinds = {"": FOLDER}
 
+    def add(self, member: Member, use: Callable[[bytes], object] = len) -> str:
+        """Write a member and return its path, "" for the folder itself.
 
-class _Header(tarfile.TarInfo):
-    """A header of a tar archive; TarFile takes a broken one for the end of the archive."""
-
-    @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Header:
-        try:
-            return super().fromtarfile(tarfile_)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
-            raise
-        except tarfile.HeaderError as error:
-            raise BrokenError(f"a header is broken: {error}") from error
-
-
-def _tar_members(stream: IO[bytes]) -> Iterator[_Member]:
-    """Yield the members of a decompressed tar archive, then read its checksum at the end."""
-    with tarfile.open(fileobj=stream, mode="r|", encoding="utf-8", tarinfo=_Header) as tar:
-        for member in tar:
-            kind = "neither file, folder nor link"
-            if member.isreg() and not member.issparse():
-                kind = "file"
-            elif member.isdir():
-                kind = "folder"
-            elif member.issym():
-                kind = "link"
-            elif member.islnk():
-                kind = "hard link"
-            read = partial(tar.extractfile, member)
-            yield _Member(
-                member.name, kind, member.mode & 0o777, member.size, member.linkname, read
-            )
-    while stream.read(1 << 20):
-        pass
-
-
-def _zip_members(file: zipfile.ZipFile, place: Callable[[str], str | None]) -> Iterator[_Member]:
-    for member in file.infolist():
-        _parts(member.orig_filename)
-        name = place(member.filename)
-        if name is None:
-            continue
-        mode = member.external_attr >> 16
-        kind = "folder" if member.is_dir() else "file"
-        if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-            kind = "neither file nor folder"
-        executable = 0o755 if mode & 0o111 else 0o644
-        yield _Member(
-            name,
-            kind,
-            0o755 if kind == "folder" else executable,
-            member.file_size,
-            read=partial(file.open, member),
-        )
-
-
-def _extract(members: Iterable[_Member], target: Path, limit: int, *, replace: bool = True) -> None:
-    """Write members below `target`; `replace` says whether one may take the path of another."""
-    for member in members:
-        parts = _parts(member.name)
-        limit -= member.size
-        if member.size < 0 or limit < 0:
+        use: called with each block of a file's content. Raises BrokenError for what is not safe.
+        """
+        name = checked_path(member.name)
+        self._left -= member.size
+        if member.size < 0 or self._left < 0:
             raise BrokenError("it unpacks to far more than its size")
-        if not parts:
-            continue
-        path = _inside(target, parts)
-        if member.kind == "folder":
-            _make_folder(path)
-            # With all rights of the owner, because folders are filled and pruned.
-            path.chmod(member.mode | 0o700)
-            continue
-        if _kind(path) == "folder":
-            raise BrokenError(f"{member.name}: a folder has the same path")
-        if _kind(path) != "nothing" and not replace:
-            raise BrokenError(f"{member.name}: two files have this path")
-        path.unlink(missing_ok=True)
-        if member.kind == "file":
-            _write(path, member)
-        elif member.kind == "link":
-            if not member.target.isprintable() or not member.target:
-                raise BrokenError(f"{member.name}: a link to {member.target!r}")
+        # Before anything is written: a link in place of a folder would lead elsewhere.
+        for folder in reversed([*parents(name)]):
+            self._add_folder(folder)
+        if member.kind == FOLDER:
+            self._add_folder(name, member.mode)
+            return name
+        kind = self._kind(name)
+        if kind == FOLDER:
+            raise BrokenError(f"{name}: a folder has the same path")
+        if kind != NOTHING and not self._replaces:
+            raise BrokenError(f"{name}: two files have this path")
+        if member.kind == LINK and not (member.target and _is_plain(member.target)):
+            raise BrokenError(f"{name}: a link to {member.target!r}")
+        original = checked_path(member.target) if member.kind == HARD_LINK else ""
+        if member.kind == HARD_LINK and (original == name or self._kind(original) != FILE):
+            raise BrokenError(f"{name}: a hard link to {member.target}, which is no file")
+        if member.kind not in (FILE, LINK, HARD_LINK):
+            raise BrokenError(f"{name}: {member.kind}")
+        path = self._target / name if self._target else None
+        if path and kind != NOTHING:
+            path.unlink()
+        if member.kind == FILE:
+            _write(member, path, use)
+        elif path and member.kind == LINK:
             path.symlink_to(member.target)
-        elif member.kind == "hard link":
-            linked = _inside(target, _parts(member.target))
-            if _kind(linked) != "file":
-                raise BrokenError(
-                    f"{member.name}: a hard link to {member.target}, which is no file"
-                )
-            os.link(linked, path, follow_symlinks=False)
-        else:
-            raise BrokenError(f"{member.name}: {member.kind}")
+        elif path and self._target:
+            os.link(self._target / original, path, follow_symlinks=False)
+        self._kinds[name] = LINK if member.kind == LINK else FILE
+        return name
+
+    def _kind(self, name: str) -> str:
+        """Return the kind of what is at a path; a path below a link is nothing."""
+        if name not in self._kinds:
+            parent_kind = self._kind(name.rpartition("/")[0])
+            self._kinds[name] = NOTHING
+            if self._target and parent_kind == FOLDER:
+                self._kinds[name] = _kind_on_disk(self._target / name)
+        return self._kinds[name]
+
+    def _add_folder(self, name: str, mode: int | None = None) -> None:
+        kind, path = self._kind(name), self._target / name if self._target else None
+        if kind == NOTHING:
+            self._kinds[name] = FOLDER
+            if path:
+                path.mkdir(mode=0o755)
+        elif kind != FOLDER:
+            raise BrokenError(f"{name}: a {kind} is in the place of a folder")
+        if path and name and mode is not None:
+            # With all rights of the owner, because folders are filled and pruned.
+            path.chmod(mode | 0o700)
+
+
+def _kind_on_disk(path: Path) -> str:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return NOTHING
+    if stat.S_ISDIR(mode):
+        return FOLDER
+    return FILE if stat.S_ISREG(mode) else LINK
 
 
 def _check_links(target: Path, *, absolute: bool) -> None:
@@ -246,49 +235,43 @@ def _check_links(target: Path, *, absolute: bool) -> None:
         raise BrokenError(f"{name}: a link to {link.readlink()}, which is outside of the folder")
 
 
-def _parts(name: str) -> tuple[str, ...]:
-    if not name.isprintable():
-        raise BrokenError(f"{name!r}: the path is not printable text in UTF-8")
-    parts = tuple(part for part in name.split("/") if part not in ("", "."))
-    if name.startswith("/") or ".." in parts:
-        raise BrokenError(f"{name}: the path is outside of the folder")
-    return parts
-
-
-def _inside(target: Path, parts: tuple[str, ...]) -> Path:
-    """Return target/parts and make its parents; none of them may be a symbolic link."""
-    if not parts:
-        raise BrokenError("a link to the folder itself")
-    folder = target
-    for part in parts[:-1]:
-        folder = folder / part
-        _make_folder(folder)
-    return folder / parts[-1]
-
-
-def _kind(path: Path) -> str:
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return "nothing"
-    if stat.S_ISDIR(mode):
-        return "folder"
-    return "file" if stat.S_ISREG(mode) else "link"
-
-
-def _make_folder(path: Path) -> None:
-    kind = _kind(path)
-    if kind == "nothing":
-        path.mkdir(mode=0o755)
-    elif kind != "folder":
-        raise BrokenError(f"{path.name}: a {kind} is in the place of a folder")
-
-
-def _write(path: Path, member: _Member) -> None:
+def _write(member: Member, path: Path | None, use: Callable[[bytes], object]) -> None:
     source = member.read()
     if source is None:
         raise BrokenError(f"{member.name}: it has no content")
-    with source, path.open("xb") as file:
-        shutil.copyfileobj(source, file, 1 << 20)
-        # Readable for its owner, because files are copied.
-        os.fchmod(file.fileno(), member.mode | 0o400)
+    with source, path.open("xb") if path else nullcontext() as file:
+        while block := source.read(BLOCK):
+            use(block)
+            if file:
+                file.write(block)
+        if file:
+            file.flush()
+            # Readable for its owner, because files are copied.
+            os.fchmod(file.fileno(), member.mode | 0o400)
+            if member.mtime is not None:
+                os.utime(file.fileno(), (member.mtime, member.mtime))
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text is UTF-8 without control characters and those that reorder text."""
+    return bool(re.fullmatch(LINE, text)) and not re.search("[\ud800-\udfff]", text)
+
+
+def checked_path(name: str) -> str:
+    """Return a member's path without `./`, "" for the folder itself.
+
+    Raises BrokenError if it leads out of the folder.
+    """
+    if not _is_plain(name):
+        raise BrokenError(f"{name!r}: the path is not printable text in UTF-8")
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or ".." in parts:
+        raise BrokenError(f"{name}: the path is outside of the folder")
+    return "/".join(parts)
+
+
+def parents(name: str) -> Iterator[str]:
+    """Yield the folders above a relative path, the nearest first."""
+    while "/" in name:
+        name = name.rpartition("/")[0]
+        yield name

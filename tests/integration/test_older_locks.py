@@ -15,7 +15,6 @@ import pytest
 from integration.published import write_packages
 from integration.tiny import Tiny, tree
 from stacks.channel import package
-from stacks.channel.archive import read_archive
 from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
@@ -26,6 +25,7 @@ from stacks.locks import lock
 from stacks.locks.digests import digests_of
 from stacks.locks.folders import lock_folder
 from stacks.locks.update import check_locks
+from stacks.sources.conda_archive import read_archive
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 

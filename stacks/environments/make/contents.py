@@ -12,7 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from stacks.channel.archive import Archive, Entry, parents, read_archive
+from stacks.sources.conda_archive import Archive, Entry, read_archive
+from stacks.sources.unpack import parents
 from stacks.channel.package import Built
 from stacks.core import cores
 from stacks.core.disk import sha256_of

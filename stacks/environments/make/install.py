@@ -16,12 +16,12 @@ import rattler
 from rattler.package_cache import PackageCache, PackageCacheLayer, ValidationMode
 
 from stacks.channel import rattler_errors
-from stacks.channel.archive import INFO
 from stacks.core import cores
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
 from stacks.environments.make.contents import RECORDS, CheckedFile, Contents, Part
+from stacks.sources.conda_archive import INFO
 from stacks.variants.variant import Variant
 
 

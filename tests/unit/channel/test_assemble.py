@@ -119,7 +119,7 @@ def test_the_code_of_a_stage_is_its_module_and_what_that_imports() -> None:
 
 def test_the_key_covers_the_code_that_unpacks_and_packs() -> None:
     names = [Path(file).name for file in assemble.DECIDING]
-    shared = ["unpack.py", "streams.py", "links.py", "reproducible.py"]
+    shared = ["archives.py", "unpack.py", "links.py", "reproducible.py"]
     assert names == ["build_context.py", *shared, "assemble.py"]
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from stacks.channel import assemble, package
 from stacks.channel import offers as offers_module
-from stacks.channel.archive import read_archive
 from stacks.channel.offers import Channel, offer_of, with_settings
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.sources.conda_archive import read_archive
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant

@@ -13,7 +13,7 @@ from stacks.core import reproducible
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.image import base, normalised
-from stacks.sources import links, streams, unpack
+from stacks.sources import archives, links, unpack
 from unit.helpers.archives import ar, member, tar
 
 CONTROL = b"Package: base-files\nVersion: 12.4\nArchitecture: amd64\n"
@@ -95,7 +95,7 @@ def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> Non
     assert [pin.name for pin in base.pins(workspace)] == sorted(base.read_base_file(workspace).debs)
 
 
-@pytest.mark.parametrize("module", [normalised, unpack, links, streams, reproducible])
+@pytest.mark.parametrize("module", [normalised, archives, unpack, links, reproducible])
 def test_the_key_changes_with_the_code_that_unpacks_and_packs(
     workspace: Workspace, module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

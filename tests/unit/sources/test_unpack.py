@@ -1,3 +1,5 @@
+"""Debs, tar archives, zip archives and links: what is unpacked, and what is refused."""
+
 from __future__ import annotations
 
 import bz2
@@ -6,6 +8,7 @@ import io
 import lzma
 import random
 import shutil
+import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -16,21 +19,27 @@ import zstandard
 
 from stacks.core.errors import IntegrityError
 from stacks.sources import unpack
+from stacks.sources.links import leading_out, make_relative
 from stacks.sources.unpack import read_control, unpack_deb, unpack_tar, unpack_zip
-from unit.helpers.archives import ar, deb, member, tar
+from unit.helpers.archives import ar, deb, member, tar, zip_of
 
+COMPRESSIONS = [
+    ("", bytes),
+    (".gz", gzip.compress),
+    (".bz2", bz2.compress),
+    (".xz", lzma.compress),
+    (".zst", zstandard.compress),
+]
 FOLDER = member("./usr", tarfile.DIRTYPE, mode=0o755)
+# Names that are ordinary text: a no-break space, a soft hyphen, an ideographic space.
+UNUSUAL = ("a\u00a0b", "a\u00adb", "\u3000", "na\u00efve \U0001f40d")
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compress"),
-    [
-        (".xz", lzma.compress),
-        (".gz", gzip.compress),
-        (".zst", zstandard.ZstdCompressor().compress),
-        ("", bytes),
-    ],
-)
+def names(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(("suffix", "compress"), COMPRESSIONS)
 def test_files_of_a_deb_are_unpacked(
     tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
 ) -> None:
@@ -39,52 +48,42 @@ def test_files_of_a_deb_are_unpacked(
         tmp_path / "a.deb",
         (member("./", tarfile.DIRTYPE, mode=0o755), b""),
         (FOLDER, b""),
-        (member("./usr/tool", mode=0o755), body),
+        (member("./usr/tool", mode=0o6755), body),
         (member("./usr/same", tarfile.LNKTYPE, "./usr/tool"), b""),
         (member("./usr/link", tarfile.SYMTYPE, "tool"), b""),
+        (member("./absolute", tarfile.SYMTYPE, "/etc/passwd"), b""),
         (member("./etc/without/folders"), b"x"),
+        (member("./set", tarfile.DIRTYPE, mode=0o3775), b""),
+        (member("./locked", tarfile.DIRTYPE, mode=0o555), b""),
+        (member("./locked/file"), b"x"),
         suffix=suffix,
         compress=compress,
     )
-    unpack_deb(archive, tmp_path / "out")
-    assert (tmp_path / "out/usr/tool").read_bytes() == body
-    assert (tmp_path / "out/usr/tool").stat().st_mode & 0o7777 == 0o755
-    assert (tmp_path / "out/usr/same").samefile(tmp_path / "out/usr/tool")
-    assert (tmp_path / "out/usr/link").readlink() == Path("tool")
-    assert (tmp_path / "out/etc/without/folders").read_bytes() == b"x"
-
-
-def test_special_bits_are_dropped(tmp_path: Path) -> None:
-    archive = deb(
-        tmp_path / "a.deb",
-        (member("./d", tarfile.DIRTYPE, mode=0o3775), b""),
-        (member("./d/su", mode=0o6755), b"x"),
-    )
-    unpack_deb(archive, tmp_path / "out")
-    assert (tmp_path / "out/d").stat().st_mode & 0o7777 == 0o775
-    assert (tmp_path / "out/d/su").stat().st_mode & 0o7777 == 0o755
-
-
-def test_a_folder_without_write_permission_is_filled_and_can_be_pruned(tmp_path: Path) -> None:
-    archive = deb(
-        tmp_path / "a.deb",
-        (member("./d", tarfile.DIRTYPE, mode=0o555), b""),
-        (member("./d/file"), b"x"),
-    )
-    unpack_deb(archive, tmp_path / "out")
-    assert (tmp_path / "out/d").stat().st_mode & 0o777 == 0o755
-
-
-def test_absolute_links_are_written_unchanged(tmp_path: Path) -> None:
-    archive = deb(tmp_path / "a.deb", (member("./link", tarfile.SYMTYPE, "/etc/passwd"), b""))
-    unpack_deb(archive, tmp_path / "out")
-    assert (tmp_path / "out/link").readlink() == Path("/etc/passwd")
+    out = tmp_path / "out"
+    unpack_deb(archive, out)
+    assert (out / "usr/tool").read_bytes() == body
+    assert (out / "usr/same").samefile(out / "usr/tool")
+    assert (out / "usr/link").readlink() == Path("tool")
+    assert (out / "absolute").readlink() == Path("/etc/passwd")
+    assert (out / "etc/without/folders").read_bytes() == b"x"
+    # Without special bits, and folders can be filled and pruned.
+    modes = {name: (out / name).stat().st_mode & 0o7777 for name in ("usr/tool", "set", "locked")}
+    assert modes == {"usr/tool": 0o755, "set": 0o775, "locked": 0o755}
 
 
 def test_two_debs_are_unpacked_into_one_folder(tmp_path: Path) -> None:
     unpack_deb(deb(tmp_path / "a.deb", (FOLDER, b""), (member("./usr/a"), b"1")), tmp_path / "out")
     unpack_deb(deb(tmp_path / "b.deb", (FOLDER, b""), (member("./usr/a"), b"2")), tmp_path / "out")
     assert (tmp_path / "out/usr/a").read_bytes() == b"2"
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_a_name_may_have_any_letter_that_is_text(tmp_path: Path, name: str) -> None:
+    link = member("./link", tarfile.SYMTYPE, name)
+    (tmp_path / "a.tar").write_bytes(tar((member(f"./{name}"), b"1"), (link, b"")))
+    unpack_tar(tmp_path / "a.tar", tmp_path / "tar")
+    unpack_zip(zip_of(tmp_path / "a.zip", (f"d/{name}", b"1", 0)), tmp_path / "zip")
+    assert (tmp_path / "tar/link").read_bytes() == (tmp_path / "zip/d" / name).read_bytes() == b"1"
 
 
 @pytest.mark.parametrize(
@@ -108,9 +107,10 @@ def test_two_debs_are_unpacked_into_one_folder(tmp_path: Path) -> None:
         ),
         (
             [member("./l", tarfile.SYMTYPE, "OUTSIDE"), member("./h", tarfile.LNKTYPE, "l/secret")],
-            "a link is in",
+            "no file",
         ),
         ([member("./h", tarfile.LNKTYPE, "./nosuch")], "no file"),
+        ([member("./h"), member("./h", tarfile.LNKTYPE, "./h")], "no file"),
         ([member("./dev", tarfile.CHRTYPE)], "neither file"),
         ([member("./dev", tarfile.BLKTYPE)], "neither file"),
         ([member("./fifo", tarfile.FIFOTYPE)], "neither file"),
@@ -130,6 +130,7 @@ def test_two_debs_are_unpacked_into_one_folder(tmp_path: Path) -> None:
         ([member("./l", tarfile.SYMTYPE, "a\nb")], "a link to"),
         ([member("./l", tarfile.SYMTYPE, "")], "a link to"),
         ([member("./a\nb")], "not printable"),
+        ([member("./a\u202eb")], "not printable"),
         ([member("./" + "a" * 300)], "too long"),
         ([member("./sparse", tarfile.GNUTYPE_SPARSE)], "neither file"),
     ],
@@ -162,103 +163,198 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
 
 
 GOOD = tar((member("./a"), bytes(5000)))
+TWO = tar((member("./a"), b"1"), (member("./b"), b"2"))
+
+
+def flipped(data: bytes, start: int, value: bytes) -> bytes:
+    return data[:start] + value + data[start + len(value) :]
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "reason"),
     [
-        b"",
-        b"PK\x03\x04 a zip",
-        ar(("debian-binary", b"2.0\n")),
-        ar(("data.tar.xz", lzma.compress(GOOD)))[:-20],
-        ar(("data.tar.xz", b"not xz")),
-        ar(("data.tar.gz", b"not gz")),
-        ar(("data.tar.gz", gzip.compress(GOOD)[:-30])),
-        ar(("data.tar.zst", b"not zst")),
-        ar(("data.tar.zst", zstandard.compress(GOOD)[:-30])),
-        ar(("data.tar.bz2", b"BZh")),
-        ar(("data.tar", b"not tar" * 999)),
-        ar(("data.tar", GOOD[:2000])),
-        ar(("data.tar", GOOD))[:40],
-        b"!<arch>\n" + b"x" * 60,
+        (b"", "not an ar archive"),
+        (b"PK\x03\x04 a zip", "not an ar archive"),
+        (ar(("debian-binary", b"2.0\n")), r"has no data\.tar"),
+        (ar(("data.tar.xz", lzma.compress(GOOD)))[:-20], "truncated"),
+        (ar(("data.tar.xz", b"not xz")), ""),
+        (ar(("data.tar.gz", b"not gz")), ""),
+        (ar(("data.tar.gz", gzip.compress(GOOD)[:-30])), ""),
+        (ar(("data.tar.zst", b"not zst")), ""),
+        (ar(("data.tar.zst", zstandard.compress(GOOD)[:-30])), ""),
+        (ar(("data.tar.bz2", b"BZh")), ""),
+        (ar(("data.tar", b"not tar" * 999)), ""),
+        (ar(("data.tar", GOOD[:2000])), ""),
+        (ar(("data.tar", GOOD))[:40], "header is broken"),
+        (b"!<arch>\n" + b"x" * 60, "header is broken"),
+        *(
+            (flipped(ar(("data.tar", GOOD)), 56, size), "")
+            for size in (b"-1        ", b"+5        ", b"0x10      ", b"99999999  ")
+        ),
+        # tarfile itself would leave out this member and those behind it, without an error.
+        *(
+            (ar(("data.tar", flipped(TWO, offset, b"./evi"))), "a header is broken")
+            for offset in (0, 1024)
+        ),
     ],
 )
-def test_a_broken_deb_is_refused(tmp_path: Path, body: bytes) -> None:
+def test_a_broken_deb_is_refused(tmp_path: Path, body: bytes, reason: str) -> None:
     (tmp_path / "a.deb").write_bytes(body)
-    with pytest.raises(IntegrityError, match=r"(?s)a\.deb: cannot be unpacked.*fix"):
+    with pytest.raises(IntegrityError, match=rf"(?s)a\.deb: cannot be unpacked.*{reason}.*fix"):
         unpack_deb(tmp_path / "a.deb", tmp_path / "out")
 
 
-@pytest.mark.parametrize("offset", [0, 1024])
-def test_a_broken_header_is_not_the_end_of_the_archive(offset: int, tmp_path: Path) -> None:
-    """tarfile itself would leave out this member and those behind it, without an error."""
-    data = bytearray(tar((member("./a"), b"1"), (member("./b"), b"2")))
-    data[offset : offset + 5] = b"./evi"
-    (tmp_path / "a.deb").write_bytes(ar(("data.tar", bytes(data))))
-    with pytest.raises(IntegrityError, match=r"a\.deb: .*a header is broken"):
-        unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+def checked(header: bytes) -> bytes:
+    """Return a header of a tar archive with the right checksum."""
+    return flipped(header, 148, b"%06o\0 " % (sum(header[:148]) + sum(header[156:]) + 8 * 32))
 
 
-def test_an_archive_without_its_end_is_refused(tmp_path: Path) -> None:
-    whole = tar((member("./a"), b"1"), (member("./b"), b"2"))
-    (tmp_path / "a.tar").write_bytes(whole[:1024])
-    with pytest.raises(IntegrityError, match=r"a\.tar: .*a header is broken"):
+LATIN = tar((member("./na\u00efve"), b"1")).replace(b"\xc3\xaf", b"\xef\0")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (TWO[:1024], "a header is broken"),
+        (gzip.compress(GOOD)[:-5] + b"\xfe" + gzip.compress(GOOD)[-4:], "CRC"),
+        (checked(flipped(tar((member("./a"), b""))[:512], 124, b"\xff" * 11 + b"\0")), ""),
+        (checked(LATIN[:512]) + LATIN[512:], "not printable text in UTF-8"),
+        (tar((member("./l", tarfile.SYMTYPE, "/usr"), b"")), "l: a link to /usr"),
+        (tar((member("../outside"), b"text")), "outside of the folder"),
+    ],
+)
+def test_a_broken_tar_archive_is_refused(tmp_path: Path, data: bytes, reason: str) -> None:
+    (tmp_path / "a.tar").write_bytes(data)
+    with pytest.raises(IntegrityError, match=rf"(?s)a\.tar: cannot be unpacked.*{reason}"):
         unpack_tar(tmp_path / "a.tar", tmp_path / "out")
-
-
-def test_a_checksum_behind_the_last_member_is_compared(tmp_path: Path) -> None:
-    data = bytearray(gzip.compress(GOOD))
-    data[-5] ^= 1
-    (tmp_path / "a.tar.gz").write_bytes(data)
-    with pytest.raises(IntegrityError, match=r"a\.tar\.gz: .*CRC"):
-        unpack_tar(tmp_path / "a.tar.gz", tmp_path / "out")
-
-
-@pytest.mark.parametrize("size", [b"-1        ", b"+5        ", b"0x10      ", b"99999999  "])
-def test_a_wrong_size_in_an_ar_header_is_refused(size: bytes, tmp_path: Path) -> None:
-    body = ar(("data.tar", GOOD))
-    (tmp_path / "a.deb").write_bytes(body[:56] + size + body[66:])
-    with pytest.raises(IntegrityError, match=r"a\.deb: cannot be unpacked"):
-        unpack_deb(tmp_path / "a.deb", tmp_path / "out")
-
-
-def test_a_negative_size_in_a_tar_header_is_refused(tmp_path: Path) -> None:
-    header = bytearray(tar((member("./a"), b""))[:512])
-    header[124:136] = b"\xff" * 11 + b"\x00"
-    header[148:156] = b"%06o\0 " % (sum(header[:148]) + sum(header[156:]) + 8 * 32)
-    (tmp_path / "a.tar").write_bytes(bytes(header) + bytes(9 * 512))
-    with pytest.raises(IntegrityError, match=r"a\.tar: cannot be unpacked"):
-        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
-
-
-def test_a_name_in_latin_1_is_refused(tmp_path: Path) -> None:
-    data = tar((member("./na\u00efve"), b"1")).replace(b"\xc3\xaf", b"\xef\0")
-    header = bytearray(data[:512])
-    header[148:156] = b" " * 8
-    header[148:156] = b"%06o\0 " % sum(header)
-    (tmp_path / "a.tar").write_bytes(bytes(header) + data[512:])
-    with pytest.raises(IntegrityError, match=r"a\.tar: .*not printable text in UTF-8"):
-        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+    assert not (tmp_path / "outside").exists()
 
 
 def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpack, "LEAST_LIMIT", 1 << 16)
-    for compress in (gzip.compress, lzma.compress, zstandard.compress, bz2.compress):
+    for _, compress in COMPRESSIONS[1:]:
         (tmp_path / "a").write_bytes(compress(tar((member("./bomb"), bytes(20 << 20)))))
         with pytest.raises(IntegrityError, match="unpacks to far more than its size"):
             unpack_tar(tmp_path / "a", tmp_path / "out")
-    assert sum(path.stat().st_size for path in (tmp_path / "out").iterdir()) < 1 << 20
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb", bytes(20 << 20))
+    with pytest.raises(IntegrityError, match=r"a\.zip: .*unpacks to far more than its size"):
+        unpack_zip(tmp_path / "a.zip", tmp_path / "out")
+    assert names(tmp_path / "out") == []
 
 
-def test_an_absolute_link_of_a_tar_archive_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.tar").write_bytes(tar((member("./l", tarfile.SYMTYPE, "/usr"), b"")))
-    with pytest.raises(IntegrityError, match=r"a\.tar: .*l: a link to /usr"):
-        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+def test_a_bomb_behind_the_last_member_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(zstandard.compress(GOOD + bytes(70 << 20)))
+    with pytest.raises(IntegrityError, match="unpacks to far more than its size"):
+        unpack_tar(tmp_path / "a", tmp_path / "out")
 
 
 def test_a_file_that_is_missing_is_not_a_broken_archive(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         unpack_tar(tmp_path / "a.tar", tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["control", "./control"])
+@pytest.mark.parametrize(("suffix", "compress"), COMPRESSIONS)
+def test_the_control_file_of_a_deb(
+    name: str, suffix: str, compress: Callable[[bytes], bytes], tmp_path: Path
+) -> None:
+    control = tar((member("./md5sums"), b"other"), (member(name), b"Package: a\n"))
+    body = ar(("debian-binary", b"2.0\n"), (f"control.tar{suffix}", compress(control)))
+    (tmp_path / "a.deb").write_bytes(body)
+    assert read_control(tmp_path / "a.deb") == b"Package: a\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (ar(("debian-binary", b"2.0\n")), "no control.tar"),
+        (ar(("control.tar", tar((member("./md5sums"), b"")))), "no control file"),
+        (b"PK", "not an ar archive"),
+    ],
+)
+def test_a_deb_without_control_file_is_refused(body: bytes, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "a.deb").write_bytes(body)
+    with pytest.raises(IntegrityError, match=rf"(?s)a\.deb: .*{reason}.*fix"):
+        read_control(tmp_path / "a.deb")
+
+
+def test_a_zip_archive_is_unpacked(tmp_path: Path) -> None:
+    archive = zip_of(
+        tmp_path / "a.zip", ("d/", b"", 0o755), ("d/tool", b"tool", 0o750), ("e/f", b"", 0)
+    )
+    unpack_zip(archive, tmp_path / "out")
+    assert names(tmp_path / "out") == ["d", "d/tool", "e", "e/f"]
+    assert (tmp_path / "out/d/tool").read_bytes() == b"tool"
+    assert (tmp_path / "out/d/tool").stat().st_mode & 0o7777 == 0o755
+    assert (tmp_path / "out/e/f").stat().st_mode & 0o7777 == 0o644
+    unpack_zip(archive, tmp_path / "placed", {"d/tool": "x/y"}.get)
+    assert names(tmp_path / "placed") == ["x", "x/y"]
+
+
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        (["../evil"], "outside of"),
+        (["a/../../evil"], "outside of"),
+        (["/evil"], "outside of"),
+        (["a\nb"], "not printable"),
+        (["a", "a"], "two files"),
+        (["a", "./a"], "two files"),
+        (["a", "a/b"], "a file is in the place of a folder"),
+        (["a/b", "a"], "a folder has the same path"),
+        (["a", "a/"], "a file is in the place of a folder"),
+        (["link/evil"], "a link is in the place of a folder"),
+        (["file"], "two files"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_unsafe_members_of_a_zip_archive_are_refused(
+    members: list[str], reason: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "deep/er/out"
+    out.mkdir(parents=True)
+    (out / "link").symlink_to("..")
+    (out / "file").write_bytes(b"mine")
+    archive = zip_of(tmp_path / "a.zip", *[(name, b"", 0o644) for name in members])
+    with pytest.raises(IntegrityError, match=rf"(?s)a\.zip: .*{reason}.*fix"):
+        unpack_zip(archive, out)
+    assert not list(tmp_path.rglob("evil"))
+    assert (out / "file").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO])
+def test_links_and_devices_of_a_zip_archive_are_refused(kind: int, tmp_path: Path) -> None:
+    archive = zip_of(tmp_path / "a.zip", ("a", b"/etc", kind | 0o777))
+    with pytest.raises(IntegrityError, match=r"a\.zip: .*a: neither file nor folder"):
+        unpack_zip(archive, tmp_path / "out")
+
+
+def test_a_broken_zip_archive_is_refused(tmp_path: Path) -> None:
+    plain = zip_of(tmp_path / "a.zip", ("name", b"content", 0o644)).read_bytes()
+    local, central = plain.index(b"PK\3\4"), plain.index(b"PK\1\2")
+
+    def changed(in_local: int, in_central: int, value: bytes) -> bytes:
+        return flipped(flipped(plain, local + in_local, value), central + in_central, value)
+
+    faults = {
+        "CRC": plain.replace(b"content", b"CONTENT"),
+        "encrypted": changed(6, 8, b"\1\0"),
+        "unknown compression": changed(8, 10, b"\x63\0"),
+        "compression unlike the data": changed(8, 10, b"\x08\0"),
+        "not UTF-8": changed(6, 8, b"\0\x08").replace(b"name", b"na\xe9e"),
+        "NUL": plain.replace(b"name", b"na\0e"),
+        "truncated": plain[:-10],
+        "no directory": plain[:central],
+        "negative offset": plain[10:],
+        "wrong local name": plain.replace(b"name", b"evil", 1),
+        "empty": b"",
+        "garbage": b"PK\3\4" + bytes(range(256)) * 9,
+    }
+    for fault, data in faults.items():
+        (tmp_path / "a.zip").write_bytes(data)
+        with pytest.raises(IntegrityError, match=r"(?s)a\.zip: cannot be unpacked safely.*fix"):
+            unpack_zip(tmp_path / "a.zip", tmp_path / fault)
 
 
 def archives() -> list[bytes]:
@@ -273,8 +369,7 @@ def archives() -> list[bytes]:
     with tarfile.open(fileobj=pax, mode="w", format=tarfile.PAX_FORMAT) as file:
         file.addfile(member("./" + "\u00e9" * 120))
     plain = [tar(*members), pax.getvalue()]
-    compressors = (bytes, gzip.compress, lzma.compress, bz2.compress, zstandard.compress)
-    compressed = [compress(data) for data in plain for compress in compressors]
+    compressed = [compress(data) for data in plain for _, compress in COMPRESSIONS]
     debs = [ar(("debian-binary", b"2.0\n"), ("data.tar", data)) for data in compressed]
     zipped = io.BytesIO()
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as zip_file:
@@ -317,42 +412,52 @@ def test_damaged_archives_are_unpacked_or_refused(tmp_path: Path) -> None:
     assert refused > 300
 
 
-def test_a_tar_archive_is_unpacked_inside_of_the_folder(tmp_path: Path) -> None:
-    good, bad = tmp_path / "good.tar.gz", tmp_path / "bad.tar.gz"
-    for path, name in ((good, "Theano/PKG-INFO"), (bad, "../outside")):
-        with tarfile.open(path, "w:gz") as archive:
-            info = tarfile.TarInfo(name)
-            info.size = 4
-            archive.addfile(info, io.BytesIO(b"text"))
-    unpack_tar(good, tmp_path / "to")
-    assert (tmp_path / "to/Theano/PKG-INFO").read_bytes() == b"text"
-    with pytest.raises(IntegrityError, match="outside of the folder"):
-        unpack_tar(bad, tmp_path / "to")
-    assert not (tmp_path / "outside of").exists()
-
-
-@pytest.mark.parametrize("name", ["control", "./control"])
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [("", bytes), (".gz", gzip.compress), (".xz", lzma.compress)]
-)
-def test_the_control_file_of_a_deb(
-    name: str, suffix: str, compress: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
-    control = tar((member("./md5sums"), b"other"), (member(name), b"Package: a\n"))
-    body = ar(("debian-binary", b"2.0\n"), (f"control.tar{suffix}", compress(control)))
-    (tmp_path / "a.deb").write_bytes(body)
-    assert read_control(tmp_path / "a.deb") == b"Package: a\n"
+def make_tree(root: Path, links: dict[str, str]) -> None:
+    (root / "usr/lib/deep").mkdir(parents=True)
+    (root / "usr/lib/file").touch()
+    for name, target in links.items():
+        (root / name).symlink_to(target.replace("NAME", root.name))
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("links", "absolute"),
     [
-        (ar(("debian-binary", b"2.0\n")), "no control.tar"),
-        (ar(("control.tar", tar((member("./md5sums"), b"")))), "no control file"),
-        (b"PK", "not an ar archive"),
+        ({"usr/a": "lib/file"}, False),
+        ({"usr/a": "../usr/lib"}, False),
+        ({"usr/a": "gone/../lib"}, False),
+        ({"usr/a": "."}, False),
+        ({"usr/a": ".."}, False),
+        ({"usr/a": "lib", "usr/b": "a/file"}, False),
+        ({"usr/lib/deep/up": "../..", "a": "usr/lib/deep/up/lib"}, False),
+        ({"usr/evil": "../.."}, False),
+        ({"evil": ".."}, False),
+        ({"evil": "../NAME/usr"}, False),
+        ({"evil": "gone/../../x"}, False),
+        ({"evil": "evil"}, False),
+        ({"evil": "/usr/lib/file"}, False),
+        ({"evil": "usr/lib/deep/up/../x", "usr/lib/deep/up": "../../.."}, False),
+        # Without a look at `top`, top/../secret would be inside.
+        ({"usr/lib/deep/top": "../../..", "evil": "usr/lib/deep/top/../secret"}, False),
+        ({"a": "/usr/lib/file", "evil": "/usr/../../x", "usr/b": "/gone"}, True),
     ],
 )
-def test_a_deb_without_control_file_is_refused(body: bytes, reason: str, tmp_path: Path) -> None:
-    (tmp_path / "a.deb").write_bytes(body)
-    with pytest.raises(IntegrityError, match=rf"(?s)a\.deb: .*{reason}.*fix"):
-        read_control(tmp_path / "a.deb")
+def test_links_out_of_a_folder_and_circles(
+    links: dict[str, str], absolute: bool, tmp_path: Path
+) -> None:
+    make_tree(tmp_path, links)
+    expected = [tmp_path / name for name in links if "evil" in name]
+    assert leading_out(tmp_path, absolute=absolute) == expected
+
+
+def test_absolute_links_become_relative(tmp_path: Path) -> None:
+    """Without a look at `down`, /down/../../x would be above the root."""
+    links = {"usr/a": "/usr/lib/file", "usr/lib/b": "/gone", "c": "usr", "down": "usr/lib/deep",
+             "d": "/down/../../lib/file", "usr/lib/root": "/"}  # fmt: skip
+    make_tree(tmp_path, links)
+    assert leading_out(tmp_path, absolute=True) == []
+    make_relative(tmp_path)
+    assert leading_out(tmp_path) == []
+    targets = [str((tmp_path / name).readlink()) for name in ("usr/a", "usr/lib/b", "c")]
+    assert targets == ["../usr/lib/file", "../../gone", "usr"]
+    assert (tmp_path / "d").samefile(tmp_path / "usr/lib/file")
+    assert (tmp_path / "usr/lib/root").samefile(tmp_path)

@@ -1,0 +1,215 @@
+"""The members of debs, tar archives, zip archives and conda packages, read as streams.
+
+Nothing is written here. What a member may be called and where it may go is decided in unpack.py.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import IO, cast
+
+import zstandard
+
+# Kinds of members; any other kind is refused.
+FILE, FOLDER, LINK, HARD_LINK = "file", "folder", "link", "hard link"
+# Bytes that are read at once.
+BLOCK = 1 << 20
+# Bytes: the largest long name or extended header, which tarfile reads into memory, and the most
+# that may follow the last member.
+LONGEST_HEADER, LONGEST_END = 1 << 20, 64 << 20
+# Kinds of members that tar readers disagree on: global and Solaris headers, files with holes.
+AMBIGUOUS = (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE, tarfile.CONTTYPE)
+_AR_MAGIC, _AR_HEADER = b"!<arch>\n", 60
+
+
+class BrokenError(Exception):
+    """A fault inside an archive, without the archive's path, which the caller adds."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of an archive.
+
+    kind: FILE, FOLDER, LINK, HARD_LINK, or words for what is refused. target: of a link. mtime: its
+    time of change in seconds, None for the time of unpacking. read: opens the content of a file; to
+    be called before the next member is asked for.
+    """
+
+    name: str
+    kind: str
+    mode: int = 0
+    size: int = 0
+    target: str = ""
+    mtime: float | None = None
+    read: Callable[[], IO[bytes] | None] = lambda: None
+
+
+class _Header(tarfile.TarInfo):
+    """A header of a tar archive; TarFile takes a broken one for the end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Header:
+        try:
+            return super().fromtarfile(tarfile_)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise BrokenError(f"a header is broken: {error}") from error
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
+        header = super().frombuf(buf, encoding, errors)
+        is_extended = header.type not in tarfile.REGULAR_TYPES
+        if is_extended and not 0 <= header.size <= LONGEST_HEADER:
+            raise BrokenError(f"a name or header of {header.size} bytes")
+        return header
+
+
+class _StrictHeader(_Header):
+    """A header that every reader of tar archives reads in the same way."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _StrictHeader:
+        header = super().frombuf(buf, encoding, errors)
+        if header.type in AMBIGUOUS:
+            raise BrokenError(
+                f"a header of the kind {header.type!r}, which readers read in two ways"
+            )
+        return header
+
+
+def tar_members(stream: IO[bytes], *, strict: bool = False) -> Iterator[Member]:
+    """Yield the members of a tar archive, compressed or not, then read it to its end.
+
+    strict: whether to refuse what other readers may see differently. Raises BrokenError, and what
+    the readers of the standard library and zstandard raise.
+    """
+    header = _StrictHeader if strict else _Header
+    plain = _decompressed(stream)
+    with tarfile.open(fileobj=plain, mode="r|", encoding="utf-8", tarinfo=header) as tar:
+        for info in tar:
+            if strict and info.issparse():
+                raise BrokenError(f"{info.name!r} has holes, which readers read in two ways")
+            yield Member(
+                info.name,
+                _kind(info),
+                info.mode & 0o777,
+                info.size,
+                info.linkname,
+                read=partial(tar.extractfile, info),
+                mtime=info.mtime if strict else None,
+            )
+        _read_to_end(tar, strict)
+
+
+def _kind(info: tarfile.TarInfo) -> str:
+    if info.isreg() and not info.issparse():
+        return FILE
+    if info.isdir():
+        return FOLDER
+    if info.issym():
+        return LINK
+    return HARD_LINK if info.islnk() else "neither file, folder nor link"
+
+
+def _read_to_end(tar: tarfile.TarFile, strict: bool) -> None:
+    """Read what follows the last member, so that a checksum there is compared."""
+    left = LONGEST_END
+    assert tar.fileobj is not None
+    while block := tar.fileobj.read(BLOCK):
+        if strict and any(block):
+            raise BrokenError("data follow the end of a tar archive")
+        left -= len(block)
+        if left < 0:
+            raise BrokenError("it unpacks to far more than its size")
+
+
+def _decompressed(stream: IO[bytes]) -> IO[bytes]:
+    """Return the decompressed bytes of a stream, whose first bytes name the compression."""
+    peek = cast(io.BufferedReader, stream).peek(8)
+    if peek.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.open(stream))
+    if peek.startswith(b"BZh"):
+        return cast(IO[bytes], bz2.open(stream))
+    if peek.startswith(b"\xfd7zXZ\0"):
+        return lzma.open(stream)
+    if peek.startswith(b"\x28\xb5\x2f\xfd"):
+        return zstandard.ZstdDecompressor().stream_reader(stream, read_size=BLOCK)
+    return stream
+
+
+def deb_section(file: IO[bytes], name: str) -> IO[bytes]:
+    """Return the tar archive of a deb, an ar archive (ar(5)), whose name begins with `name`.
+
+    Raises BrokenError where the deb is broken or lacks it.
+    """
+    if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
+        raise BrokenError("it is not an ar archive")
+    while header := file.read(_AR_HEADER):
+        length = header[48:58].strip()
+        if len(header) != _AR_HEADER or header[58:] != b"`\n" or not length.isdigit():
+            raise BrokenError("its ar header is broken")
+        size = int(length)
+        if header.startswith(name.encode()):
+            content = file.read(size)
+            if len(content) != size:
+                raise BrokenError("it is truncated")
+            return cast(IO[bytes], io.BufferedReader(io.BytesIO(content)))
+        file.seek(size + size % 2, os.SEEK_CUR)
+    raise BrokenError(f"it has no {name}")
+
+
+def zip_members(archive: zipfile.ZipFile) -> Iterator[Member]:
+    """Yield the members of a zip archive, with mode 644 or 755; links are refused."""
+    for info in archive.infolist():
+        mode = info.external_attr >> 16
+        kind = FOLDER if info.is_dir() else FILE
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+            kind = "neither file nor folder"
+        yield Member(
+            # zipfile cuts a name at a NUL.
+            info.orig_filename if "\0" in info.orig_filename else info.filename,
+            kind,
+            0o755 if kind == FOLDER or mode & 0o111 else 0o644,
+            info.file_size,
+            read=partial(archive.open, info),
+        )
+
+
+def conda_members(path: Path) -> Iterator[Member]:
+    """Yield the members of a .conda or .tar.bz2 archive, read-only and with their times.
+
+    It is read so that no two readers can see different members.
+    """
+    for stream in _conda_sections(path):
+        for member in tar_members(stream, strict=True):
+            executable = member.kind == FOLDER or member.mode & 0o111
+            mode = 0o755 if member.kind == FOLDER else 0o555 if executable else 0o444
+            yield replace(member, mode=mode)
+
+
+def _conda_sections(path: Path) -> Iterator[IO[bytes]]:
+    if path.name.endswith(".tar.bz2"):
+        with path.open("rb") as file:
+            yield file
+        return
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".tar.zst")]
+        for section in ("info", "pkg"):
+            count = sum(name.startswith(f"{section}-") for name in names)
+            if count != 1:
+                raise BrokenError(f"it has {count} {section}-*.tar.zst, not one")
+        for name in sorted(names):
+            with archive.open(name) as packed:
+                yield packed
