@@ -38,11 +38,13 @@ def call(
     env: Mapping[str, str] | None = None,
     accepted: Collection[int] = (0,),
     limit: float | None = None,
+    merged: bool = False,
 ) -> str:
     """Run a program to its end and return what it printed on standard output.
 
-    limit: seconds after which it is stopped. Raises CommandError, with the end of its output, if
-    the program is missing, exits with a status that is not accepted, or reaches the limit.
+    merged: whether to return what it printed on standard error with it. limit: seconds after which
+    it is stopped. Raises CommandError, with the end of its output, if the program is missing, exits
+    with a status that is not accepted, or reaches the limit.
     """
     words = _logged(arguments)
     try:
@@ -50,7 +52,8 @@ def call(
             words,
             cwd=cwd,
             env=env,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
             text=True,
             errors="replace",
             check=False,
@@ -65,7 +68,7 @@ def call(
             found="it still ran, and was stopped",
         ) from error
     if result.returncode not in accepted:
-        tail = "\n".join((result.stdout + result.stderr).strip().splitlines()[-TAIL:])
+        tail = "\n".join((result.stdout + (result.stderr or "")).strip().splitlines()[-TAIL:])
         raise failed(words, tail, accepted, result.returncode)
     return result.stdout
 

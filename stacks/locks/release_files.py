@@ -62,13 +62,14 @@ def best_file(package: Mapping[str, Any], tags: Mapping[Tag, int]) -> Mapping[st
 
     Raises UsageError if it has neither.
     """
-    ranks = {}
-    for number, wheel in enumerate(package.get("wheels", ())):
-        *_, wheel_tags = parse_wheel_filename(name_of(wheel))
+    fitting = []
+    for wheel in package.get("wheels", ()):
+        *_, build, wheel_tags = parse_wheel_filename(name_of(wheel))
         if found := [tags[tag] for tag in wheel_tags if tag in tags]:
-            ranks[min(found), number] = wheel
-    if ranks:
-        return dict(ranks[min(ranks)])
+            fitting.append((-min(found), build, wheel))
+    if fitting:
+        # As pip: the best tag, then the highest build tag.
+        return dict(max(fitting, key=lambda each: each[:2])[2])
     if "sdist" in package:
         return dict(package["sdist"])
     raise UsageError(

@@ -26,6 +26,7 @@ from stacks.core.workspace import Workspace
 from stacks.locks import uv
 from stacks.locks.release_files import best_file, name_of, release_of, supported_tags
 from stacks.locks.texts import PYLOCK
+from stacks.sources.mirrors import pip_settings
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.load import framework_names, load_framework
@@ -99,7 +100,7 @@ def resolve(
             # uv takes the versions of the file that it replaces.
             (folder / PYLOCK).write_text(_pylock(preferred), encoding="utf-8")
         try:
-            text = _compile(
+            text, messages = _compile(
                 workspace, program, variant.requests, variant.framework, base, folder,
                 ["--python", python],
             )  # fmt: skip
@@ -110,6 +111,8 @@ def resolve(
                 raise
             fitting = _fitting(workspace, program, variant, folder)
             raise _conflict(variant, error, fitting) from error
+    assert variant.file
+    uv.warn_of_extras(messages, display_path(variant.file))
     known = {each.name for each in base}
     # uv leaves the key out where no request is meant for this Python.
     packages = [p for p in tomllib.loads(text).get("packages", ()) if p["name"] not in known]
@@ -128,12 +131,17 @@ def _by_pip(
     # So that a source archive's own setup finds the environment's compiler.
     inherited = surroundings.pip(os.environ)
     env = {**inherited, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
+    # Absolute: pip does not run in the user's folder.
+    if find_links := pip_settings().find_links:
+        env["PIP_FIND_LINKS"] = " ".join(find_links)
+    words += ["-d", str(files), "-r", str(requests), "-c", str(constraints)]
+    assert variant.file
     try:
-        call([python, *words, "-d", files, "-r", requests, "-c", constraints], cwd=folder, env=env)
+        messages = call([python, *words], cwd=folder, env=env, merged=True)
     except CommandError as error:
-        assert variant.file
         uv.raise_for_index(error, display_path(variant.file))
         raise _conflict(variant, error, None) from error
+    uv.warn_of_extras(messages, display_path(variant.file))
     known = {each.name for each in base}
     releases = {path.name: release_of(path.name) for path in files.iterdir()}
     wanted = [FileRequest(*r, name) for name, r in sorted(releases.items()) if r[0] not in known]
@@ -149,8 +157,8 @@ def _compile(
     folder: Path,
     options: Sequence[str | Path],
     limit: float | None = None,
-) -> str:
-    """Return the pylock.toml that uv makes of the requests."""
+) -> tuple[str, str]:
+    """Return the pylock.toml that uv makes of the requests, and uv's messages."""
     options = [*options, *_platform(framework)]
     (folder / "requests.in").write_text("\n".join(requests) + "\n", encoding="utf-8")
     text = _constraints(base, framework)
@@ -165,8 +173,8 @@ def _compile(
             f"requires-dist = {json.dumps(each.requires)}",
         ]
     (folder / "uv.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    uv.compile_lock(workspace, program, folder, PYLOCK, options, limit)
-    return (folder / PYLOCK).read_text(encoding="utf-8")
+    messages = uv.compile_lock(workspace, program, folder, PYLOCK, options, limit)
+    return (folder / PYLOCK).read_text(encoding="utf-8"), messages
 
 
 def _pylock(pins: Iterable[IndexPin]) -> str:
@@ -201,7 +209,7 @@ def _fitting(
         options = ["--python-version", framework.python]
         requests = variant.requests
         try:
-            text = _compile(
+            text, _ = _compile(
                 workspace, program, requests, framework, base, folder, options, HINT_LIMIT
             )
         except CommandError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import PipSettings, pip_settings
+from stacks.sources.mirrors import PipSettings, pip_settings, public_url
 from stacks.sources.pins import Pins
 
 NAME, VERSION = "uv", "0.13.9"
@@ -49,23 +50,41 @@ def compile_lock(
     output: str,
     options: Sequence[str | Path],
     limit: float | None = None,
-) -> None:
+) -> str:
     """Resolve requests.in under constraints.txt and uv.toml, all in a folder, into a pylock.toml.
 
-    options: those that choose the Python. limit: in seconds. Raises CommandError with uv's
-    explanation.
+    options: those that choose the Python. limit: in seconds. Returns uv's messages. Raises
+    CommandError with uv's explanation.
     """
     words = [str(program), "pip", "compile", "requests.in", "--constraint", "constraints.txt"]
-    forms = ["--config-file", "uv.toml", "--no-header", "--no-annotate", "--quiet"]
+    forms = ["--config-file", "uv.toml", "--no-header", "--no-annotate"]
     target = ["--no-progress", "--format", "pylock.toml", "--output-file", output]
     env = environment(workspace, pip_settings(), os.environ)
-    call([*words, *forms, *target, *options], cwd=folder, env=env, limit=limit)
+    return call([*words, *forms, *target, *options], cwd=folder, env=env, limit=limit, merged=True)
 
 
 UNKNOWN = re.compile(
     r"Because (\S+) was not found in the package registry"
     r"|satisfies the requirement ([\w.-]+)[^\n]*\(from versions: none\)"
 )
+REFUSED = re.compile(
+    r"An index(?: URL)? \((\S+)\)[^\n]*\b(40[13])\b"
+    r"|\b(40[13]) (?:Client )?Error[^\n]* (https?://\S+)"
+)
+NO_EXTRA = re.compile(
+    r"[Tt]he package `(\S+?)==(\S+)` does not have an extra named `(\S+)`"
+    r"|WARNING: (\S+) (\S+) does not provide the extra '(\S+)'"
+)
+
+
+def warn_of_extras(messages: str, file: str) -> None:
+    """Print a warning for each extra that a package in `file` does not have.
+
+    messages: of uv, or of pip 20 on Python 2.7. Nothing is installed for such an extra.
+    """
+    for match in NO_EXTRA.findall(messages):
+        name, version, extra = filter(None, match)
+        print(f"warning: {file}: {name} {version} has no extra {extra!r}", file=sys.stderr)
 
 
 def raise_for_index(error: CommandError, file: str) -> None:
@@ -79,6 +98,13 @@ def raise_for_index(error: CommandError, file: str) -> None:
             found=error.output,
             fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
             "bundle",
+        ) from error
+    if refused := REFUSED.search(error.output):
+        url, status = refused[1] or refused[4], refused[2] or refused[3]
+        raise FetchError(
+            f"{public_url(url)}: the package index answered {status}: it refuses the access",
+            fix="check the user and password in pip's index-url and extra-index-url "
+            "(pip config list), or in ~/.netrc",
         ) from error
     if unknown := UNKNOWN.search(error.output):
         raise UsageError(
@@ -101,7 +127,10 @@ def environment(
         "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_DEFAULT_INDEX": first,
         "UV_INDEX": " ".join(others),
-        "UV_FIND_LINKS": ",".join(settings.find_links),
+        # What pip leaves out with a warning is an error of uv.
+        "UV_FIND_LINKS": ",".join(
+            place for place in settings.find_links if "://" in place or Path(place).exists()
+        ),
         "UV_INSECURE_HOST": " ".join(settings.trusted_hosts),
         "UV_NO_INDEX": "" if first else "1",
         "UV_HTTP_TIMEOUT": str(int(settings.timeout)),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from stacks.core.errors import FetchError
+from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
 
 
@@ -77,9 +78,7 @@ def pip_settings() -> PipSettings:
         indexes = []
     return PipSettings(
         index_urls=tuple(valid_url(url, "pip's index-url") for url in dict.fromkeys(indexes)),
-        find_links=tuple(
-            valid_url(url, "pip's find-links") for url in options.get("find-links", "").split()
-        ),
+        find_links=tuple(map(_find_links, options.get("find-links", "").split())),
         trusted_hosts=tuple(options.get("trusted-host", "").split()),
         cert=options.get("cert") or None,
         client_cert=options.get("client-cert") or None,
@@ -87,6 +86,13 @@ def pip_settings() -> PipSettings:
         timeout=float(options.get("timeout") or options.get("default-timeout") or 15),
         retries=int(options.get("retries") or 5),
     )
+
+
+def _find_links(text: str) -> str:
+    """Return a URL, or the absolute path of a file or folder: others run in other folders."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
+        return valid_url(text, "pip's find-links")
+    return str(expanded(text).absolute())
 
 
 def _default_index() -> str:

@@ -8,6 +8,7 @@ PATH/stack.build/   its environment and reports, and copies of it on other flavo
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -31,6 +32,14 @@ from stacks.variants.files import FloatX, Variables
 
 NAME = "stack.yaml"
 MAX_REQUIREMENTS = 1 << 20
+# UTF-32 first: its mark begins with that of UTF-16.
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 TEMPLATE = """\
 # Your variant: `./invoke lock --variant FILE`, then `./invoke build --variant FILE`.
@@ -210,9 +219,13 @@ def _requirements(path: Path, where: str, folder: Path) -> list[str]:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_REQUIREMENTS + 1)
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        text = _decoded(data)
+    except (OSError, ValueError, LookupError) as error:
+        reason = (
+            error.strerror
+            if isinstance(error, OSError)
+            else "it is not UTF-8, nor what it says it is"
+        )
         raise UsageError(f"{where}: {display_path(path)}: {reason}") from error
     if len(data) > MAX_REQUIREMENTS:
         raise UsageError(f"{where}: {display_path(path)}: larger than {MAX_REQUIREMENTS >> 20} MiB")
@@ -221,6 +234,20 @@ def _requirements(path: Path, where: str, folder: Path) -> list[str]:
         for number, line in _joined_lines(text)
         if (request := _request(re.sub(r"(^|\s)#.*", "", line), f"{display_path(path)}:{number}"))
     ]
+
+
+def _decoded(data: bytes) -> str:
+    """Return the text of a requirements file, whose first bytes may name its encoding, as in pip.
+
+    Raises ValueError or LookupError if it has another encoding.
+    """
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding)
+    for line in data.split(b"\n", 2)[:2]:
+        if found := re.match(rb"\s*#.*coding[:=]\s*([-\w.]+)", line):
+            return data.decode(found[1].decode("ascii"))
+    return data.decode()
 
 
 def _joined_lines(text: str) -> Iterator[tuple[int, str]]:

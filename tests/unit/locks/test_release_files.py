@@ -15,6 +15,20 @@ def test_a_wheel_without_a_name_whose_address_is_quoted() -> None:
     assert release_files.best_file(package, {Tag("py3", "none", "any"): 1}) == wheel
 
 
+@pytest.mark.parametrize(
+    ("files", "best"),
+    [
+        (["b-2-1-py3-none-any.whl", "b-2-10-py3-none-any.whl", "b-2-py3-none-any.whl"], 1),
+        (["b-2-9-py3-none-any.whl", "b-2-py2.py3-none-any.whl"], 0),
+        (["b-2-9-py2-none-any.whl", "b-2-1-py3-none-any.whl"], 1),
+    ],
+)
+def test_of_two_build_tags_the_higher_is_chosen(files: list[str], best: int) -> None:
+    wheels = [{"url": f"https://host/{name}"} for name in files]
+    ranks = {Tag("py3", "none", "any"): 1, Tag("py2", "none", "any"): 2}
+    assert release_files.best_file({"name": "b", "wheels": wheels}, ranks) == wheels[best]
+
+
 def test_a_package_without_a_file_for_this_python() -> None:
     wheel = {"url": "https://host/b-2.0-cp310-cp310-win32.whl"}
     with pytest.raises(UsageError, match=r"b 2\.0: the index has no file for this Python"):

@@ -72,11 +72,12 @@ def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return digests
 
 
-def answer(text: str) -> Any:
+def answer(text: str, messages: str = "") -> Any:
     def compile_lock(
         workspace: Workspace, program: Path, folder: Path, output: str, *options: Any
-    ) -> None:
+    ) -> str:
         (folder / output).write_text(text)
+        return messages
 
     return compile_lock
 
@@ -107,10 +108,11 @@ def test_what_uv_is_asked(
 
     def compile_lock(
         workspace: Workspace, program: Path, folder: Path, output: str, options: Any, limit: Any
-    ) -> None:
+    ) -> str:
         asked.update({path.name: path.read_text() for path in folder.iterdir()})
         asked["options"] = " ".join(map(str, options))
         (folder / output).write_text("packages = []\n")
+        return ""
 
     monkeypatch.setattr(uv, "compile_lock", compile_lock)
     former = IndexPin(name="a", version="0.9", filename="a-0.9.zip", size=1, sha256="0" * 64)
@@ -208,6 +210,22 @@ def test_a_failure_of_the_index_is_no_conflict(
     with pytest.raises(error) as caught:
         requirements.resolve(workspace, variant, Path("/python"), Pins())
     assert message in str(caught.value)
+
+
+def test_an_extra_that_a_package_does_not_have_is_named(
+    variant: Variant,
+    workspace: Workspace,
+    index: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = "warning: The package `idna==3.4` does not have an extra named `al`\nResolved 1\n"
+    monkeypatch.setattr(uv, "compile_lock", answer('lock-version = "1.0"\n', said))
+    requirements.resolve(workspace, variant, Path("/python"), Pins())
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: ") and line.endswith(": idna 3.4 has no extra 'al'")
+    uv.warn_of_extras("WARNING: idna 2.0 does not provide the extra 'al'\n", "stack.yaml")
+    assert capsys.readouterr().err == "warning: stack.yaml: idna 2.0 has no extra 'al'\n"
 
 
 def test_no_request_is_meant_for_this_python(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core.errors import FetchError, UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
@@ -19,7 +20,7 @@ def test_uv_is_pinned(workspace: Workspace) -> None:
 def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path) -> None:
     settings = PipSettings(
         index_urls=("https://one/simple", "https://two/simple"),
-        find_links=("/wheels",),
+        find_links=(str(tmp_path), str(tmp_path / "none"), "https://wheels"),
         trusted_hosts=("one",),
         cert="/ca.pem",
         timeout=30.0,
@@ -32,7 +33,7 @@ def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path) -> None:
         "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_DEFAULT_INDEX": "https://one/simple",
         "UV_INDEX": "https://two/simple",
-        "UV_FIND_LINKS": "/wheels",
+        "UV_FIND_LINKS": f"{tmp_path},https://wheels",
         "UV_INSECURE_HOST": "one",
         "UV_HTTP_TIMEOUT": "30",
         "SSL_CERT_FILE": "/ca.pem",
@@ -52,3 +53,38 @@ def test_uvs_explanation_is_passed_on(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(uv, "pip_settings", lambda: PipSettings(index_urls=("https://one",)))
     with pytest.raises(CommandError, match="a asks for b"):
         uv.compile_lock(Workspace(tmp_path, tmp_path), program, tmp_path, "pylock.toml", [])
+
+
+UNKNOWN = (
+    "error: No solution found when resolving dependencies\n"
+    "  cause: Because zork was not found in the package registry and you require zork\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [
+        (
+            f"{UNKNOWN}hint: An index URL (https://one/simple) could not be queried due to a lack "
+            "of valid authentication credentials (401 Unauthorized)",
+            401,
+        ),
+        (
+            f"{UNKNOWN}hint: An index (https://one/simple) returned a 403 Forbidden error. Check "
+            "that the index URL is correct and the credentials are valid.",
+            403,
+        ),
+        (
+            "WARNING: 401 Error, Credentials not correct for https://one/simple\n"
+            "ERROR: Could not find a version that satisfies the requirement zork "
+            "(from versions: none)",
+            401,
+        ),
+    ],
+)
+def test_a_password_that_an_index_refuses_is_no_wrong_spelling(output: str, status: int) -> None:
+    with pytest.raises(FetchError, match=rf"https://one/simple.* answered {status}") as caught:
+        uv.raise_for_index(CommandError(f"uv\n{output}"), "stack.yaml")
+    assert "password" in str(caught.value) and "spelling" not in str(caught.value)
+    with pytest.raises(UsageError, match="no package index has zork"):
+        uv.raise_for_index(CommandError(f"uv\n{UNKNOWN}"), "stack.yaml")

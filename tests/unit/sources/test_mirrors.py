@@ -80,6 +80,30 @@ def test_without_an_index_it_is_pips_own_default(monkeypatch: pytest.MonkeyPatch
     assert extra == "https://x.test/simple"
 
 
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("wheels", "{cwd}/wheels"),
+        ("./wheels", "{cwd}/wheels"),
+        ("~/wheels", "{home}/wheels"),
+        ("/wheels", "/wheels"),
+        ("https://x.test/wheels", "https://x.test/wheels"),
+        ("file:wheels", "file:wheels"),
+    ],
+)
+def test_find_links_are_absolute_as_others_run_in_other_folders(
+    pip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/me")
+    expected = (path.format(cwd=tmp_path, home="/home/me"),)
+    pip.write_text(f"[global]\nfind-links = {text}\n")
+    assert pip_settings().find_links == expected
+    pip.write_text("")
+    monkeypatch.setenv("PIP_FIND_LINKS", text)
+    assert pip_settings().find_links == expected
+
+
 @pytest.mark.parametrize("text", ["[global]\ntimeout = soon\n", "no section\n"])
 def test_a_configuration_that_pip_refuses_is_an_error(pip: Path, text: str) -> None:
     pip.write_text(text)

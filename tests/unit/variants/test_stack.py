@@ -216,9 +216,25 @@ def test_lines_that_go_on(file: Path) -> None:
     assert refused(file, "requirements: r.txt\n").startswith("r.txt:4: ")
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        *("six==1.16.0\n# \u00e9\n".encode(e) for e in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
+        b"\xfe\xff" + "six==1.16.0\n".encode("utf-16-be"),
+        b"# -*- coding: latin-1 -*-\nsix==1.16.0 # \xe9\n",
+    ],
+)
+def test_the_encodings_of_a_requirements_file_are_pips(file: Path, data: bytes) -> None:
+    (file.parent / "r.txt").write_bytes(data)
+    file.write_text(TEXT + "requirements: r.txt\n")
+    assert stack.read(file).requests == ("six==1.16.0",)
+
+
 def test_a_requirements_file_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:15: no.txt: No such file" in refused(file, "requirements: no.txt\n")
     (file.parent / "r.txt").write_bytes(b"\xff\xfe\x00")
+    assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
+    (file.parent / "r.txt").write_bytes(b"# coding: no-such\nsix\n")
     assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
 
 
