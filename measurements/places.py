@@ -31,13 +31,13 @@ from pathlib import Path
 from harness import REPOSITORY, answer, options
 
 from stacks.channel.offers import read_channel
-from stacks.channel.places import CHANNEL
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make.build import make_environment
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.use.serve import server_of, write_channel
 from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
+from stacks.sources.channels import CHANNEL
 from stacks.sources.pins import total_size
 from stacks.variants.load import all_variants, load_variant
 from stacks.variants.variant import Variant

@@ -16,14 +16,14 @@ from stacks.core.errors import FetchError, ScarceError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.project import alive_packages
 from stacks.sources import alive, suites
-from stacks.sources.alive import Holdings, SourcePlace
+from stacks.sources.alive import Holdings
 from stacks.sources.debian_archive import Clock
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
 from stacks.sources.pins import DebPin, Pin, Pins, read_pins
+from stacks.sources.places import Place, index_places, mirror_place, vendored_places
 from stacks.sources.retrieve import address_wheel
-from stacks.sources.vendored import vendored_folder
 from stacks.sources.web import StoppedError, Web, environment_web
 
 # Each file should be at so many places: one may go at any time.
@@ -53,15 +53,13 @@ def report(
     """
     pins, stop = read_pins(workspace.sources_lock), threading.Event()
     web, roots = environment_web(stop), _archive_roots(workspace)
-    places = [alive.mirror_place(web, root, (*pins.debs, *pins.sources)) for root in roots]
-    places += alive.index_places(pins.files, stop)
-    if folder := vendored_folder():
-        places.append(alive.vendored_place(web, folder, (*pins.debs, *pins.sources, *pins.files)))
+    places = [mirror_place(web, root) for root in roots]
+    places += [*index_places(stop), *vendored_places(stop)]
     published = alive_packages.published(workspace, pins, web)
     places += published.places
-    count = len(pins.debs) + len(pins.sources) + len(pins.files) + len(published.packages)
-    with step("asked", f"{plural(len(places), 'place')} for {count} files"):
-        answers = alive.survey(places, stop)
+    files = (*pins.debs, *pins.sources, *pins.files, *published.packages)
+    with step("asked", f"{plural(len(places), 'place')} for {len(files)} files"):
+        answers = alive.survey(places, files, stop)
     _require_an_answer(places, answers)
     holdings = alive_packages.with_packages(answers, published)
     groups = _groups(pins, _warnings(workspace, pins, web, roots, clock()))
@@ -84,7 +82,7 @@ def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
     )
 
 
-def _require_an_answer(places: Sequence[SourcePlace], holdings: Sequence[Holdings]) -> None:
+def _require_an_answer(places: Sequence[Place], holdings: Sequence[Holdings]) -> None:
     failures = [each.failure for each in holdings if each.failure]
     if places and len(failures) == len(places):
         raise FetchError(

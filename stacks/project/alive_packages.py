@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from urllib.parse import urlsplit
 
 from stacks.channel import places
 from stacks.channel.offers import read_channel, with_settings
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts
-from stacks.sources import alive
 from stacks.sources.alive import Holdings
-from stacks.sources.download import size_at
+from stacks.sources.channels import published_channels
 from stacks.sources.pins import CondaPin, Pin, Pins
+from stacks.sources.places import Place
 from stacks.sources.web import StoppedError, Web
 from stacks.variants.load import all_variants
 
@@ -24,19 +22,10 @@ BUILT = "built from sources"
 
 def locked_packages(workspace: Workspace, pins: Pins) -> tuple[CondaPin, ...]:
     """Return every package of the committed locks once; `urls` has its path in a channel."""
-    packages = {}
+    packages: dict[str, CondaPin] = {}
     for variant in all_variants(workspace):
         locked = lock.read(workspace, variant)
-        for package in locked.packages:
-            subdir = urlsplit(package.url).path.split("/")[-2]
-            packages[package.file_name] = CondaPin(
-                name=package.name,
-                version=package.version,
-                filename=package.file_name,
-                size=locked.sizes[package.file_name],
-                sha256=package.sha256,
-                urls=(f"{subdir}/{package.file_name}",),
-            )
+        packages |= {each.file_name: pin_of(each) for each in locked.packages}
     return tuple(packages[name] for name in sorted(packages))
 
 
@@ -47,7 +36,7 @@ class Published:
     sources: what each package is made of. direct: the pins that environments need as they are.
     """
 
-    places: tuple[alive.SourcePlace, ...] = ()
+    places: tuple[Place, ...] = ()
     packages: tuple[CondaPin, ...] = ()
     sources: Mapping[CondaPin, Sequence[Pin]] = field(default_factory=dict)
     direct: frozenset[Pin] = frozenset()
@@ -55,32 +44,26 @@ class Published:
 
 def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
     """Return the channels and their packages; nothing if no channel is known."""
-    channels = [
+    places = [
         place
-        for place in places.places_of(workspace)
-        if place.configured or _is_published(place, web)
+        for channel in published_channels(workspace)
+        if (place := channel.place(web)) and (channel.configured or _is_published(place))
     ]
-    if not channels:
+    if not places:
         return Published()
     packages = locked_packages(workspace, pins)
     return Published(
-        tuple(
-            alive.channel_place(c.access(web), c.name, packages, partial(_url, c)) for c in channels
-        ),
+        tuple(places),
         packages,
         sources_of(workspace, packages, pins),
         installed_by_pip(workspace, pins),
     )
 
 
-def _url(place: places.Place, package: CondaPin) -> str:
-    return place.url(package.urls[0].partition("/")[0], package)
-
-
-def _is_published(place: places.Place, web: Web) -> bool:
+def _is_published(place: Place) -> bool:
     """Return whether a channel that nobody configured exists: most repositories have none."""
     try:
-        size_at(replace(web, retries=0), place.list_url)
+        place.check()
     except StoppedError:
         raise
     except FetchError:

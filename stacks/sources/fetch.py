@@ -9,10 +9,9 @@ from pathlib import Path
 
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
-from stacks.sources import vendored
-from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import Pin
+from stacks.sources.pins import Pin, cached_path, cached_sha256
+from stacks.sources.vendored import vendored_folder
 
 
 def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -> dict[Pin, Path]:
@@ -29,8 +28,22 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
     digests = dict(
         zip(jobs, parallel_map(partial(cached_sha256, workspace), jobs, stop), strict=True)
     )
-    missing = vendored.take(workspace, [pin for pin in jobs if digests[pin] != pin.sha256])
-    if missing and offline:
+    missing = [pin for pin in jobs if digests[pin] != pin.sha256]
+    folder = vendored_folder() if missing else None
+    if folder or (missing and not offline):
+        # Loaded here: most runs find all in the cache and need no HTTP library.
+        from stacks.sources import retrieve
+        from stacks.sources.places import vendored_places
+
+        store = retrieve.cache_of(workspace)
+        left = retrieve.retrieve(workspace, missing, vendored_places(stop), store, stop).failures
+        missing = list(left)
+        if missing and not offline:
+            places = retrieve.source_places(workspace, missing, stop)
+            left = retrieve.retrieve(workspace, missing, places, store, stop).failures
+            retrieve.raise_failures(left)
+            missing = []
+    if missing:
         first = missing[0]
         more = f", and {len(missing) - 1} more files" if len(missing) > 1 else ""
         raise FetchError(
@@ -39,9 +52,4 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
             found=f"sha256 {digests[first]}" if digests[first] else "no file",
             fix="run it once with a network: the cache keeps the files",
         )
-    if missing:
-        # Loaded here: most runs find all in the cache and need no HTTP library.
-        from stacks.sources.retrieve import retrieve
-
-        retrieve(workspace, missing, stop)
     return paths

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -39,69 +40,68 @@ class Link:
     sha256: str | None
 
 
-@dataclass(frozen=True)
-class ProjectFiles:
-    """The links to a project's files, and the addresses that were asked, for messages."""
+class Index:
+    """One package index, or one find-links, of pip's configuration; each project is asked once.
 
-    links: tuple[Link, ...]
-    tried: tuple[str, ...]
-
-    def links_to(self, filename: str) -> tuple[Link, ...]:
-        """Return the links to a file, in the order in which the indexes were asked."""
-        return tuple(link for link in self.links if link.filename == filename)
-
-
-@dataclass(frozen=True)
-class FileQuery:
-    """A file to look for; with `sha256`, other bytes of that name do not match."""
-
-    filename: str
-    sha256: str | None = None
-
-    def matches(self, link: Link) -> bool:
-        """Return whether a link may lead to this file, by its name and SHA-256."""
-        return link.filename == self.filename and (
-            None in (self.sha256, link.sha256) or link.sha256 == self.sha256
-        )
-
-
-def look_up(
-    web: Web, settings: PipSettings, project: str, files: frozenset[FileQuery], after: int = 0
-) -> ProjectFiles:
-    """Ask indexes, then find-links, in pip's order until all of the files are found.
-
-    after: how many of them to leave out, because they were asked before.
-    An index without the project is skipped. Raises FetchError if one cannot be asked, unless the
-    others have all files.
+    address: its URL or path. flat: whether all projects' files are in one place, as in find-links.
     """
-    addresses = [
-        (f"{url.rstrip('/')}/{canonical(project)}/", False) for url in settings.index_urls
-    ] + [(address, True) for address in settings.find_links]
-    names = {file.filename for file in files}
-    links: list[Link] = []
-    tried: list[str] = []
-    failures: list[FetchError] = []
-    for address, flat in addresses[after:]:
-        answer, label, failure = _ask(web, address, flat)
-        links += [link for link in answer if link.filename in names]
-        tried.append(label)
-        failures += [failure] if failure else []
-        if all(any(file.matches(link) for link in links) for file in files):
-            return ProjectFiles(tuple(links), tuple(tried))
-    if failures:
-        raise failures[0]
-    return ProjectFiles(tuple(links), tuple(tried))
+
+    def __init__(self, web: Web, address: str, *, flat: bool = False) -> None:
+        self.web, self.address, self.flat = web, address, flat
+        self._lock = threading.Lock()
+        self._projects: dict[str, _Project] = {}
+
+    @property
+    def name(self) -> str:
+        """The address for messages."""
+        return public_url(self.address)
+
+    def address_of(self, project: str) -> str:
+        """Return the address of a project's page."""
+        return self.address if self.flat else f"{self.address.rstrip('/')}/{canonical(project)}/"
+
+    def links_to(self, project: str, filename: str) -> tuple[Link, ...]:
+        """Return the links to a file of a project.
+
+        Raises MissingError if the index has no such project, FetchError if it cannot be asked.
+        """
+        address = self.address_of(project)
+        with self._lock:
+            page = self._projects.setdefault(address, _Project())
+        with page.lock:
+            if page.links is None and page.failure is None:
+                try:
+                    page.links = list(_links(self.web, address, self.flat))
+                except StoppedError:
+                    raise
+                except FetchError as error:
+                    page.failure = error
+        if isinstance(page.failure, MissingError):
+            raise NotListedError(f"{public_url(address)} (has no such project)")
+        if page.failure:
+            raise page.failure
+        return tuple(link for link in page.links or () if link.filename == filename)
 
 
-def _ask(web: Web, address: str, flat: bool) -> tuple[list[Link], str, FetchError | None]:
-    try:
-        return list(_links(web, address, flat)), public_url(address), None
-    except MissingError:
-        return [], f"{public_url(address)} (has no such project)", None
-    except StoppedError:
-        raise
-    except FetchError as error:
-        return [], f"{public_url(address)} (could not be asked)", error
+@dataclass
+class _Project:
+    """What an index has of a project, or why it cannot be asked; neither: it was not asked yet."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    links: list[Link] | None = None
+    failure: FetchError | None = None
+
+
+class NotListedError(MissingError):
+    """An index, or another place, does not list a file; the message is the address of the list."""
+
+
+def indexes_of(web: Web, settings: PipSettings) -> list[Index]:
+    """Return the indexes, then the find-links, of pip's configuration."""
+    return [
+        *(Index(web, url) for url in settings.index_urls),
+        *(Index(web, place, flat=True) for place in settings.find_links),
+    ]
 
 
 def _links(web: Web, address: str, flat: bool) -> Iterator[Link]:

@@ -16,10 +16,20 @@ import yaml
 from pydantic import Field
 
 from stacks.core import yamlfile
-from stacks.core.disk import write_atomically
-from stacks.core.errors import UsageError
-from stacks.core.models import FileName, FilePath, Sha256, Strict, Version
+from stacks.core.disk import explain_disk_errors, sha256_of, write_atomically
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.models import (
+    FILE_NAME,
+    IN_WORDS,
+    SHA256,
+    FileName,
+    FilePath,
+    Sha256,
+    Strict,
+    Version,
+)
 from stacks.core.validation import Keys
+from stacks.core.workspace import Workspace
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
@@ -220,3 +230,35 @@ def _check_unique(key: str, labels: Sequence[str], where: Callable[[Keys], str])
 def total_size(pins: Iterable[Pin]) -> int:
     """Return the size of the pinned files together, in bytes."""
     return sum(pin.size for pin in pins)
+
+
+def cached_path(workspace: Workspace, pin: Pin) -> Path:
+    """Return the path of a pinned file in the cache, whether or not it is there.
+
+    Raises IntegrityError if the path would leave its folder: an index of the network may have named
+    the file.
+    """
+    for text, pattern in ((pin.filename, FILE_NAME), (pin.sha256, SHA256)):
+        if not re.fullmatch(pattern, text):
+            raise IntegrityError(
+                f"{pin.name} {pin.version} cannot be a file of the cache",
+                expected=IN_WORDS[pattern],
+                found=repr(text),
+            )
+    folder = workspace.cache / "sources" / "sha256" / pin.sha256[:2] / pin.sha256
+    return folder / pin.filename
+
+
+def cached_sha256(workspace: Workspace, pin: Pin) -> str | None:
+    """Return the SHA-256 of the cached bytes of a pinned file, None if there are none.
+
+    It is "a folder" if one stands in the file's place.
+    """
+    path = cached_path(workspace, pin)
+    with explain_disk_errors(path):
+        try:
+            return sha256_of(path)
+        except FileNotFoundError:
+            return None
+        except IsADirectoryError:
+            return "a folder"

@@ -11,16 +11,14 @@ from pathlib import Path
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.debian_archive import Clock, DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
-from stacks.sources.package_index import FileQuery, Link
+from stacks.sources.package_index import Index, Link, indexes_of
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import IndexPin, Pin, Pins, canonical
+from stacks.sources.pins import IndexPin, Pin, Pins, cached_path, cached_sha256, canonical
 from stacks.sources.progress import DownloadProgress, download_progress
-from stacks.sources.retrieve import project_files
-from stacks.sources.web import Web, pip_web
+from stacks.sources.web import MissingError, StoppedError, Web, pip_web
 
 
 @dataclass(frozen=True, order=True)
@@ -108,26 +106,38 @@ def pin_files(
         return ()
     settings = pip_settings()
     web = pip_web(stop, settings)
-    projects = project_files(
-        web, settings, [(file.name, FileQuery(file.filename)) for file in requests]
-    )
-    links: dict[FileRequest, Link] = {}
-    for file in requests:
-        project = projects[canonical(file.name)]
-        candidates = project.links_to(file.filename)
-        if not candidates:
-            raise FetchError(
-                f"{file.name} {file.version}: no index has {file.filename}",
-                expected=f"{file.filename} at one of: {', '.join(project.tried)}",
-                fix="check the spelling, or add the index that has it to pip's configuration",
-            )
-        links[file] = candidates[0]
+    indexes = indexes_of(web, settings)
+    links = parallel_map(lambda file: _link(indexes, file), requests, stop)
     with download_progress(len(requests), None) as progress:
         return tuple(
             parallel_map(
-                lambda file: _file_pin(workspace, web, file, links[file], progress), requests, stop
+                lambda each: _file_pin(workspace, web, *each, progress),
+                list(zip(requests, links, strict=True)),
+                stop,
             )
         )
+
+
+def _link(indexes: Sequence[Index], file: FileRequest) -> Link:
+    """Return the link to a file at the first index that has it."""
+    failures: list[FetchError] = []
+    for index in indexes:
+        try:
+            if links := index.links_to(file.name, file.filename):
+                return links[0]
+        except StoppedError:
+            raise
+        except FetchError as error:
+            failures.append(error)
+    for failure in failures:
+        if not isinstance(failure, MissingError):
+            raise failure
+    asked = ", ".join(public_url(index.address_of(file.name)) for index in indexes)
+    raise FetchError(
+        f"{file.name} {file.version}: no index has {file.filename}",
+        expected=f"{file.filename} at one of: {asked}",
+        fix="check the spelling, or add the index that has it to pip's configuration",
+    )
 
 
 def _file_pin(

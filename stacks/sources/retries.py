@@ -30,6 +30,10 @@ class SlowError(FetchError):
     """The bytes came below the least rate."""
 
 
+class NotAskedError(FetchError):
+    """The server was not asked, because it failed before in this run."""
+
+
 def pause(stop: threading.Event, seconds: float) -> None:
     """Wait, but not longer than until `stop` is set."""
     stop.wait(seconds)
@@ -87,7 +91,7 @@ def _tries(
 
 
 def _not_asked(url: str, failure: FetchError) -> FetchError:
-    return FetchError(
+    return NotAskedError(
         f"{public_url(url)}: not asked, as its server failed before in this run",
         found=failure.what,
         fix=failure.fix,

@@ -1,19 +1,19 @@
-"""Download of pinned files into the cache, from mirrors, package indexes and channels."""
+"""Download of pinned files from the places that may have them, each checked by its SHA-256."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.workspace import Workspace
-from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.debian_mirrors import (
     WHEEL_FILE,
     WHEEL_ORIGIN,
@@ -22,29 +22,203 @@ from stacks.sources.debian_mirrors import (
     current_mirrors,
 )
 from stacks.sources.download import download
-from stacks.sources.mirrors import PipSettings, pip_settings, public_url
-from stacks.sources.package_index import FileQuery, Link, ProjectFiles, look_up
+from stacks.sources.mirrors import public_url
+from stacks.sources.package_index import NotListedError
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, canonical, read_pins, total_size
+from stacks.sources.pins import (
+    CondaPin,
+    DebPin,
+    IndexPin,
+    Pin,
+    cached_path,
+    cached_sha256,
+    read_pins,
+    total_size,
+)
+from stacks.sources.places import Place, ended_place, index_places, locked_place, mirror_place
 from stacks.sources.progress import DownloadProgress, download_progress
-from stacks.sources.source import Source, archive_error, raise_missing, worst
-from stacks.sources.web import MissingError, StoppedError, Web, environment_web, pip_web
+from stacks.sources.retries import NotAskedError
+from stacks.sources.web import MissingError, StoppedError, environment_web
+
+LOGGER = logging.getLogger(__name__)
+DROPPED = (
+    "the mirror no longer has this version: export DEBIAN_SNAPSHOT_MIRROR=<the root of an archive "
+    "that keeps old versions>, or pin what the mirror has now with `./invoke pin`"
+)
 
 
-def retrieve(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
-    """Download every pinned file into the cache and check it.
+@dataclass(frozen=True)
+class Store:
+    """Where files are kept.
 
-    Raises FetchError, IntegrityError or DiskError; finished files stay, and partial downloads
-    resume next time.
+    lock: holds a file against other processes. has: whether its right bytes are there; wrong ones
+    are deleted. add: moves a file with the right bytes there.
     """
-    sources = _deb_sources(workspace, [pin for pin in pins if isinstance(pin, DebPin)], stop)
-    sources |= _index_sources([pin for pin in pins if isinstance(pin, IndexPin)], stop)
-    sources |= _channel_sources([pin for pin in pins if isinstance(pin, CondaPin)], stop)
-    with download_progress(len(pins), total_size(pins)) as progress:
-        missing = parallel_map(
-            lambda pin: _retrieve_one(workspace, pin, sources[pin], progress), pins, stop
-        )
-    raise_missing([pin for pin, absent in zip(pins, missing, strict=True) if absent], sources)
+
+    lock: Callable[[Pin], AbstractContextManager[None]]
+    has: Callable[[Pin], bool]
+    add: Callable[[Pin, Path], None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a file did not come from a place."""
+
+    place: Place
+    error: StacksError
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """The place that each file came from, and the failures of the files that no place had."""
+
+    places: dict[Pin, Place]
+    failures: dict[Pin, list[Failure]]
+
+
+def retrieve(
+    workspace: Workspace,
+    pins: Sequence[Pin],
+    places: Sequence[Place],
+    store: Store,
+    stop: threading.Event,
+) -> Retrieved:
+    """Take files into a store, each from the first place that has it.
+
+    Each place is asked for all files that are still missing. Finished files stay, and partial
+    downloads resume next time. Raises DiskError.
+    """
+    found: dict[Pin, Place] = {}
+    failures: dict[Pin, list[Failure]] = {pin: [] for pin in pins}
+    for place in places:
+        asked = [pin for pin in pins if pin not in found and _is_asked(place, pin, failures[pin])]
+        if not asked or not _is_available(place):
+            continue
+        with download_progress(len(asked), total_size(asked)) as progress:
+            errors = parallel_map(
+                lambda pin: _take(workspace, place, pin, store, progress),  # noqa: B023
+                asked,
+                stop,
+            )
+        for pin, error in zip(asked, errors, strict=True):
+            if error is None:
+                found[pin] = place
+            else:
+                failures[pin].append(Failure(place, error))
+        _report(place, [error for error in errors if error])
+    return Retrieved(found, {pin: failures[pin] for pin in pins if pin not in found})
+
+
+def _is_asked(place: Place, pin: Pin, failures: Sequence[Failure]) -> bool:
+    is_lacking = any(isinstance(failure.error, MissingError) for failure in failures)
+    return isinstance(pin, place.kinds) and (is_lacking or not place.is_last_resort)
+
+
+def _is_available(place: Place) -> bool:
+    try:
+        place.check()
+    except StoppedError:
+        raise
+    except FetchError as error:
+        _report(place, [error])
+        return False
+    return True
+
+
+def _report(place: Place, errors: Sequence[StacksError]) -> None:
+    """Print or log one failure of a place; that it lacks a file is none."""
+    if error := worst(errors):
+        if place.warns:
+            print(f"warning: {error.what}; the next place is tried", file=sys.stderr, flush=True)
+        else:
+            LOGGER.info("%s: %s", place.name, error.what)
+
+
+def worst(errors: Sequence[StacksError]) -> StacksError | None:
+    """Return the failure to show, None if all servers answered that the file is missing."""
+    serious = [error for error in errors if not isinstance(error, MissingError)]
+    # What was not asked names the failure of another request, which says more itself.
+    return min(
+        serious,
+        key=lambda e: 0 if isinstance(e, IntegrityError) else 1 + isinstance(e, NotAskedError),
+        default=None,
+    )
+
+
+def _take(
+    workspace: Workspace, place: Place, pin: Pin, store: Store, progress: DownloadProgress
+) -> StacksError | None:
+    """Take a file from a place into the store; return the error, None if there is none."""
+    errors: list[StacksError] = []
+    try:
+        with store.lock(pin):
+            # Another process may have fetched it meanwhile.
+            if store.has(pin):
+                return None
+            for url in place.urls(pin):
+                try:
+                    part = _download(workspace, url, place, pin, progress)
+                except StoppedError:
+                    raise
+                except (FetchError, IntegrityError) as error:
+                    errors.append(error)
+                    continue
+                with explain_disk_errors(part):
+                    store.add(pin, part)
+                with suppress(OSError):
+                    part.parent.rmdir()
+                return None
+    except StoppedError:
+        raise
+    except (FetchError, IntegrityError) as error:
+        return error
+    return worst(errors) or errors[0]
+
+
+def _download(
+    workspace: Workspace, url: str, place: Place, pin: Pin, progress: DownloadProgress
+) -> Path:
+    """Return a file with all of the pinned bytes; a part, or wrong bytes, are fetched again."""
+    target = cached_path(workspace, pin)
+    part = target.with_name(f"{target.name}.part")
+    with explain_disk_errors(part):
+        part.parent.mkdir(parents=True, exist_ok=True)
+        already = part.stat().st_size if part.exists() else 0
+    with progress.file(pin.filename, pin.size, already) as advance:
+        for _ in range(2):
+            download(place.web, url, part, pin.size, advance)
+            with explain_disk_errors(part):
+                digest = sha256_of(part)
+                if digest == pin.sha256:
+                    return part
+                advance(-part.stat().st_size)
+                part.unlink()
+    raise IntegrityError(
+        f"{pin.filename} from {public_url(url)}: its bytes are not the pinned ones, twice",
+        expected=f"sha256 {pin.sha256}, {pin.size} bytes",
+        found=f"sha256 {digest}",
+        fix="try another mirror or index; if the change is right, "
+        + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
+    )
+
+
+def cache_of(workspace: Workspace) -> Store:
+    """Return the cache as the store of pinned sources."""
+
+    def has(pin: Pin) -> bool:
+        target, digest = cached_path(workspace, pin), cached_sha256(workspace, pin)
+        if digest not in (None, pin.sha256):
+            note = f"{target}: deleted: expected sha256 {pin.sha256}, found {digest}"
+            print(note, file=sys.stderr, flush=True)
+            with explain_disk_errors(target):
+                shutil.rmtree(target) if target.is_dir() else target.unlink()
+        return digest == pin.sha256
+
+    def add(pin: Pin, part: Path) -> None:
+        part.chmod(0o444)
+        part.replace(cached_path(workspace, pin))
+
+    return Store(lambda pin: hold_lock(cached_path(workspace, pin), pin.filename), has, add)
 
 
 def address_wheel(workspace: Workspace) -> Wheel:
@@ -56,179 +230,82 @@ def address_wheel(workspace: Workspace) -> Wheel:
             note = f"fetching the addresses of Debian's archive: {WHEEL_ORIGIN}, once"
             print(note, file=sys.stderr, flush=True)
             # Its failure must not stop the run that it is for.
-            retrieve(workspace, [pin], threading.Event())
+            stop = threading.Event()
+            places = index_places(stop)
+            retrieved = retrieve(workspace, [pin], places, cache_of(workspace), stop)
+            raise_failures(retrieved.failures)
         return cached_path(workspace, pin)
 
     return wheel
 
 
-def project_files(
-    web: Web, settings: PipSettings, queries: Iterable[tuple[str, FileQuery]]
-) -> dict[str, ProjectFiles]:
-    """Return the files in the package indexes for pairs of project and query, by canonical name."""
-    projects: dict[str, set[FileQuery]] = {}
-    for project, query in queries:
-        projects.setdefault(canonical(project), set()).add(query)
+def source_places(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> list[Place]:
+    """Return the places of pinned sources that the user's configuration names, in their order."""
+    places: list[Place] = []
+    if any(isinstance(pin, DebPin) for pin in pins):
+        wheel = address_wheel(workspace)
+        roots = tuple(mirror.url for mirror in current_mirrors(wheel))
+        web = replace(environment_web(stop), roots=roots)
+        places += [mirror_place(web, root) for root in roots]
+        ended = EndedReleases(wheel)
+        places.append(ended_place(web, ended.roots, lambda: ", ".join(ended.origins())))
+    if any(isinstance(pin, IndexPin) for pin in pins):
+        places += index_places(stop)
+    if packages := [pin for pin in pins if isinstance(pin, CondaPin)]:
+        # Loaded here: it imports conda's own code, and few runs have another channel.
+        from stacks.sources.condarc import conda_web
 
-    def one(project: str) -> ProjectFiles:
-        return look_up(web, settings, project, frozenset(projects[project]))
-
-    return dict(zip(projects, parallel_map(one, list(projects), web.stop), strict=True))
-
-
-def _deb_sources(
-    workspace: Workspace, pins: Sequence[DebPin], stop: threading.Event
-) -> dict[Pin, Source]:
-    if not pins:
-        return {}
-    wheel = address_wheel(workspace)
-    mirrors = current_mirrors(wheel)
-    web = replace(environment_web(stop), roots=tuple(mirror.url for mirror in mirrors))
-    origins = tuple(public_url(mirror.url) for mirror in mirrors)
-    ended = EndedReleases(wheel)
-
-    def archived(pin: DebPin) -> tuple[str, ...]:
-        return tuple(f"{root}/{pin.path}" for root in ended.roots())
-
-    return {
-        pin: Source(
-            web,
-            tuple(f"{mirror.url}/{pin.path}" for mirror in mirrors),
-            origins,
-            archived=partial(archived, pin),
-            archives=ended.origins,
-        )
-        for pin in pins
-    }
+        places.append(locked_place(conda_web(stop, packages[0].urls[0]), packages))
+    return places
 
 
-def _index_sources(pins: Sequence[IndexPin], stop: threading.Event) -> dict[Pin, Source]:
-    if not pins:
-        return {}
-    settings = pip_settings()
-    web = pip_web(stop, settings)
-    queries = [(pin.name, FileQuery(pin.filename, pin.sha256)) for pin in pins]
-    projects = project_files(web, settings, queries)
-    sources: dict[Pin, Source] = {}
-    for pin in pins:
-        project = projects[canonical(pin.name)]
-        urls = _urls(pin, project.links_to(pin.filename))
-        more = partial(_more_urls, web, settings, pin, len(project.tried))
-        sources[pin] = Source(web, urls, project.tried, more)
-    return sources
-
-
-def _more_urls(web: Web, settings: PipSettings, pin: IndexPin, after: int) -> tuple[str, ...]:
-    """Return a file's links at the indexes that were not asked before."""
-    query = FileQuery(pin.filename, pin.sha256)
-    try:
-        files = look_up(web, settings, pin.name, frozenset({query}), after)
-        return _urls(pin, files.links_to(pin.filename))
-    except StoppedError:
-        raise
-    except (FetchError, IntegrityError):
-        # The first failure is the one to show.
-        return ()
-
-
-def _channel_sources(pins: Sequence[CondaPin], stop: threading.Event) -> dict[Pin, Source]:
-    if not pins:
-        return {}
-    # Loaded here: it imports conda's own code, and few runs have another channel.
-    from stacks.sources.condarc import conda_web
-
-    web = conda_web(stop, pins[0].urls[0])
-    return {pin: Source(web, pin.urls, tuple(public_url(url) for url in pin.urls)) for pin in pins}
-
-
-def _urls(pin: IndexPin, links: Sequence[Link]) -> tuple[str, ...]:
-    """Return the links that may have the pinned bytes, those with the pinned SHA-256 first."""
-    sure = [link.url for link in links if link.sha256 == pin.sha256]
-    unsure = [link.url for link in links if link.sha256 is None]
-    if links and not sure and not unsure:
-        raise IntegrityError(
-            f"{pin.filename}: the index has other bytes under this name",
-            expected=f"sha256 {pin.sha256}",
-            found=f"sha256 {links[0].sha256} at {public_url(links[0].url)}",
-            fix="check which index of pip's configuration has it; `./invoke pin` accepts it",
-        )
-    return (*sure, *unsure)
-
-
-def _retrieve_one(
-    workspace: Workspace, pin: Pin, source: Source, progress: DownloadProgress
-) -> bool:
-    """Download one file into the cache; return whether every server answered that it is missing."""
-    target = cached_path(workspace, pin)
-    with hold_lock(target, pin.filename):
-        digest = cached_sha256(workspace, pin)
-        if digest == pin.sha256:
-            return False
-        if digest is not None:
-            note = f"{target}: deleted: expected sha256 {pin.sha256}, found {digest}"
-            print(note, file=sys.stderr, flush=True)
-            with explain_disk_errors(target):
-                shutil.rmtree(target) if target.is_dir() else target.unlink()
-        attempt = partial(_try, web=source.web, pin=pin, target=target, progress=progress)
-        failures: list[StacksError] = []
-        for url in source.all_urls():
-            failure = attempt(url)
-            if failure is None:
-                return False
-            failures.append(failure)
-        if any(isinstance(failure, MissingError) for failure in failures):
-            archive_failures = []
-            for url in source.archived():
-                failure = attempt(url)
-                if failure is None:
-                    return False
-                archive_failures.append(failure)
-            if error := worst(archive_failures):
-                failures.append(archive_error(pin, source, error))
-    if error := worst(failures):
+def raise_failures(failures: dict[Pin, list[Failure]]) -> None:
+    """Raise the error of files that no place had, if there are any."""
+    errors = [
+        error for pin, found in failures.items() if (error := _serious(pin, found)) is not None
+    ]
+    if error := worst(errors):
         raise error
-    return True
+    if failures:
+        raise _missing(failures)
 
 
-def _try(
-    url: str, web: Web, pin: Pin, target: Path, progress: DownloadProgress
-) -> StacksError | None:
-    """Download a file from one URL; return the error, None if there is none."""
-    try:
-        _retrieve_from(url, web, pin, target, progress)
-    except StoppedError:
-        raise
-    except (FetchError, IntegrityError) as error:
+def _serious(pin: Pin, failures: Sequence[Failure]) -> StacksError | None:
+    """Return the error of a file, None if all places answered that they lack it."""
+    error = worst([failure.error for failure in failures])
+    by_error = {id(failure.error): failure.place for failure in failures}
+    if error is None or isinstance(error, IntegrityError) or not by_error[id(error)].is_last_resort:
         return error
-    return None
+    return FetchError(
+        f"{pin.name} {pin.version} ({pin.filename}) is not at: {_origins(failures[:-1])}",
+        expected="it at the archive of ended releases",
+        found=error.what,
+        fix=DROPPED,
+    )
 
 
-def _retrieve_from(url: str, web: Web, pin: Pin, target: Path, progress: DownloadProgress) -> None:
-    part = target.with_name(f"{target.name}.part")
-    already = part.stat().st_size if part.exists() else 0
-    with progress.file(pin.filename, pin.size, already) as advance:
-        digest = _download(url, web, part, pin, advance)
-        if digest != pin.sha256:
-            digest = _download(url, web, part, pin, advance)
-    if digest != pin.sha256:
-        raise IntegrityError(
-            f"{pin.filename} from {public_url(url)}: its bytes are not the pinned ones, twice",
-            expected=f"sha256 {pin.sha256}, {pin.size} bytes",
-            found=f"sha256 {digest}",
-            fix="try another mirror or index; if the change is right, "
-            + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
-        )
-    with explain_disk_errors(target):
-        part.chmod(0o444)
-        part.replace(target)
+def _origins(failures: Sequence[Failure]) -> str:
+    """Return the places that lack a file, for messages."""
+    return ", ".join(
+        failure.error.what if isinstance(failure.error, NotListedError) else failure.place.origin()
+        for failure in failures
+    )
 
 
-def _download(url: str, web: Web, part: Path, pin: Pin, advance: Callable[[int], None]) -> str:
-    """Download all of a file and return its SHA-256; delete it if that is wrong."""
-    download(web, url, part, pin.size, advance)
-    with explain_disk_errors(part):
-        digest = sha256_of(part)
-        if digest != pin.sha256:
-            advance(-part.stat().st_size)
-            part.unlink()
-    return digest
+def _missing(failures: dict[Pin, list[Failure]]) -> FetchError:
+    lines = []
+    for pin, found in [*failures.items()][:10]:
+        suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
+        origins = _origins(found) or "no index: pip's no-index is set"
+        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
+    if len(failures) > len(lines):
+        lines.append(f"and {len(failures) - len(lines)} more")
+    fixes = {
+        DebPin: DROPPED,
+        IndexPin: "add an index that has the file to pip's configuration (extra-index-url, "
+        "find-links), or pin another with `./invoke pin`",
+        CondaPin: "the channel no longer has this package: set conda's channel_alias to a mirror "
+        "that keeps old ones, or lock again",
+    }
+    kinds = {type(pin) for pin in failures}
+    return FetchError("\n".join(lines), fix="; ".join(fixes[k] for k in fixes if k in kinds))

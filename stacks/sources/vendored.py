@@ -7,17 +7,12 @@ tools in `tools/`.
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 
-from stacks.core.disk import hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import UsageError
 from stacks.core.paths import expanded
 from stacks.core.workspace import Workspace
-from stacks.sources.cache import cached_path
-from stacks.sources.pins import Pin
+from stacks.sources.pins import Pin, cached_path
 
 VARIABLE = "THEANO_STACKS_VENDOR"
 # In a vendored folder: the packages, the tools' wheels, and the digests of all other files.
@@ -51,34 +46,3 @@ def pip_options() -> list[str]:
 def vendored_path(folder: Path, pin: Pin) -> Path:
     """Return the path of a pinned file in a vendored folder, whether or not it is there."""
     return cached_path(Workspace(folder, folder), pin)
-
-
-def take(workspace: Workspace, pins: Iterable[Pin]) -> list[Pin]:
-    """Copy pinned files from the vendored folder into the cache; return those that it lacks.
-
-    A file with other bytes than the pinned ones counts as missing, with a warning.
-    """
-    folder = vendored_folder()
-    if folder is None:
-        return list(pins)
-    return [pin for pin in pins if not _take_one(workspace, folder, pin)]
-
-
-def _take_one(workspace: Workspace, folder: Path, pin: Pin) -> bool:
-    source, target = vendored_path(folder, pin), cached_path(workspace, pin)
-    if not source.is_file():
-        return False
-    with (
-        hold_lock(target, pin.filename),
-        temporary_folder(target.parent, f".{target.name}.", ".part") as scratch,
-    ):
-        copy = scratch / target.name
-        shutil.copyfile(source, copy)
-        digest = sha256_of(copy)
-        if digest == pin.sha256:
-            copy.chmod(0o444)
-            copy.replace(target)
-            return True
-    note = f"warning: {source}: expected sha256 {pin.sha256}, found {digest}"
-    print(f"{note}; trying elsewhere", file=sys.stderr, flush=True)
-    return False

@@ -135,9 +135,9 @@ def publish_channel(
     new_key: str = "",
 ) -> None:
     """Write the channel's packages for others: a static channel, or a registry."""
-    from stacks.channel.places import CHANNEL as CHANNELS
     from stacks.core.paths import expanded
     from stacks.distribution import channel_command
+    from stacks.sources.channels import CHANNEL as CHANNELS
     from stacks.sources.registry import is_registry
 
     if new_key:

@@ -20,8 +20,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import default_workspace
 from stacks.locks import lock
 from stacks.locks.lock import Lock
-from stacks.sources.cache import cached_path
 from stacks.sources.fetch import fetch
+from stacks.sources.pins import cached_path
 
 # What the trials of all workers need in memory, in bytes.
 NEEDED = 2 << 30

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from unit.helpers.web_server import Request, web_server
 
 from stacks.core.workspace import Workspace
-from stacks.sources.cache import cached_path
-from stacks.sources.pins import DebPin, IndexPin, Pins, canonical, read_pins
+from stacks.sources.pins import DebPin, IndexPin, Pins, cached_path, canonical, read_pins
 
 Fault = Callable[[Request, bytes | None], None]
 

@@ -11,9 +11,9 @@ from stacks.core.workspace import Workspace
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks.publication import publication
 from stacks.sources import alive
-from stacks.sources.cache import cached_path, cached_sha256
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
-from stacks.sources.pins import DebPin
+from stacks.sources.pins import DebPin, cached_path, cached_sha256
+from stacks.sources.places import mirror_place
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import environment_web
 from stacks.variants.load import all_variants
@@ -38,7 +38,7 @@ def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[De
     mirrors = [mirror.url for mirror in current_mirrors(wheel)]
     roots = [*mirrors, *EndedReleases(wheel).roots()]
     web = environment_web(stop)
-    answers = alive.survey([alive.mirror_place(web, root, wanted) for root in roots], stop)
+    answers = alive.survey([mirror_place(web, root) for root in roots], wanted, stop)
     if any(answer.failure for answer in answers[: len(mirrors)]):
         return frozenset()
     held = {pin for answer in answers for pin in (*answer.held, *answer.problems)}

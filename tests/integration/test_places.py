@@ -10,10 +10,10 @@ import pytest
 from integration.published import move_packages, packages, share_sources
 from integration.test_serve import serving_folder
 from integration.tiny import Tiny, flip, tree
-from stacks.channel.places import CHANNEL
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
+from stacks.sources.channels import CHANNEL
 from stacks.sources.vendored import VARIABLE as VENDOR
 
 pytestmark = pytest.mark.usefixtures("no_other_place")

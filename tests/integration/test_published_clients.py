@@ -17,12 +17,12 @@ from integration.published import Published, locked_by, packages, published, sha
 from integration.test_serve import install, solve
 from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
-from stacks.channel.places import CHANNEL
 from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.distribution.channel import check_folder
+from stacks.sources.channels import CHANNEL
 from stacks.sources.pins import DebPin
 
 pytestmark = pytest.mark.usefixtures("publishable")

@@ -36,6 +36,7 @@ from stacks.distribution.channel import written_files
 from stacks.distribution.registry import push
 from stacks.locks import lock
 from stacks.locks.publication import publication
+from stacks.sources.channels import CHANNEL
 from stacks.sources.registry import registry_at
 from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant

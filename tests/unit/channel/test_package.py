@@ -16,8 +16,7 @@ from stacks.channel.recipe import Recipe
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources.cache import cached_path
-from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.pins import IndexPin, Pins, cached_path
 from unit.helpers.serving import sha256
 from unit.helpers.staging import written_by
 

@@ -8,9 +8,10 @@ import pytest
 
 from stacks.channel import package, retrieval
 from stacks.channel.locked_package import URL, LockedPackage
-from stacks.channel.places import Place, place_at
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
+from stacks.sources import channels
+from stacks.sources.channels import PublishedChannel, channel_at
 from unit.helpers.serving import Answer, Site, closed_port, raw_serving, serving, sha256
 
 BODIES = {"one": b"1" * 5000, "two": b"2" * 7000}
@@ -33,19 +34,22 @@ def other() -> Iterator[Site]:
         yield site
 
 
-def fill(site: Site, folder: str = "/c/noarch", names: Sequence[str] = (ONE, TWO)) -> Place:
+def fill(
+    site: Site, folder: str = "/c/noarch", names: Sequence[str] = (ONE, TWO)
+) -> PublishedChannel:
     for name, body in zip((ONE, TWO), BODIES.values(), strict=True):
         if name in names:
             site.files[f"{folder}/{name}"] = body
-    return place_at(f"{site.url}/c", "here")
+    return channel_at(f"{site.url}/c", "here")
 
 
-def retrieve(workspace: Workspace, *places: Place) -> dict[str, Place]:
-    """Return the place that each package came from; each is in the cache with its locked bytes."""
+def retrieve(workspace: Workspace, *places: PublishedChannel) -> dict[str, PublishedChannel]:
+    """Return the channel of each package, which is in the cache with its locked bytes."""
     retrieved = retrieval.retrieve(workspace, places, PACKAGES)
     for name, each in retrieved.items():
         assert each.built == package.cached(workspace, name, LOCKED[name].sha256)
-    return {name: each.place for name, each in retrieved.items()}
+    by_name = {place.name: place for place in places}
+    return {name: by_name[each.place.name] for name, each in retrieved.items()}
 
 
 def kept(workspace: Workspace) -> dict[str, bytes]:
@@ -116,14 +120,14 @@ def test_a_part_with_wrong_bytes_is_fetched_again(
     cut = Answer(200, b"x" * 1000, announced=5000)
     site.plans[f"/c/noarch/{ONE}"] = [cut, Answer(404)]
     honest = fill(other)
-    assert retrieve(workspace, place_at(f"{site.url}/c", "here"), honest)[ONE] == honest
+    assert retrieve(workspace, channel_at(f"{site.url}/c", "here"), honest)[ONE] == honest
     assert kept(workspace) == {ONE: BODIES["one"], TWO: BODIES["two"]}
 
 
 def test_a_dead_place_costs_one_warning(
     workspace: Workspace, room: Path, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    dead = place_at(f"http://127.0.0.1:{closed_port()}/c", "here")
+    dead = channel_at(f"http://127.0.0.1:{closed_port()}/c", "here")
     living = fill(site)
     assert set(retrieve(workspace, dead, living).values()) == {living}
     [warning] = warnings_of(capsys)
@@ -137,7 +141,7 @@ def test_a_silent_place_is_asked_twice_not_for_each_package(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(retrieval, "TIMEOUT", 0.05)
+    monkeypatch.setattr(channels, "TIMEOUT", 0.05)
     asked = []
 
     def silent(connection: socket.socket) -> None:
@@ -146,7 +150,7 @@ def test_a_silent_place_is_asked_twice_not_for_each_package(
 
     living = fill(site)
     with raw_serving(silent) as address:
-        assert set(retrieve(workspace, place_at(address, "here"), living).values()) == {living}
+        assert set(retrieve(workspace, channel_at(address, "here"), living).values()) == {living}
     assert len(asked) in (1, 2)
     assert len(warnings_of(capsys)) == 1
 
@@ -154,7 +158,7 @@ def test_a_silent_place_is_asked_twice_not_for_each_package(
 def test_a_missing_folder_is_said(
     workspace: Workspace, room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert retrieve(workspace, place_at(str(tmp_path / "none"), "here")) == {}
+    assert retrieve(workspace, channel_at(str(tmp_path / "none"), "here")) == {}
     assert warnings_of(capsys) == [
         f"warning: {tmp_path / 'none'}: no such folder; the next place is tried"
     ]
@@ -164,7 +168,7 @@ def test_a_folder_is_a_place(workspace: Workspace, room: Path, tmp_path: Path) -
     folder = tmp_path / "a folder" / "noarch"
     folder.mkdir(parents=True)
     (folder / ONE).write_bytes(BODIES["one"])
-    place = place_at(str(folder.parent), "here")
+    place = channel_at(str(folder.parent), "here")
     assert retrieve(workspace, place) == {ONE: place}
     assert sha256_of(folder / ONE) == LOCKED[ONE].sha256
 
@@ -175,7 +179,7 @@ def test_a_release_that_exists_is_asked_for_every_package(
     """Also for those of older locks, which its list no longer names."""
     fill(site, "/r", names=[TWO])
     site.files["/r/index.sha256"] = b""
-    place = Place(f"{site.url}/r", release=True, configured=False)
+    place = PublishedChannel(f"{site.url}/r", release=True, configured=False)
     assert retrieve(workspace, place) == {TWO: place}
     assert site.paths()[0] == "/r/index.sha256"
     assert sorted(site.paths()[1:]) == [f"/r/{ONE}", f"/r/{TWO}"]
@@ -187,7 +191,9 @@ def test_a_repository_without_releases_costs_no_word(
     workspace: Workspace, room: Path, site: Site, capsys: pytest.CaptureFixture[str], status: int
 ) -> None:
     site.plans["/r/index.sha256"] = [Answer(status)] * 9
-    assert retrieve(workspace, Place(f"{site.url}/r", release=True, configured=False)) == {}
+    assert (
+        retrieve(workspace, PublishedChannel(f"{site.url}/r", release=True, configured=False)) == {}
+    )
     assert site.paths() == ["/r/index.sha256"]
     assert warnings_of(capsys) == []
 
@@ -198,11 +204,11 @@ def test_a_release_that_does_not_answer_soon_costs_no_word(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(retrieval, "LONGEST_LOOKUP", 0.05)
+    monkeypatch.setattr(channels, "LONGEST_LOOKUP", 0.05)
 
     def silent(connection: socket.socket) -> None:
         connection.recv(1)
 
     with raw_serving(silent) as address:
-        assert retrieve(workspace, Place(address, release=True, configured=False)) == {}
+        assert retrieve(workspace, PublishedChannel(address, release=True, configured=False)) == {}
     assert warnings_of(capsys) == []

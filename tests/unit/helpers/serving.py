@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stacks.core.workspace import Workspace
-from stacks.sources.cache import cached_path
-from stacks.sources.pins import DebPin
+from stacks.sources.pins import DebPin, cached_path
 from unit.helpers.web_server import Request, web_server
 
 BODY = bytes(range(256)) * 4000

@@ -11,8 +11,8 @@ from stacks.core.errors import FetchError, ScarceError
 from stacks.core.workspace import Workspace
 from stacks.project import alive, alive_packages
 from stacks.project.alive_packages import Published
-from stacks.sources import alive as sources_alive
-from stacks.sources import debian_mirrors
+from stacks.sources import debian_mirrors, places
+from stacks.sources.channels import channel_at
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, write_pins
 from stacks.sources.suites import PACKAGE
@@ -81,7 +81,7 @@ def full(
 
 def indexes(monkeypatch: pytest.MonkeyPatch, *urls: str) -> None:
     settings = PipSettings(index_urls=urls, retries=0)
-    monkeypatch.setattr(sources_alive, "pip_settings", lambda: settings)
+    monkeypatch.setattr(places, "pip_settings", lambda: settings)
 
 
 def mirrors(monkeypatch: pytest.MonkeyPatch, first: str, second: str = "") -> None:
@@ -249,8 +249,7 @@ def test_published_packages_stand_for_their_sources(
     )
 
     def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
-        root = f"{full.url}/channel"
-        place = sources_alive.channel_place(web, root, [package], lambda p: f"{root}/{p.urls[0]}")
+        place = channel_at(f"{full.url}/channel", "here").place(web)
         return Published((place,), (package,), {package: pins.debs[1:3]})
 
     monkeypatch.setattr(alive_packages, "published", published)

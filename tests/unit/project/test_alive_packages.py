@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from stacks.channel import places
 from stacks.core.workspace import Workspace
 from stacks.project import alive_packages
 from stacks.project.alive_packages import BUILT, Published, published, with_packages
 from stacks.sources import alive
 from stacks.sources.alive import Holdings
+from stacks.sources.channels import LIST, PublishedChannel, channel_at
 from stacks.sources.pins import CondaPin, Pins, read_pins
 from stacks.sources.web import Web
 from unit.helpers.serving import Answer, Site, deb, sha256
@@ -97,12 +97,13 @@ def test_without_a_channel_no_lock_is_read(tmp_path: Path) -> None:
 def test_a_configured_channel_is_asked_for_each_package(
     workspace: Workspace, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(places, "places_of", lambda _: (places.place_at(f"{site.url}/c", "x"),))
+    channel = channel_at(f"{site.url}/c", "x")
+    monkeypatch.setattr(alive_packages, "published_channels", lambda _: (channel,))
     found = published(workspace, read_pins(workspace.sources_lock), web())
     first, second, *_ = found.packages
     site.files[f"/c/{first.urls[0]}"] = bytes(first.size)
     site.files[f"/c/{second.urls[0]}"] = b"another file"
-    (holdings,) = alive.survey(found.places, threading.Event())
+    (holdings,) = alive.survey(found.places, found.packages, threading.Event())
     assert holdings.place == f"{site.url}/c"
     assert holdings.held == {first} and holdings.problems.keys() == {second}
 
@@ -111,11 +112,11 @@ def test_a_configured_channel_is_asked_for_each_package(
 def test_releases_that_do_not_exist_are_asked_once(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    place = places.Place(f"{site.url}/releases", release=True, configured=False)
-    monkeypatch.setattr(places, "places_of", lambda _: (place,))
+    place = PublishedChannel(f"{site.url}/releases", release=True, configured=False)
+    monkeypatch.setattr(alive_packages, "published_channels", lambda _: (place,))
     empty = Workspace(tmp_path / "empty", tmp_path / "cache")
     assert published(empty, Pins(), web()) == Published()
-    assert site.paths() == [f"/releases/{places.LIST}"]
+    assert site.paths() == [f"/releases/{LIST}"]
 
 
 @pytest.mark.usefixtures("room")
@@ -123,7 +124,8 @@ def test_a_registry_is_asked_with_its_token(
     workspace: Workspace, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address = f"oci+{site.url}/me/channel"
-    monkeypatch.setattr(places, "places_of", lambda _: (places.place_at(address, "x"),))
+    channel = channel_at(address, "x")
+    monkeypatch.setattr(alive_packages, "published_channels", lambda _: (channel,))
     pins = read_pins(workspace.sources_lock)
     found = published(workspace, pins, web())
     package = found.packages[0]
@@ -135,6 +137,7 @@ def test_a_registry_is_asked_with_its_token(
     site.files[f"/token?{urlencode({'scope': f'repository:{repository}:pull'})}"] = (
         b'{"token": "open"}'
     )
-    found.places[0].check(package)
+    (holdings,) = alive.survey(found.places, [package], threading.Event())
+    assert holdings.held == {package}
     assert site.asked[-1].headers["authorization"] == "Bearer open"
     assert site.asked[-1].path == path and site.heads == 2

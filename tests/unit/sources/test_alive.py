@@ -1,14 +1,19 @@
+"""Which places have which pinned files, by the sizes that they answer."""
+
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from stacks.core.errors import FetchError
-from stacks.sources import alive
+from stacks.sources import alive, places
+from stacks.sources.alive import Holdings
 from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import DebPin, IndexPin
+from stacks.sources.pins import DebPin, IndexPin, Pin
+from stacks.sources.places import Place, index_places, mirror_place
 from stacks.sources.web import TransientError, Web
 from unit.helpers.serving import BODY, POOL, SECRET, Answer, Site, closed_port, deb, sha256
 from unit.helpers.web_server import Request, web_server
@@ -21,8 +26,8 @@ def web() -> Web:
     return Web(stop=threading.Event(), retries=1)
 
 
-def holdings_at(root: str, *pins: DebPin) -> alive.Holdings:
-    (holdings,) = alive.survey([alive.mirror_place(web(), root, pins)], threading.Event())
+def holdings_at(root: str, *pins: DebPin) -> Holdings:
+    (holdings,) = alive.survey([mirror_place(web(), root)], pins, threading.Event())
     return holdings
 
 
@@ -32,17 +37,17 @@ def wheel(name: str = "foo-1.0-py3-none-any.whl", body: bytes = BODY) -> IndexPi
 
 def index_holdings(
     monkeypatch: pytest.MonkeyPatch, settings: PipSettings, *pins: IndexPin
-) -> list[alive.Holdings]:
-    monkeypatch.setattr(alive, "pip_settings", lambda: settings)
+) -> list[Holdings]:
+    monkeypatch.setattr(places, "pip_settings", lambda: settings)
     stop = threading.Event()
-    return alive.survey(alive.index_places(pins, stop), stop)
+    return alive.survey(index_places(stop), [*pins, deb()], stop)
 
 
 def test_a_mirror_is_asked_for_the_size_only(site: Site) -> None:
     site.files[f"/debian{POOL}"] = BODY
     here, gone = deb(), deb(path=OTHER)
     holdings = holdings_at(f"{site.url}/debian", here, gone)
-    assert holdings == alive.Holdings(f"{site.url}/debian", frozenset({here}))
+    assert holdings == Holdings(f"{site.url}/debian", frozenset({here}))
     assert (site.heads, len(site.asked)) == (2, 2)
 
 
@@ -67,6 +72,13 @@ def test_a_file_of_another_size_is_not_held(site: Site) -> None:
     assert holdings.problems == {
         deb(): f"{site.url}{POOL} answers with 29 bytes; pinned are {len(BODY)}"
     }
+
+
+def test_an_answer_without_a_size_is_not_counted(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alive, "size_at", lambda web, url: None)
+    assert "without its size" in holdings_at(site.url, deb()).problems[deb()]
 
 
 def test_a_file_on_disk_counts(tmp_path: Path) -> None:
@@ -95,8 +107,8 @@ def test_a_server_that_stays_busy_is_left_alone(site: Site) -> None:
 def test_a_dead_mirror_does_not_hide_the_living(site: Site) -> None:
     site.files[POOL] = BODY
     dead = f"http://me:{SECRET}@127.0.0.1:{closed_port()}"
-    places = [alive.mirror_place(web(), root, [deb()]) for root in (dead, site.url)]
-    silent, living = alive.survey(places, threading.Event())
+    mirrors = [mirror_place(web(), root) for root in (dead, site.url)]
+    silent, living = alive.survey(mirrors, [deb()], threading.Event())
     assert living.held == {deb()}
     assert "cannot be reached" in (silent.failure or "")
     assert SECRET not in silent.place + (silent.failure or "")
@@ -132,53 +144,35 @@ def test_each_index_and_folder_is_a_place(
     page = f'<a href="/f/{wheel().filename}#sha256={{}}">x</a>'
     site.files["/good/foo/"] = page.format(wheel().sha256).encode()
     site.files["/other/foo/"] = page.format("0" * 64).encode()
+    # Listed, and not there.
+    site.files["/false/foo/"] = f'<a href="/none/{wheel().filename}">x</a>'.encode()
     settings = PipSettings(
-        index_urls=tuple(f"{site.url}/{name}" for name in ("good", "other", "empty")),
+        index_urls=tuple(f"{site.url}/{name}" for name in ("good", "other", "false", "empty")),
         find_links=(str(tmp_path),),
     )
-    good, other, empty, folder = index_holdings(monkeypatch, settings, wheel())
+    good, other, false, empty, folder = index_holdings(monkeypatch, settings, wheel())
     assert [each.held for each in (good, folder)] == [{wheel()}, {wheel()}]
     assert not other.held and "has other bytes" in other.problems[wheel()]
-    assert empty == alive.Holdings(f"{site.url}/empty")
+    assert (false, empty) == (Holdings(f"{site.url}/false"), Holdings(f"{site.url}/empty"))
     assert folder.place == str(tmp_path)
 
 
-def test_an_index_that_lists_a_file_without_having_it(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site.files["/simple/foo/"] = f'<a href="/f/{wheel().filename}">x</a>'.encode()
-    settings = PipSettings(index_urls=(f"{site.url}/simple",))
-    (holdings,) = index_holdings(monkeypatch, settings, wheel())
-    assert holdings == alive.Holdings(f"{site.url}/simple")
+def place(name: str, error: BaseException) -> Place:
+    def urls(pin: Pin) -> Sequence[str]:
+        raise error
 
-
-def test_an_answer_without_a_size_is_not_counted(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(alive, "size_at", lambda web, url: None)
-    assert "without its size" in holdings_at(site.url, deb()).problems[deb()]
+    return Place(name, web(), (DebPin,), urls)
 
 
 def test_a_stop_ends_the_survey() -> None:
-    def check(pin: object) -> None:
-        raise KeyboardInterrupt
-
     stop = threading.Event()
     with pytest.raises(KeyboardInterrupt):
-        alive.survey([alive.SourcePlace("a", (deb(),), check)], stop)
+        alive.survey([place("a", KeyboardInterrupt())], [deb()], stop)
     assert stop.is_set()
 
 
-def test_errors_of_a_place_are_told_apart() -> None:
-    def busy(pin: object) -> None:
-        raise TransientError("busy")
-
-    def refused(pin: object) -> None:
-        raise FetchError("refused")
-
-    places = [
-        alive.SourcePlace(name, (deb(),), check) for name, check in (("a", busy), ("b", refused))
-    ]
-    a, b = alive.survey(places, threading.Event())
+def test_errors_of_a_place_differ_from_those_of_a_file() -> None:
+    both = [place("a", TransientError("busy")), place("b", FetchError("refused"))]
+    a, b = alive.survey(both, [deb()], threading.Event())
     assert (a.failure, a.problems) == ("busy", {})
     assert (b.failure, b.problems) == (None, {deb(): "refused"})

@@ -8,8 +8,8 @@ import pytest
 
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources.cache import cached_path
 from stacks.sources.fetch import fetch
+from stacks.sources.pins import cached_path
 from unit.helpers.serving import BODY, Site, deb, sha256
 
 pytestmark = pytest.mark.usefixtures("room")

@@ -7,7 +7,7 @@ import pytest
 
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources import retrieve
+from stacks.sources import places
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import IndexPin
@@ -27,7 +27,7 @@ def configure(
     monkeypatch: pytest.MonkeyPatch, *indexes: str, find_links: tuple[str, ...] = ()
 ) -> None:
     settings = PipSettings(index_urls=indexes, find_links=find_links, retries=2)
-    monkeypatch.setattr(retrieve, "pip_settings", lambda: settings)
+    monkeypatch.setattr(places, "pip_settings", lambda: settings)
 
 
 @pytest.fixture

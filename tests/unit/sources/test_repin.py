@@ -8,9 +8,8 @@ import pytest
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources import repin as repin_module
-from stacks.sources.cache import cached_path
 from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import DebPin, IndexPin, Pins
+from stacks.sources.pins import DebPin, IndexPin, Pins, cached_path
 from stacks.sources.repin import FileRequest, difference, repin
 from unit.helpers.serving import BODY, SECRET, Answer, Site, sha256
 

@@ -7,7 +7,7 @@ import pytest
 
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources import debian_mirrors, known_addresses, retrieve
+from stacks.sources import debian_mirrors, known_addresses, places
 from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
@@ -92,7 +92,7 @@ def carried(
     site.files["/simple/debops/"] = page.encode()
     site.files[f"/files/{WHEEL_FILE}"] = body
     settings = PipSettings(index_urls=(f"{site.url}/simple",), retries=0)
-    monkeypatch.setattr(retrieve, "pip_settings", lambda: settings)
+    monkeypatch.setattr(places, "pip_settings", lambda: settings)
     monkeypatch.setattr(debian_mirrors, "ended_mirrors", ENDED_MIRRORS)
     checkout = Workspace(room / "checkout", workspace.cache)
     pin = IndexPin(

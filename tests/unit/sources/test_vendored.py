@@ -1,19 +1,20 @@
+"""Pinned files from the folder that THEANO_STACKS_VENDOR names."""
+
 from __future__ import annotations
 
 import hashlib
-import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import UsageError
+from stacks.core.errors import FetchError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.care import leftovers
-from stacks.sources.cache import cached_path
-from stacks.sources.pins import IndexPin
-from stacks.sources.vendored import VARIABLE, take, vendored_folder, vendored_path
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import IndexPin, cached_path
+from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
 
+pytestmark = pytest.mark.usefixtures("room")
 DATA = b"a wheel"
 PIN = IndexPin(
     name="a",
@@ -22,11 +23,6 @@ PIN = IndexPin(
     size=len(DATA),
     sha256=hashlib.sha256(DATA).hexdigest(),
 )
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    return Workspace(tmp_path, tmp_path / "cache")
 
 
 @pytest.fixture
@@ -40,59 +36,49 @@ def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("carried")
-def test_a_pinned_file_is_copied_into_the_cache(workspace: Workspace) -> None:
-    assert take(workspace, [PIN]) == []
-    path = cached_path(workspace, PIN)
+@pytest.mark.parametrize("offline", [True, False])
+def test_a_pinned_file_is_copied_into_the_cache(workspace: Workspace, offline: bool) -> None:
+    path = fetch(workspace, [PIN], offline=offline)[PIN]
+    assert path == cached_path(workspace, PIN)
     assert path.read_bytes() == DATA
     assert stat.S_IMODE(path.stat().st_mode) == 0o444
 
 
-def test_what_a_killed_copy_leaves_is_removed(
-    workspace: Workspace, carried: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[Path] = []
-
-    def killed(source: Path, copy: Path) -> None:
-        made.append(copy.parent)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(shutil, "copyfile", killed)
-    with pytest.raises(KeyboardInterrupt):
-        take(workspace, [PIN])
-    made[0].mkdir()
-    assert made[0] in leftovers.in_cache(workspace)
-
-
+@pytest.mark.parametrize(
+    ("data", "warning"),
+    [(b"A wheel", "its bytes are not the pinned ones"), (b"long" * 9, "too much")],
+)
 def test_wrong_bytes_are_not_kept(
-    workspace: Workspace, carried: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace,
+    carried: Path,
+    data: bytes,
+    warning: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    vendored_path(carried, PIN).write_bytes(b"A wheel")
-    assert take(workspace, [PIN]) == [PIN]
-    assert f"{PIN.filename}: expected sha256 {PIN.sha256}" in capsys.readouterr().err
+    vendored_path(carried, PIN).write_bytes(data)
+    with pytest.raises(FetchError, match=r"a-1-py3-none-any\.whl: missing"):
+        fetch(workspace, [PIN], offline=True)
+    [line] = [x for x in capsys.readouterr().err.splitlines() if x.startswith("warning")]
+    assert PIN.filename in line and warning in line and "the next place is tried" in line
     path = cached_path(workspace, PIN)
     assert not path.exists()
-    assert list(path.parent.glob(".*.part")) == []
+    assert not list(path.parent.glob("*.part"))
 
 
 def test_a_file_that_is_not_there_is_left_to_other_places(
     workspace: Workspace, carried: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     vendored_path(carried, PIN).unlink()
-    assert take(workspace, [PIN]) == [PIN]
-    assert capsys.readouterr().err == ""
+    with pytest.raises(FetchError, match="missing"):
+        fetch(workspace, [PIN], offline=True)
+    assert "warning" not in capsys.readouterr().err
 
 
-def test_without_the_variable_nothing_is_taken(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+def test_the_variable_may_be_empty_and_must_name_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "")
     assert vendored_folder() is None
-    assert take(workspace, [PIN]) == [PIN]
-
-
-def test_a_variable_that_names_no_folder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "missing"))
     with pytest.raises(UsageError, match="names no folder"):
         vendored_folder()

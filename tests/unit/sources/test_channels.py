@@ -5,16 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel import places
-from stacks.channel.places import CHANNEL, Place, place_at, places_of, release_address
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.sources import channels
+from stacks.sources.channels import (
+    CHANNEL,
+    PublishedChannel,
+    channel_at,
+    published_channels,
+    release_address,
+)
 from stacks.sources.pins import CondaPin
 from stacks.sources.vendored import VARIABLE as VENDOR
 
 SHA256, FILE = "a" * 64, "six-1.16.0-py_0.conda"
-SIX = CondaPin(name="six", version="1.16.0", filename=FILE, size=9, sha256=SHA256, urls=())
+SIX = CondaPin(
+    name="six", version="1.16.0", filename=FILE, size=9, sha256=SHA256, urls=(f"noarch/{FILE}",)
+)
 
 
 @pytest.fixture
@@ -36,7 +44,7 @@ def git(root: Path, *words: str) -> None:
 
 
 def test_nothing_configured_is_no_place(own: Workspace, root: Path) -> None:
-    assert places_of(own) == ()
+    assert published_channels(own) == ()
 
 
 def test_the_order_is_vendored_environment_committed_release(
@@ -48,7 +56,7 @@ def test_the_order_is_vendored_environment_committed_release(
     (tmp_path / "carried").mkdir()
     monkeypatch.setenv(VENDOR, str(tmp_path / "carried"))
     monkeypatch.setenv(CHANNEL, f"http://a.example/x/, {tmp_path}/b\nhttps://c.example/x")
-    asked = places_of(own)
+    asked = published_channels(own)
     assert [place.address for place in asked] == [
         (tmp_path / "carried/channel").as_uri(),
         "http://a.example/x",
@@ -64,21 +72,21 @@ def test_a_checkout_inside_another_repository_does_not_take_its_remote(
 ) -> None:
     git(root.parent, "init", "-q")
     git(root.parent, "remote", "add", "origin", "https://github.com/someone/other")
-    assert places_of(own) == ()
+    assert published_channels(own) == ()
 
 
 def test_a_checkout_without_a_remote_or_git_has_no_release(
     own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(root, "init", "-q")
-    assert places_of(own) == ()
+    assert published_channels(own) == ()
     monkeypatch.setenv("PATH", "")
-    assert places_of(own) == ()
+    assert published_channels(own) == ()
 
 
 def test_the_committed_list_can_be_read() -> None:
-    root = Path(places.__file__).parents[2]
-    assert yamlfile.load(root / places.COMMITTED, places._Channels).channels == ()
+    root = Path(channels.__file__).parents[2]
+    assert yamlfile.load(root / channels.COMMITTED, channels._Channels).channels == ()
 
 
 @pytest.mark.parametrize(
@@ -92,23 +100,23 @@ def test_the_committed_list_can_be_read() -> None:
     ],
 )
 def test_a_static_channel_has_folders_and_a_registry_has_blobs(address: str, url: str) -> None:
-    assert place_at(address, "here").url("noarch", SIX) == url
+    assert channel_at(address, "here").url(SIX) == url
 
 
 def test_a_release_has_flat_names() -> None:
-    place = Place("https://h.example/r", release=True)
-    assert place.url("noarch", SIX) == f"https://h.example/r/{FILE}"
+    place = PublishedChannel("https://h.example/r", release=True)
+    assert place.url(SIX) == f"https://h.example/r/{FILE}"
 
 
 def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    place = place_at("50% é", "here")
+    place = channel_at("50% é", "here")
     assert place.folder == tmp_path / "50% é"
     assert place.name == "50% é"
 
 
 def test_the_name_has_no_password() -> None:
-    assert place_at("https://me:hunter2@h.example/c", "here").name == "https://h.example/c"
+    assert channel_at("https://me:hunter2@h.example/c", "here").name == "https://h.example/c"
 
 
 @pytest.mark.parametrize(
@@ -119,14 +127,14 @@ def test_an_address_that_cannot_be_used_is_refused(
 ) -> None:
     monkeypatch.setenv(CHANNEL, address)
     with pytest.raises(UsageError) as caught:
-        places_of(own)
+        published_channels(own)
     assert CHANNEL in str(caught.value)
 
 
 def test_a_damaged_list_names_its_line(own: Workspace, root: Path) -> None:
     (root / "channels.yaml").write_text("channels: yes\n")
     with pytest.raises(UsageError, match=r"channels\.yaml:1"):
-        places_of(own)
+        published_channels(own)
 
 
 @pytest.mark.parametrize(

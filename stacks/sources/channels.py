@@ -1,14 +1,15 @@
-"""The places that may have the channel's packages, in the order in which they are asked.
+"""The published channels that may have packages ready, in the order in which they are asked.
 
-A vendored folder, published channels, and the releases of the checkout's own repository. A place
-needs no trust: the lock fixes each package by its SHA-256.
+A vendored folder, configured channels, and the releases of the checkout's repository.
 """
 
 from __future__ import annotations
 
 import os
+import queue
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -21,11 +22,13 @@ from stacks.core.models import Line, Strict
 from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
+from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url, valid_url
-from stacks.sources.pins import CondaPin
+from stacks.sources.pins import CondaPin, Pin
+from stacks.sources.places import Place
 from stacks.sources.registry import Registry, Tokens, is_registry, registry_at
 from stacks.sources.vendored import vendored_folder
-from stacks.sources.web import Web
+from stacks.sources.web import Web, environment_web, host_of
 
 CHANNEL = "THEANO_STACKS_CHANNEL"
 # The committed list of published channels, in the checkout's folder.
@@ -46,12 +49,19 @@ _REMOTE = re.compile(
 )
 
 
+# Seconds, and tries after the first: another place or the sources can take over.
+TIMEOUT, RETRIES = 5.0, 1
+# Seconds: the list of a release that nobody asked for must not hold up a machine without network.
+LONGEST_LOOKUP = 2.0
+LARGEST_LIST = 1 << 20
+
+
 @dataclass(frozen=True)
-class Place:
-    """A place that may have packages: its address without a final slash.
+class PublishedChannel:
+    """A channel that may have packages: its address without a final slash.
 
     It is a static channel with folders for the subdirs, a `registry`, or a `release` of a
-    repository: one folder with a list of its files. configured: whether a person named it, and so
+    repository: one folder with a list of its files. configured: whether a user named it, and so
     wants to know if it fails.
     """
 
@@ -78,22 +88,59 @@ class Place:
         """The beginning of all addresses of the place's files."""
         return self.registry.root if self.registry else self.address
 
-    def url(self, subdir: str, package: CondaPin) -> str:
-        """Return the address of a package."""
+    def url(self, package: CondaPin) -> str:
+        """Return the address of a package, whose first URL is its path in a channel."""
+        subdir = package.urls[0].partition("/")[0]
         if self.registry:
             return self.registry.blob(subdir, package.name, package.sha256)
         folder = "" if self.release else f"{subdir}/"
         return f"{self.address}/{folder}{quote(package.filename, safe='+!')}"
 
-    def access(self, web: Web) -> Web:
-        """Return an access to servers as an access to this place."""
-        tokens = Tokens(self.registry) if self.registry else None
-        return replace(web, roots=(self.root,), tokens=tokens)
+    def quick_place(self, stop: threading.Event) -> Place:
+        """Return the channel as a place that is given up soon, as others can take over."""
+        retries = RETRIES if self.configured else 0
+        return self.place(replace(environment_web(stop), timeout=TIMEOUT, retries=retries))
 
-    @property
-    def list_url(self) -> str:
-        """The address of a release's list."""
-        return f"{self.address}/{LIST}"
+    def place(self, web: Web) -> Place:
+        """Return the channel as a place of packages, with an access to servers."""
+        tokens = Tokens(self.registry) if self.registry else None
+        # The caller warns once: no note of the first wait for the server.
+        noted = {*web.noted_hosts, host_of(self.root)}
+        access = replace(web, roots=(self.root,), tokens=tokens, noted_hosts=noted)
+
+        def urls(pin: Pin) -> list[str]:
+            assert isinstance(pin, CondaPin)
+            return [self.url(pin)]
+
+        def check() -> None:
+            if self.release:
+                url = f"{self.address}/{LIST}"
+                quick = replace(access, retries=0)
+                _within(LONGEST_LOOKUP, lambda: get_document(quick, url, "*/*", LARGEST_LIST))
+            elif self.folder and not self.folder.is_dir():
+                raise FetchError(f"{self.name}: no such folder")
+
+        return Place(self.name, access, (CondaPin,), urls, check, warns=self.configured)
+
+
+def _within(seconds: float, work: Callable[[], object]) -> None:
+    """Do some work; FetchError if it takes longer. A look-up of a name has no limit of its own."""
+    ends: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            work()
+            ends.put(None)
+        except BaseException as error:  # raised in the caller's thread
+            ends.put(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        error = ends.get(timeout=seconds)
+    except queue.Empty:
+        raise FetchError(f"no answer within {seconds:g} s") from None
+    if error is not None:
+        raise error
 
 
 class _Channels(Strict):
@@ -102,49 +149,49 @@ class _Channels(Strict):
     channels: tuple[Line, ...]
 
 
-def places_of(workspace: Workspace) -> tuple[Place, ...]:
-    """Return the places to ask, each once.
+def published_channels(workspace: Workspace) -> tuple[PublishedChannel, ...]:
+    """Return the channels to ask, each once.
 
     THEANO_STACKS_VENDOR, THEANO_STACKS_CHANNEL, channels.yaml, then the releases of the git remote
     if it is on a known forge. Raises UsageError for an address that cannot be one, and if there is
     no vendored folder.
     """
-    places: dict[str, Place] = {}
-    for place in _all(workspace):
-        places.setdefault(place.address, place)
-    return tuple(places.values())
+    channels: dict[str, PublishedChannel] = {}
+    for each in _all(workspace):
+        channels.setdefault(each.address, each)
+    return tuple(channels.values())
 
 
-def _all(workspace: Workspace) -> Iterator[Place]:
+def _all(workspace: Workspace) -> Iterator[PublishedChannel]:
     if folder := vendored_folder():
-        yield Place((folder / "channel").as_uri())
+        yield PublishedChannel((folder / "channel").as_uri())
     for address in re.split(r"[\s,]+", os.environ.get(CHANNEL, "")):
         if address:
-            yield place_at(address, CHANNEL)
+            yield channel_at(address, CHANNEL)
     committed = workspace.root / COMMITTED
     if committed.exists():
         for address in yamlfile.load(committed, _Channels).channels:
-            yield place_at(address, COMMITTED)
+            yield channel_at(address, COMMITTED)
     remote = _git_remote(workspace.root)
     if remote and (address := release_address(remote)):
-        yield Place(address, release=True, configured=False)
+        yield PublishedChannel(address, release=True, configured=False)
 
 
-def place_at(address: str, where: str) -> Place:
-    """Return the place at an address, which was set `where`; UsageError if it cannot be one."""
+def channel_at(address: str, where: str) -> PublishedChannel:
+    """Return the channel at an address, which was set `where`; UsageError if it cannot be one."""
     if is_registry(address):
-        return Place(address.rstrip("/"), registry_at(address, where))
+        return PublishedChannel(address.rstrip("/"), registry_at(address, where))
     if re.match(r"https?://", address):
         try:
             host = urlsplit(valid_url(address, where)).hostname
         except FetchError as error:
             raise UsageError(error.what, fix=error.fix) from error
         if host:
-            return Place(address.rstrip("/"))
+            return PublishedChannel(address.rstrip("/"))
     elif re.match(r"file:/", address):
-        return Place(Path(url2pathname(urlsplit(address).path)).as_uri())
+        return PublishedChannel(Path(url2pathname(urlsplit(address).path)).as_uri())
     elif not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", address):
-        return Place(expanded(address).absolute().as_uri())
+        return PublishedChannel(expanded(address).absolute().as_uri())
     raise UsageError(
         f"{where} has an address that cannot be used",
         expected="a folder, file:, http://, https:// or oci://HOST/NAME",
