@@ -70,10 +70,11 @@ def obtain_packages(
                 found[each.file_name] = built
         if missing := [each for each in packages if each.file_name not in found]:
             # Loaded here: most runs find all in the cache and need no HTTP library.
-            from stacks.channel import places, retrieval
+            from stacks.channel import retrieval
+            from stacks.sources.channels import published_channels
 
-            asked = places.places_of(workspace)
-            for name, taken in retrieval.retrieve(workspace, asked, missing).items():
+            channels = published_channels(workspace)
+            for name, taken in retrieval.retrieve(workspace, channels, missing).items():
                 origins[name], found[name] = taken.place.name, taken.built
             missing = [each for each in missing if each.file_name not in found]
         if nowhere := [each for each in missing if each.file_name not in channel.offers]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stacks.channel import places
 from stacks.channel.offers import read_channel, with_settings
+from stacks.channel.retrieval import pin_of
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts

@@ -17,13 +17,13 @@ from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import Tiny, prepare
 from integration.workspaces import workspace_below
-from stacks.channel.places import CHANNEL
 from stacks.channel.recipe import Recipe
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine
+from stacks.sources.channels import CHANNEL
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin
 from stacks.sources.vendored import VARIABLE as VENDOR

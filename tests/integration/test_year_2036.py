@@ -28,7 +28,6 @@ from integration.tiny import BUILDER, Builder, Tiny, tree
 from integration.workspaces import workspace_below
 from stacks.channel.build import obtain_packages
 from stacks.channel.offers import read_channel, with_settings
-from stacks.channel.places import CHANNEL
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
