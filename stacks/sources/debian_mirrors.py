@@ -1,18 +1,26 @@
-"""The mirrors of Debian's archive to ask, in order, and where each address comes from."""
+"""The mirrors of Debian's archive to ask, in order, and where each address comes from.
+
+An address comes from the user, from the apt of a Debian machine, or from a wheel of the package
+index whose settings name Debian's archive: a build needs an index anyway. All is read as data:
+nothing is imported or run.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from stacks.core.console import display_path
-from stacks.core.errors import FetchError, StacksError
+from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.user_config import config_path, read_config
-from stacks.sources import known_addresses
-from stacks.sources.known_addresses import Addresses, wheel_addresses
 from stacks.sources.mirrors import public_url, valid_url
 from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.sources.web import StoppedError
@@ -21,6 +29,17 @@ from stacks.sources.web import StoppedError
 WHEEL_NAME, WHEEL_VERSION = "debops", "3.3.2"
 WHEEL_FILE = f"{WHEEL_NAME}-{WHEEL_VERSION}-py2.py3-none-any.whl"
 WHEEL_ORIGIN = f"the wheel {WHEEL_NAME} {WHEEL_VERSION}"
+# Bytes; debops 3.3.2 has 31 kB of settings.
+LARGEST_SETTINGS = 1 << 20
+APT = Path("/etc/apt")
+DISTRIBUTION = Path("/etc/os-release")
+_POCKET = r"(-updates|-backports(-sloppy)?|-proposed-updates)?"
+_SUITES = re.compile(f"(buster|bullseye|bookworm|trixie|forky|duke|sid){_POCKET}")
+# Other archives have suites of these names too, some below a folder `debian`: an address says
+# nothing on another distribution, whose own apt takes none of Debian's.
+_CLASSES = re.compile(f"(unstable|testing|(old)*stable){_POCKET}")
+_COMMENT = re.compile(r"(^|\s)#.*")
+_ROOT = re.compile(r"https?://[^\s/\"'{}$]+(/[^\s/\"'{}$]+)*/debian/?")
 
 # Returns the path of that wheel, which is fetched if it is missing.
 Wheel = Callable[[], Path]
@@ -42,15 +61,16 @@ class Mirror:
 def current_mirrors(wheel: Wheel) -> tuple[Mirror, ...]:
     """Return the mirrors to ask first.
 
-    DEBIAN_MIRROR, else the user's configuration, else what the machine's own tools know, else the
-    pinned wheel's; then DEBIAN_SNAPSHOT_MIRROR. Raises FetchError if there is none, UsageError for
-    an invalid configuration.
+    DEBIAN_MIRROR, else the user's configuration, else apt's on Debian, else the pinned wheel's;
+    then DEBIAN_SNAPSHOT_MIRROR. Raises FetchError if there is none, UsageError for an invalid
+    configuration.
     """
-    snapshot = [*_of_variable("DEBIAN_SNAPSHOT_MIRROR")]
-    mirrors = [*(next(filter(None, map(tuple, _choices())), ())), *snapshot]
+    choices = (_of_variable("DEBIAN_MIRROR"), _of_config(), _of_apt())
+    chosen = next(filter(None, map(list, choices)), [])
+    mirrors = [*chosen, *_of_variable("DEBIAN_SNAPSHOT_MIRROR")]
     if not mirrors:
         try:
-            mirrors = [Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel()).current]
+            mirrors = [Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel())[0]]
         except StoppedError:
             raise
         except StacksError as error:
@@ -63,12 +83,9 @@ def current_mirrors(wheel: Wheel) -> tuple[Mirror, ...]:
 def ended_mirrors(wheel: Wheel) -> tuple[Mirror, ...]:
     """Return the archives of ended releases, which have what the mirrors dropped.
 
-    Raises StacksError if no address is known.
+    Raises StacksError if the wheel that names them is not available.
     """
-    mirrors = [Mirror(url, "debootstrap") for url in known_addresses.debootstrap().ended]
-    if not mirrors:
-        mirrors = [Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel()).ended]
-    return _unique(mirrors)
+    return _unique([Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel())[1]])
 
 
 class EndedReleases:
@@ -104,15 +121,6 @@ class EndedReleases:
         return tuple(map(public_url, roots))
 
 
-def _choices() -> Iterator[Iterator[Mirror]]:
-    """Give the sources of addresses, the first ones first; only one that has any is used."""
-    yield _of_variable("DEBIAN_MIRROR")
-    yield _of_config()
-    yield _of_machine("apt's sources", known_addresses.apt_sources)
-    yield _of_machine("python-apt's template", known_addresses.apt_template)
-    yield _of_machine("debootstrap", known_addresses.debootstrap)
-
-
 def _of_variable(name: str) -> Iterator[Mirror]:
     if url := os.environ.get(name):
         yield Mirror(valid_url(url, name), name)
@@ -124,12 +132,107 @@ def _of_config() -> Iterator[Mirror]:
         yield Mirror(valid_url(url, f"debian_mirror in {place}"), place)
 
 
-def _of_machine(origin: str, read: Callable[[], Addresses]) -> Iterator[Mirror]:
-    for url in read().current:
-        yield Mirror(url, origin)
+def _of_apt() -> Iterator[Mirror]:
+    """Give the roots that the host's apt takes Debian's main component from."""
+    files = [APT / "sources.list", *sorted((APT / "sources.list.d").glob("*.list"))]
+    entries = [entry for file in files for entry in _one_line_entries(_text(file))]
+    for file in sorted((APT / "sources.list.d").glob("*.sources")):
+        entries += _deb822_entries(_text(file))
+    for uri, suites, components in entries:
+        if (
+            re.match(r"https?://|file:", uri)
+            and not uri.rstrip("/").endswith(("/ubuntu", "-ports", "-security"))
+            and any(_is_debians(uri, suite) for suite in suites)
+            and "main" in components
+        ):
+            yield Mirror(valid_url(uri, "apt's sources"), "apt's sources")
 
 
-def _unique(mirrors: list[Mirror]) -> tuple[Mirror, ...]:
+def _is_debians(uri: str, suite: str) -> bool:
+    on_debian = re.search(r"(?m)^ID=debian$", _text(DISTRIBUTION))
+    is_named = uri.startswith("file:") or (uri.rstrip("/").endswith("/debian") and on_debian)
+    return bool(_SUITES.fullmatch(suite) or (is_named and _CLASSES.fullmatch(suite)))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+_Entry = tuple[str, list[str], list[str]]
+
+
+def _one_line_entries(text: str) -> Iterator[_Entry]:
+    """Read `deb [options] uri suite component...` lines."""
+    for line in text.splitlines():
+        words = re.sub(r"\[.*?\]", " ", _COMMENT.sub("", line)).split()
+        if len(words) > 3 and words[0] == "deb":
+            yield words[1], [words[2]], words[3:]
+
+
+def _deb822_entries(text: str) -> Iterator[_Entry]:
+    """Read stanzas of `Key: values`, continued by indented lines."""
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    for stanza in re.split(r"\n\s*\n", "\n".join(lines)):
+        fields: dict[str, list[str]] = {}
+        key = ""
+        for line in stanza.splitlines():
+            if not line[:1].isspace():
+                key, _, line = line.partition(":")
+                key = key.strip().lower()
+            fields.setdefault(key, []).extend(line.split())
+        enabled = "".join(fields.get("enabled", [])).lower() not in ("no", "false", "0", "off")
+        if enabled and "deb" in fields.get("types", []):
+            for uri in fields.get("uris", []):
+                yield uri, fields.get("suites", []), fields.get("components", [])
+
+
+def wheel_addresses(wheel: Path) -> tuple[list[str], list[str]]:
+    """Return the roots of maintained suites and of ended ones in the settings of debops' apt role.
+
+    Raises IntegrityError if they are not where debops 3.3.2 has them.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            [name] = [n for n in archive.namelist() if n.endswith("/roles/apt/defaults/main.yml")]
+            with archive.open(name) as file:
+                text = file.read(LARGEST_SETTINGS + 1)
+        if len(text) > LARGEST_SETTINGS:
+            raise ValueError(f"more than {LARGEST_SETTINGS} bytes")
+        settings: Any = yaml.safe_load(text)
+        current = [settings["apt__distribution_repository_map"]["Debian"]]
+        ended = [
+            source["uri"]
+            for source in settings["apt__debian_sources"]
+            if source["name"] == "debian-release"
+            and "in apt__debian_archived_releases" in source.get("state", "")
+            and "uri" in source
+        ]
+        return _roots(current), _roots(ended)
+    except (zipfile.BadZipFile, yaml.YAMLError, LookupError, TypeError, ValueError) as error:
+        raise IntegrityError(
+            f"{wheel.name}: its addresses of Debian's archive cannot be read",
+            expected="the settings of the apt role of debops",
+            found=str(error),
+            fix="./invoke configure --debian-mirror <the address of a mirror>",
+        ) from error
+
+
+def _roots(urls: Iterable[str]) -> list[str]:
+    """Return the URLs that are roots of Debian's archive."""
+    return [url for url in urls if _ROOT.fullmatch(url) and _can_be_parsed(url)]
+
+
+def _can_be_parsed(url: str) -> bool:
+    try:
+        return bool(valid_url(url, ""))
+    except FetchError:
+        return False
+
+
+def _unique(mirrors: Iterable[Mirror]) -> tuple[Mirror, ...]:
     roots: dict[str, Mirror] = {}
     for mirror in mirrors:
         url = mirror.url.rstrip("/")
@@ -143,12 +246,11 @@ def _none_known(error: StacksError | None) -> FetchError:
     network = "    check the network, https_proxy and http_proxy\n" if error else ""
     return FetchError(
         "no mirror of Debian's archive is known",
-        expected="one of: DEBIAN_MIRROR, your configuration, the machine's own tools, "
+        expected="one of: DEBIAN_MIRROR, your configuration, apt's sources on Debian, "
         + WHEEL_ORIGIN,
         found=f"none; {error.what}" if error else "none",
         fix=f"do one of these:\n{network}{again}"
         "    export DEBIAN_MIRROR=<the address of any mirror of Debian's archive>\n"
         "    ./invoke configure --debian-mirror <the same address>, which keeps it\n"
-        "    install debootstrap, which most distributions have: it names a mirror\n"
         f"    let pip reach a package index that has {WHEEL_NAME} {WHEEL_VERSION}",
     )

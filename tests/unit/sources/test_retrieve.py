@@ -7,13 +7,13 @@ import pytest
 
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources import debian_mirrors, known_addresses, places
+from stacks.sources import debian_mirrors, places
 from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, Pins, write_pins
+from unit.helpers.debops import SETTINGS, wheel_with
 from unit.helpers.serving import BODY, POOL, Site, closed_port, deb, sha256
-from unit.sources.test_known_addresses import SETTINGS, wheel_with
 
 pytestmark = pytest.mark.usefixtures("room")
 # The fixture `room` has another one in its place.
@@ -76,8 +76,7 @@ def test_wrong_bytes_at_one_mirror_and_right_ones_at_the_next(
 def bare(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Have a machine that knows no mirror; give the folder that it would know them from."""
     monkeypatch.delenv("DEBIAN_MIRROR", raising=False)
-    for name in ("APT", "TEMPLATE", "DEBOOTSTRAP", "DEBOOTSTRAP_SCRIPTS"):
-        monkeypatch.setattr(known_addresses, name, room / name)
+    monkeypatch.setattr(debian_mirrors, "APT", room / "apt")
     return room
 
 
