@@ -1,7 +1,8 @@
 """The address of a channel and the access to its server, from conda's own configuration.
 
 That is ~/.condarc and conda's other files, CONDA_* and CONDARC. The code of conda that reads them
-comes with conda-lock, with conda's own default.
+comes with conda-lock, with conda's own default. It is half of all packages of the tools, and is
+installed when it is first needed: building from a lock needs none of it.
 """
 
 from __future__ import annotations
@@ -9,17 +10,25 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from stacks.core.errors import StacksError, UsageError
-from stacks.sources.conda_lock_tools import prepare_conda_lock
+from stacks.core.venv import LOCKING_LOCK, prepare_tools
+from stacks.sources.vendored import pip_options
 from stacks.sources.web import Web, environment_web
+
+
+def prepare_conda_lock() -> None:
+    """Install conda-lock into the running venv if it is missing. Raises CommandError."""
+    prepare_tools(Path(sys.prefix), LOCKING_LOCK, options=pip_options())
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,30 @@
-"""Connections of `requests` that keep to an allowance of time, from the first header on.
+"""Connections of `requests`, the addresses that servers redirect to, and what one run learnt.
 
-The timeouts of requests and urllib3 limit one read from the socket: a server that sends a byte
-every two seconds never reaches them.
+A connection keeps to an allowance of time, from the first header on: the timeouts of requests and
+urllib3 limit one read from the socket, and a server that sends a byte every two seconds never
+reaches them. An address that a server redirects to is checked before it is asked. A server that
+failed is left out for the rest of the run, so that a dead one is not asked for each file.
 """
 
 from __future__ import annotations
 
 import http.client
 import logging
+import re
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
 from stacks.core.allowance import Allowance, limited_stream
+from stacks.core.errors import FetchError
+from stacks.sources.mirrors import public_url
 
 # urllib3 logs garbled headers with a traceback; such an answer is used or becomes an error.
 logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -89,3 +97,110 @@ def limited_session(allowance: Allowance) -> requests.Session:
     """Return this thread's session; until the next call its answers keep to the allowance."""
     _local.allowance = allowance
     return _local.session
+
+
+OTHER_SERVER = "set another mirror or index, or ask the operator of this one"
+
+
+def check_address(url: str, what: str, fix: str) -> str:
+    """Return an http or https URL; FetchError, `what` with the reason, if it is not one."""
+    try:
+        parts = urlsplit(url)
+        # The port is parsed when it is read.
+        _ = parts.port
+    except ValueError as error:
+        raise FetchError(f"{what}: it cannot be parsed: {error}", fix=fix) from error
+    host = (parts.hostname or "").strip(".")
+    # Parsers differ on where a host ends that a backslash follows.
+    sound = host and url.isprintable() and "\\" not in parts.netloc
+    if parts.scheme not in ("http", "https") or not sound:
+        raise FetchError(
+            what, expected="http or https, and the name of a host", found=public_url(url), fix=fix
+        )
+    return url
+
+
+def redirect_target(origin: str, address: str, location: str, *, trusted: bool = False) -> str:
+    """Return the URL that the answer of `address` redirects to, with the header's `location`.
+
+    Other schemes are refused, and http after https, as by apt, unless `trusted`. User and password
+    are sent to the same host only. Raises FetchError that names `origin`, the URL asked first.
+    """
+    what = f"{public_url(origin)}: redirected to an address that is refused"
+    # http.client decodes headers as Latin-1; other letters in addresses are sent as UTF-8.
+    location = location.encode("latin-1", "replace").decode("utf-8", "replace")
+    if "\ufffd" in location or not location.isprintable():
+        raise FetchError(what, found=ascii(public_url(location)[:200]), fix=OTHER_SERVER)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", location):
+        scheme = urlsplit(address).scheme
+        target = f"{scheme}:{location}" if location.startswith("//") else location
+    else:
+        target = urljoin(address, location)
+    check_address(target, what, OTHER_SERVER)
+    if urlsplit(address).scheme == "https" != urlsplit(target).scheme and not trusted:
+        raise FetchError(
+            what, expected="https, as before", found=public_url(target), fix=OTHER_SERVER
+        )
+    return _with_user(requests.utils.requote_uri(target), address)
+
+
+def _with_user(target: str, address: str) -> str:
+    user, at, host = urlsplit(address).netloc.rpartition("@")
+    parts = urlsplit(target)
+    if not at or parts.netloc != host or parts.scheme not in ("https", urlsplit(address).scheme):
+        return target
+    return parts._replace(netloc=f"{user}@{parts.netloc}").geturl()
+
+
+# Seconds: how long a waiting thread takes to see that the run was stopped.
+POLL = 0.1
+
+
+class Server:
+    """One server: until it has answered or failed, only one thread asks it and others wait."""
+
+    def __init__(self) -> None:
+        self.failure: FetchError | None = None
+        self._settled = threading.Event()
+        self._first = threading.Lock()
+
+    @property
+    def answered(self) -> bool:
+        """Whether it has answered a request, with any status."""
+        return self._settled.is_set() and self.failure is None
+
+    def answers(self) -> None:
+        """Note that it has answered: the waiting threads go on."""
+        self._settled.set()
+
+    def fails(self, failure: FetchError) -> None:
+        """Note that all tries failed: the rest of this run leaves it out."""
+        self.failure = failure
+        self._settled.set()
+
+    @contextmanager
+    def turn(self, stop: threading.Event) -> Iterator[None]:
+        """Wait until this thread may ask, or `stop` is set."""
+        first = False
+        while not (first or self._settled.is_set() or stop.is_set()):
+            first = self._first.acquire(blocking=False)
+            if not first:
+                self._settled.wait(POLL)
+        try:
+            yield
+        finally:
+            if first:
+                self._first.release()
+
+
+class Servers:
+    """The servers of one run, each by its host and port, or by a mirror's root."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._servers: dict[str, Server] = {}
+
+    def at(self, place: str) -> Server:
+        """Return the server at a place."""
+        with self._lock:
+            return self._servers.setdefault(place, Server())

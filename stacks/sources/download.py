@@ -15,8 +15,8 @@ import requests
 from stacks.core.allowance import Allowance
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
+from stacks.sources.connection import OTHER_SERVER
 from stacks.sources.mirrors import public_url
-from stacks.sources.redirect import OTHER_SERVER
 from stacks.sources.retries import retry
 from stacks.sources.web import BROKEN, MissingError, StoppedError, TransientError, Web, reason_of
 

@@ -19,10 +19,10 @@ from urllib.request import url2pathname
 
 from stacks.core import jsonfile
 from stacks.core.errors import FetchError
+from stacks.sources.connection import OTHER_SERVER, check_address
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import canonical
-from stacks.sources.redirect import OTHER_SERVER, check_address
 from stacks.sources.web import MissingError, StoppedError, Web
 
 ACCEPT = (

@@ -22,8 +22,8 @@ from stacks.sources.debian_mirrors import (
     current_mirrors,
 )
 from stacks.sources.download import download
+from stacks.sources.failures import Failure, raise_failures, worst
 from stacks.sources.mirrors import public_url
-from stacks.sources.package_index import NotListedError
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import (
     CondaPin,
@@ -37,14 +37,9 @@ from stacks.sources.pins import (
 )
 from stacks.sources.places import Place, ended_place, index_places, locked_place, mirror_place
 from stacks.sources.progress import DownloadProgress, download_progress
-from stacks.sources.retries import NotAskedError
 from stacks.sources.web import MissingError, StoppedError, environment_web
 
 LOGGER = logging.getLogger(__name__)
-DROPPED = (
-    "the mirror no longer has this version: export DEBIAN_SNAPSHOT_MIRROR=<the root of an archive "
-    "that keeps old versions>, or pin what the mirror has now with `./invoke pin`"
-)
 
 
 @dataclass(frozen=True)
@@ -58,14 +53,6 @@ class Store:
     lock: Callable[[Pin], AbstractContextManager[None]]
     has: Callable[[Pin], bool]
     add: Callable[[Pin, Path], None]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a file did not come from a place."""
-
-    place: Place
-    error: StacksError
 
 
 @dataclass(frozen=True)
@@ -132,17 +119,6 @@ def _report(place: Place, errors: Sequence[StacksError]) -> None:
             print(f"warning: {error.what}; the next place is tried", file=sys.stderr, flush=True)
         else:
             LOGGER.info("%s: %s", place.name, error.what)
-
-
-def worst(errors: Sequence[StacksError]) -> StacksError | None:
-    """Return the failure to show, None if all servers answered that the file is missing."""
-    serious = [error for error in errors if not isinstance(error, MissingError)]
-    # What was not asked names the failure of another request, which says more itself.
-    return min(
-        serious,
-        key=lambda e: 0 if isinstance(e, IntegrityError) else 1 + isinstance(e, NotAskedError),
-        default=None,
-    )
 
 
 def _take(
@@ -257,55 +233,3 @@ def source_places(workspace: Workspace, pins: Sequence[Pin], stop: threading.Eve
 
         places.append(locked_place(conda_web(stop, packages[0].urls[0]), packages))
     return places
-
-
-def raise_failures(failures: dict[Pin, list[Failure]]) -> None:
-    """Raise the error of files that no place had, if there are any."""
-    errors = [
-        error for pin, found in failures.items() if (error := _serious(pin, found)) is not None
-    ]
-    if error := worst(errors):
-        raise error
-    if failures:
-        raise _missing(failures)
-
-
-def _serious(pin: Pin, failures: Sequence[Failure]) -> StacksError | None:
-    """Return the error of a file, None if all places answered that they lack it."""
-    error = worst([failure.error for failure in failures])
-    by_error = {id(failure.error): failure.place for failure in failures}
-    if error is None or isinstance(error, IntegrityError) or not by_error[id(error)].is_last_resort:
-        return error
-    return FetchError(
-        f"{pin.name} {pin.version} ({pin.filename}) is not at: {_origins(failures[:-1])}",
-        expected="it at the archive of ended releases",
-        found=error.what,
-        fix=DROPPED,
-    )
-
-
-def _origins(failures: Sequence[Failure]) -> str:
-    """Return the places that lack a file, for messages."""
-    return ", ".join(
-        failure.error.what if isinstance(failure.error, NotListedError) else failure.place.origin()
-        for failure in failures
-    )
-
-
-def _missing(failures: dict[Pin, list[Failure]]) -> FetchError:
-    lines = []
-    for pin, found in [*failures.items()][:10]:
-        suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
-        origins = _origins(found) or "no index: pip's no-index is set"
-        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
-    if len(failures) > len(lines):
-        lines.append(f"and {len(failures) - len(lines)} more")
-    fixes = {
-        DebPin: DROPPED,
-        IndexPin: "add an index that has the file to pip's configuration (extra-index-url, "
-        "find-links), or pin another with `./invoke pin`",
-        CondaPin: "the channel no longer has this package: set conda's channel_alias to a mirror "
-        "that keeps old ones, or lock again",
-    }
-    kinds = {type(pin) for pin in failures}
-    return FetchError("\n".join(lines), fix="; ".join(fixes[k] for k in fixes if k in kinds))

@@ -14,11 +14,16 @@ import urllib3
 
 from stacks.core.allowance import Allowance
 from stacks.core.errors import FetchError, UsageError
-from stacks.sources.connection import limited_session
+from stacks.sources.connection import (
+    OTHER_SERVER,
+    Server,
+    Servers,
+    check_address,
+    limited_session,
+    redirect_target,
+)
 from stacks.sources.mirrors import PipSettings, public_url
-from stacks.sources.redirect import OTHER_SERVER, check_address, redirect_target
 from stacks.sources.registry import LARGEST_REPLY, Authorize, Tokens, as_given
-from stacks.sources.servers import Server, Servers
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 MOST_REDIRECTS = 10

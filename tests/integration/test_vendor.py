@@ -43,7 +43,7 @@ def test_an_environment_is_built_and_verified_without_a_network(
     done = run_without_network("./invoke docs --to pages", checkout, variables)
     assert done.returncode == 0 and (checkout / "pages/index.html").is_file(), done.stderr
     lock = "prepare_conda_lock(); import conda_lock.lockfile"
-    code = f"from stacks.sources.conda_lock_tools import prepare_conda_lock; {lock}"
+    code = f"from stacks.sources.condarc import prepare_conda_lock; {lock}"
     done = run_without_network(f".venv/bin/python -c '{code}'", checkout, variables)
     assert done.returncode == 0, done.stderr
     # A folder without the wheels, as an earlier version wrote it.

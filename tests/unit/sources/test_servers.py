@@ -11,9 +11,9 @@ import pytest
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.sources import retrieve
+from stacks.sources.connection import Server, Servers
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin
-from stacks.sources.servers import Server, Servers
 from stacks.sources.web import Web
 from unit.helpers.serving import Answer, Site, closed_port, deb, serving
 
