@@ -168,8 +168,9 @@ class Tree:
         if member.size < 0 or self._left < 0:
             raise BrokenError("it unpacks to far more than its size")
         # Before anything is written: a link in place of a folder would lead elsewhere.
-        for folder in reversed([*parents(name)]):
-            self._add_folder(folder)
+        if self._kinds.get(name.rpartition("/")[0]) != FOLDER:
+            for folder in reversed([*parents(name)]):
+                self._add_folder(folder)
         if member.kind == FOLDER:
             self._add_folder(name, member.mode)
             return name
