@@ -22,6 +22,7 @@ class DownloadProgress:
     """A bar for all bytes and one for each file in progress; thread-safe."""
 
     def __init__(self, progress: Progress, total: int | None) -> None:
+        self.finished = 0
         self._progress = progress
         self._all = progress.add_task("all", total=total)
 
@@ -37,13 +38,17 @@ class DownloadProgress:
         self._progress.advance(self._all, already)
         try:
             yield advance
+            self.finished += 1
         finally:
             self._progress.remove_task(task)
 
 
 @contextmanager
 def download_progress(count: int, total: int | None) -> Iterator[DownloadProgress]:
-    """Show the download of `count` files of `total` bytes, if known, on standard error."""
+    """Show the download of `count` files of `total` bytes, if known, on standard error.
+
+    The last line says how many came: a place may lack some.
+    """
     console = Console(stderr=True, highlight=False)
     quiet = not console.is_terminal
     files = f"{count} file{'s' if count != 1 else ''}"
@@ -61,6 +66,8 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
     if quiet:
         console.print(f"fetching {files}")
     with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
-        yield DownloadProgress(progress, total)
+        shown = DownloadProgress(progress, total)
+        yield shown
     if quiet:
-        console.print(f"fetched {files} in {time.monotonic() - start:.1f} s")
+        part = "" if shown.finished == count else f"{shown.finished} of "
+        console.print(f"fetched {part}{files} in {time.monotonic() - start:.1f} s")
