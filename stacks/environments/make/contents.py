@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from stacks.sources.conda_archive import Archive, Entry, read_archive
-from stacks.sources.unpack import parents
 from stacks.channel.package import Built
 from stacks.core import cores
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError
+from stacks.sources.conda_archive import Archive, Entry, read_archive
+from stacks.sources.unpack import parents
 
 # How rattler names the second of two packages' files with one path.
 CLOBBERED = re.compile(r"(.+)__clobber-from-.+")
