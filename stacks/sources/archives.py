@@ -80,7 +80,7 @@ class _StrictHeader(_Header):
     """A header that every reader of tar archives reads in the same way."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _StrictHeader:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
         header = super().frombuf(buf, encoding, errors)
         if header.type in AMBIGUOUS:
             raise BrokenError(

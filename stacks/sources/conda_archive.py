@@ -113,10 +113,9 @@ def _archive(entries: Mapping[str, Entry], metadata: Mapping[str, Any]) -> Archi
         if rewritten and entry.target is not None:
             raise BrokenError(f"{name!r} is a link, so no path can be written into it")
         files[name] = replace(entry, is_rewritten=rewritten)
-    index = metadata.get(INDEX)
-    _check_index(index)
+    _check_index(metadata.get(INDEX))
     info = {name: entries[name].sha256 for name in INFO if name in metadata}
-    return Archive(files, index, info, tuple(_scripts(metadata.get(SCRIPTS, {}))))
+    return Archive(files, metadata[INDEX], info, tuple(_scripts(metadata.get(SCRIPTS, {}))))
 
 
 def _listed(listed: Any) -> Iterator[tuple[str, bool]]:

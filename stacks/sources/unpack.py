@@ -14,10 +14,11 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from lzma import LZMAError
 from pathlib import Path
+from typing import IO
 
 from zstandard import ZstdError
 
@@ -240,7 +241,8 @@ def _write(member: Member, path: Path | None, use: Callable[[bytes], object]) ->
     source = member.read()
     if source is None:
         raise BrokenError(f"{member.name}: it has no content")
-    with source, path.open("xb") if path else nullcontext() as file:
+    opened: AbstractContextManager[IO[bytes] | None] = path.open("xb") if path else nullcontext()
+    with source, opened as file:
         while block := source.read(BLOCK):
             use(block)
             if file:

@@ -23,7 +23,7 @@ from stacks.sources.links import leading_out, make_relative
 from stacks.sources.unpack import read_control, unpack_deb, unpack_tar, unpack_zip
 from unit.helpers.archives import ar, deb, member, tar, zip_of
 
-COMPRESSIONS = [
+COMPRESSIONS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("", bytes),
     (".gz", gzip.compress),
     (".bz2", bz2.compress),
