@@ -57,7 +57,7 @@ def report(
     places += [*index_places(stop), *vendored_places(stop)]
     published = alive_packages.published(workspace, pins, web)
     places += published.places
-    files = (*pins.debs, *pins.sources, *pins.files, *published.packages)
+    files: list[Pin] = [*pins.debs, *pins.sources, *pins.files, *published.packages]
     with step("asked", f"{plural(len(places), 'place')} for {len(files)} files"):
         answers = alive.survey(places, files, stop)
     _require_an_answer(places, answers)

@@ -17,9 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 import zstandard
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Kinds of members; any other kind is refused.
 FILE, FOLDER, LINK, HARD_LINK = "file", "folder", "link", "hard link"
@@ -59,7 +62,7 @@ class _Header(tarfile.TarInfo):
     """A header of a tar archive; TarFile takes a broken one for the end of the archive."""
 
     @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Header:
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
         try:
             return super().fromtarfile(tarfile_)
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
@@ -68,7 +71,7 @@ class _Header(tarfile.TarInfo):
             raise BrokenError(f"a header is broken: {error}") from error
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         header = super().frombuf(buf, encoding, errors)
         is_extended = header.type not in tarfile.REGULAR_TYPES
         if is_extended and not 0 <= header.size <= LONGEST_HEADER:
@@ -80,7 +83,7 @@ class _StrictHeader(_Header):
     """A header that every reader of tar archives reads in the same way."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Header:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         header = super().frombuf(buf, encoding, errors)
         if header.type in AMBIGUOUS:
             raise BrokenError(

@@ -33,6 +33,7 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
     if folder or (missing and not offline):
         # Loaded here: most runs find all in the cache and need no HTTP library.
         from stacks.sources import retrieve
+        from stacks.sources.failures import raise_failures
         from stacks.sources.places import vendored_places
 
         store = retrieve.cache_of(workspace)
@@ -41,7 +42,7 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
         if missing and not offline:
             places = retrieve.source_places(workspace, missing, stop)
             left = retrieve.retrieve(workspace, missing, places, store, stop).failures
-            retrieve.raise_failures(left)
+            raise_failures(left)
             missing = []
     if missing:
         first = missing[0]

@@ -224,6 +224,12 @@ ENTRY_POINTS = (
 )
 
 
+NO_ENTRY_POINTS: tuple[object, ...] = (
+    *({"noarch": "python"}, {"noarch": ["python"]}, [], "7"),
+    *({"noarch": {"entry_points": 1}}, {"noarch": {"entry_points": None}}),
+)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -231,13 +237,7 @@ ENTRY_POINTS = (
             ({"noarch": {"type": "python", "entry_points": [p]}}, "an entry point is not plain")
             for p in ENTRY_POINTS
         ),
-        *(
-            (content, "info/link.json: no list of entry points")
-            for content in (
-                *({"noarch": "python"}, {"noarch": ["python"]}, [], "7"),
-                *({"noarch": {"entry_points": 1}}, {"noarch": {"entry_points": None}}),
-            )
-        ),
+        *((content, "info/link.json: no list of entry points") for content in NO_ENTRY_POINTS),
         ("no JSON", ""),
         ("[" * 100_000, ""),
     ],
