@@ -72,6 +72,22 @@ def test_wrong_bytes_at_one_mirror_and_right_ones_at_the_next(
     assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
 
 
+@pytest.mark.parametrize("lies_first", [True, False])
+def test_wrong_bytes_are_shown_before_what_is_away_and_that_before_what_is_missing(
+    workspace: Workspace, mirror: Site, lies_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away, living = f"http://127.0.0.1:{closed_port()}/debian", f"{mirror.url}/debian"
+    first, second = (living, away) if lies_first else (away, living)
+    monkeypatch.setenv("DEBIAN_MIRROR", first)
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", second)
+    mirror.files[f"/debian{POOL}"] = b"!" * len(BODY)
+    with pytest.raises(IntegrityError, match="not the pinned ones"):
+        fetch(workspace, [deb()])
+    mirror.files.clear()
+    with pytest.raises(FetchError, match="cannot be reached"):
+        fetch(workspace, [deb()])
+
+
 @pytest.fixture
 def bare(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Have a machine that knows no mirror; give the folder that it would know them from."""
