@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,6 +62,12 @@ class Distribution:
     name: str
     version: str
     requires: tuple[str, ...] = ()
+
+    @property
+    def extras(self) -> list[str]:
+        """The extras for which it asks for anything, sorted."""
+        found = re.findall(r"extra *== *['\"]([^'\"]+)", " ".join(self.requires))
+        return sorted(set(found))
 
 
 def installed(python: Path, version: str) -> tuple[Distribution, ...]:
@@ -171,6 +178,7 @@ def _compile(
             f"name = {json.dumps(each.name)}",
             f"version = {json.dumps(each.version)}",
             f"requires-dist = {json.dumps(each.requires)}",
+            f"provides-extra = {json.dumps(each.extras)}",
         ]
     (folder / "uv.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     messages = uv.compile_lock(workspace, program, folder, PYLOCK, options, limit)

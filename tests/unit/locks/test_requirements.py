@@ -65,7 +65,7 @@ def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
             for r in requests
         )
 
-    base = (Distribution("numpy", "1.21.6", ("six>1",)),)
+    base = (Distribution("numpy", "1.21.6", ("six>1", "mock; extra == 'test'")),)
     monkeypatch.setattr(requirements, "pin_files", pin_files)
     monkeypatch.setattr(requirements, "installed", lambda *_: base)
     monkeypatch.setattr(uv, "unpack", lambda *_: Path("/uv"))
@@ -123,7 +123,7 @@ def test_what_uv_is_asked(
         "requests.in": "a\nb\n",
         "constraints.txt": "numpy==1.21.6\n",
         "uv.toml": '[[dependency-metadata]]\nname = "numpy"\nversion = "1.21.6"\n'
-        'requires-dist = ["six>1"]\n',
+        'requires-dist = ["six>1", "mock; extra == \'test\'"]\nprovides-extra = ["test"]\n',
         "options": "--python /python --python-platform x86_64-manylinux_2_31",
     }
 
