@@ -27,10 +27,10 @@ WRONG_RESULTS = (
         dict(THEANO, aesara=("2.8.7", "2.9.3"), pytensor=("2.38.3",)),
     ),
     (
-        # PyTensor's issue 1772. Theano and Aesara refuse it.
-        "the third derivative of a scan is wrong",
+        # PyTensor's issue 1772 has the third one, which Theano and Aesara refuse.
+        "second derivatives of a scan are wrong, unless the cost is linear in its outputs",
         "write the loop of a fixed number of steps in Python",
-        {"pytensor": ("2.38.3",)},
+        dict(THEANO, **dict(AESARA, pytensor=("2.38.3",))),
     ),
     (
         # Aesara's issue 1089. The others refuse to compute the value.
