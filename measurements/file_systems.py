@@ -11,6 +11,7 @@ same file system change the result. The folders are removed again.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from pathlib import Path
@@ -45,7 +46,8 @@ def measure(name: str, folder: Path) -> None:
     environments, costs = [], []
     for number in range(3):
         before, place = used(folder), folder / str(number)
-        taken = seconds(lambda at=place: prefix.make(workspace, variant, locked, parts, at, {}))
+        make = functools.partial(prefix.make, workspace, variant, locked, parts, place, {})
+        taken = seconds(make)
         costs.append(f"{taken:.2f} s {used(folder) - before:.0f} MB")
         environments.append(place)
     edited = environments[0] / EDITED
