@@ -84,10 +84,12 @@ class Compiled(Stage, Linked):
         for package in context.source_packages:
             unpack_upstream(context, package, sources / package)
         self.link(context, sources)
-        headers = (self.headers, context.root / "include")
-        for names, folder in (
-            ([self.library], context.lib), headers, (self.licences, context.licences)
-        ):  # fmt: skip
+        copies = {
+            context.lib: (self.library,),
+            context.root / "include": self.headers,
+            context.licences: self.licences,
+        }
+        for folder, names in copies.items():
             folder.mkdir(parents=True)
             for name in names:
                 shutil.copyfile(sources / name, folder / Path(name).name)
@@ -107,7 +109,7 @@ class ThinFront(Stage):
     serving: tuple[FileName, ...] = Field(
         min_length=1, description="the libraries with all other functions, in order"
     )
-    # Without a default in the base's form: where there are none, the recipe hash says so.
+    # A default of this form is in the recipe hash: blas-64 has no links, and keeps its name.
     links: dict[FileName, RelativePath] = Field(default_factory=dict)
 
     def write(self, context: BuildContext) -> None:

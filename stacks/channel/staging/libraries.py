@@ -106,7 +106,7 @@ class DebianFiles(Stage):
         strict=False,
         description="folders of the prefix for their RPATH, in order",
     )
-    # Without a default in the base's form: where there are none, the recipe hash says so.
+    # A default of this form is in the recipe hash: pygpu has no links, and keeps its name.
     links: dict[FileName, RelativePath] = Field(default_factory=dict)
 
     def search_path(self) -> tuple[str, ...]:
