@@ -11,11 +11,11 @@ import sys
 
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
-from verify.core import fixes, native, surroundings
-from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix
+from verify.core import native
+from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix, repair_fix
 from verify.core.packages import is_installed
 from verify.core.report import failed, passed, skipped
-from verify.core.surroundings import loader_fix
+from verify.core.surroundings import loader_fix, without
 
 NAME = "serving library"
 ONE_BLAS = "one BLAS"
@@ -222,12 +222,12 @@ def _package(path):
 def _one_blas_fix(context, callers, expected):
     behind = {library.behind(path) for path in callers if _is_expected(path, expected)}
     paths = [path for path in callers if library.behind(path) not in behind]
-    preloaded = surroundings.loader_fix(paths)
+    preloaded = loader_fix(paths)
     if preloaded:
         return preloaded
     others = sorted({name for path in paths for name in callers[path]})
     if others == [NOBODY]:
-        return fixes.repair_fix(context.expectation)
+        return repair_fix(context.expectation)
     if context.framework.name in others or not others:
         return ldflags_fix(context)
     return packages_fix(context, [name for name in others if name != NOBODY])
@@ -239,10 +239,10 @@ def packages_fix(context, names):
     modules = [sys.modules[name] for name in names if name in sys.modules]
     folders = [os.path.dirname(os.path.dirname(module.__file__)) for module in modules]
     folders = [os.path.realpath(folder) for folder in folders]
-    fix = surroundings.without("PYTHONPATH", *folders)
+    fix = without("PYTHONPATH", *folders)
     if not fix:
         # As the checks of files and versions have it: one fault is one row.
-        return fixes.repair_fix(context.expectation)
+        return repair_fix(context.expectation)
     return "not from the lock: %s, with a BLAS of its own:\n%s" % (" and ".join(names), fix)
 
 

@@ -259,7 +259,13 @@ def fault_in_child(product):
 
 
 def main(argv):
-    """Warm up, multiply for a third of a second, fork, and print the times."""
+    """Warm up, multiply for a third of a second, fork, and print the times.
+
+    Argument: the path of a library, or `numpy` for the one that NumPy calls. Prints a JSON object:
+    `wall`, the seconds that it ran, `cpu` and `own`, those of processor time of all threads and of
+    the calling one, the number of `calls`, and `fork`, what a forked process did instead of
+    multiplying.
+    """
     product = product_of(argv[0])
     product()
     wall, calls = time.time(), 0

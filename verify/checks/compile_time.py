@@ -6,11 +6,11 @@ import json
 import os
 import sys
 
-from verify.core import fixes, packages, process, progress
+from verify.core import process, progress
 from verify.core.clock import monotonic, until_steady
 from verify.core.compiling import compile_flags, share_modules
-from verify.core.fixes import setting_fix
-from verify.core.packages import is_installed
+from verify.core.fixes import repair_fix, setting_fix
+from verify.core.packages import is_installed, pip_command
 from verify.core.report import failed, passed, timing
 from verify.theano_stacks_times import peak
 
@@ -111,11 +111,8 @@ def linkers(context):
 def _fix(context, module):
     """Return how to make a linker work that needs a module, or nothing but the framework."""
     if context.expectation:
-        return fixes.repair_fix(context.expectation)
-    return "install it again:\n%s %s" % (
-        packages.pip_command(again=True),
-        module or context.framework.name,
-    )
+        return repair_fix(context.expectation)
+    return "install it again:\n%s %s" % (pip_command(again=True), module or context.framework.name)
 
 
 def _are_close(value, other):
@@ -132,7 +129,12 @@ def _environment(context, linker):
 
 
 def main(argv):
-    """Time the log-density of a linear regression and its gradient, as a sampler calls them."""
+    """Time the log-density of a linear regression and its gradient, as a sampler calls them.
+
+    Argument: the linker. Prints a JSON object: `compile`, the seconds until the first result;
+    `step`, samples of the seconds of a call; `peak`, the most memory in bytes, of this process or
+    of a compiler that it starts; `value`, what the model computes.
+    """
     import numpy
     import pytensor
     from pytensor import tensor

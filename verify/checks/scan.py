@@ -10,9 +10,9 @@ import warnings
 import numpy
 
 from verify.context import Context
-from verify.core import causes, compiling, fixes, process, progress, report
+from verify.core import causes, compiling, process, progress, report
 from verify.core import framework as frameworks
-from verify.core.fixes import cause, compiler_fix, explained
+from verify.core.fixes import cause, compiler_fix, explained, repair_fix
 from verify.core.report import failed, passed
 from verify.core.surroundings import quote
 
@@ -147,12 +147,16 @@ def _fix(context):
     if not context.framework.flag("cxx"):
         return compiler_fix(context)
     if context.expectation:
-        return fixes.repair_fix(context.expectation)
+        return repair_fix(context.expectation)
     return debug_fix(context.framework.name, context.user_flags)
 
 
 def main(argv):
-    """Check, and print the result."""
+    """Check in a process of its own, and print the check as a JSON list.
+
+    Arguments: the framework's module, the folder to compile into, and the framework's flags as the
+    user has set them.
+    """
     name, folder, user_flags = argv
     compiling.use_compile_folder(folder)
     # Beside what it compiles: for what is tried after a failure.

@@ -151,7 +151,7 @@ class LoadedFramework(object):
 
         linker, excluding: as `mode` takes them.
         """
-        # On a device it warns that it can time CUDA only: see workloads/device_timing.py.
+        # On a device it warns that it can time CUDA only: see workloads/devices.py.
         quiet = {"gpu_checks": False} if self.on_device else {}
         return self.module.function(
             inputs,

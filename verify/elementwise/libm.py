@@ -14,9 +14,16 @@ import sys
 import numpy
 
 from verify.blas import bindings
-from verify.core import fixes
 from verify.core.config_files import source_of
-from verify.core.fixes import compiler_fix, explain, own_fix, setting_fix, undo_fix, without_flags
+from verify.core.fixes import (
+    compiler_fix,
+    explain,
+    own_fix,
+    repair_fix,
+    setting_fix,
+    undo_fix,
+    without_flags,
+)
 from verify.core.framework import AMDLIBM_FLAGS
 from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix
@@ -159,7 +166,7 @@ def _fix(context):
     if not context.framework.flag("cxx"):
         return compiler_fix(context)
     if context.expectation:
-        return fixes.repair_fix(context.expectation)
+        return repair_fix(context.expectation)
     flag = context.framework.amdlibm_flag
     return undo_fix(context, flag) or setting_fix(context, flag, "False")
 

@@ -149,7 +149,12 @@ def calls_of(context):
 
 
 def main(argv):
-    """Compile the operations that the starter has compiled, call them, and print the result."""
+    """Compile the operations that the starter has compiled, call them, and print the result.
+
+    Arguments: the framework's module, and the folder to compile into. Prints a JSON object:
+    `unclean`, the names of the operations that leave the upper halves in use, and `count` of all;
+    or `unknown`, why that cannot be told.
+    """
     name, folder = argv
     compiling.use_compile_folder(folder)
     framework = frameworks.load(name)

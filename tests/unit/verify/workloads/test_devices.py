@@ -10,10 +10,10 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-jax_device = suite_module("workloads.devices")
+devices = suite_module("workloads.devices")
 cuda = suite_module("device.cuda")
 description = suite_module("device.description")
-LinkerError = jax_device.frameworks.LinkerError
+LinkerError = devices.frameworks.LinkerError
 
 
 def jax(platform: str, precision: str | None = None) -> Any:
@@ -28,8 +28,8 @@ def jax(platform: str, precision: str | None = None) -> Any:
 
 def test_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", jax("cpu"))
-    monkeypatch.setattr(jax_device.machine, "describe", lambda _: {"cpu": "a processor"})
-    assert jax_device.find_jax() == ("a processor", "JAX 0.11", "cpu", {}, True)
+    monkeypatch.setattr(devices.machine, "describe", lambda _: {"cpu": "a processor"})
+    assert devices.find_jax() == ("a processor", "JAX 0.11", "cpu", {}, True)
 
 
 def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +37,7 @@ def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> No
     gpu = description.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
     monkeypatch.setattr(cuda, "alone", lambda number: [gpu][number])
     driver = "CUDA 13.0, JAX 0.11, products in precision highest"
-    assert jax_device.find_jax() == gpu._replace(driver=driver)
+    assert devices.find_jax() == gpu._replace(driver=driver)
 
 
 def test_a_device_that_is_not_nvidias(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,20 +46,20 @@ def test_a_device_that_is_not_nvidias(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "jax", jax("rocm"))
     monkeypatch.setattr(cuda, "alone", none)
-    assert jax_device.find_jax() == ("a kind", "JAX 0.11", "rocm0", {}, False)
+    assert devices.find_jax() == ("a kind", "JAX 0.11", "rocm0", {}, False)
 
 
 def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(LinkerError, match="JAX cannot be used") as caught:
-        jax_device.find_jax()
+        devices.find_jax()
     assert "omit --linker" in caught.value.fix
 
 
 def test_arguments_are_moved_to_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", jax("gpu"))
     cell = SimpleNamespace(storage=[1.5])
-    jax_device.place_on_jax(SimpleNamespace(input_storage=[cell]))
+    devices.place_on_jax(SimpleNamespace(input_storage=[cell]))
     assert cell.storage == [("on the device", 1.5)]
 
 
@@ -70,19 +70,19 @@ def arguments(linker: str | None, *, debug: bool = False) -> Any:
 def test_what_jax_cannot_compile_is_one_line() -> None:
     with (
         pytest.raises(LinkerError, match=r"^JAX cannot run ntm: ValueError: no such op$"),
-        jax_device.jax_failures(arguments("jax")),
+        devices.jax_failures(arguments("jax")),
     ):
         raise ValueError("\nno such op\nand much more")
 
 
 @pytest.mark.parametrize("passing", [arguments(None), arguments("jax", debug=True)])
 def test_other_errors_are_let_through(passing: Any) -> None:
-    with pytest.raises(ValueError, match="a fault"), jax_device.jax_failures(passing):
+    with pytest.raises(ValueError, match="a fault"), devices.jax_failures(passing):
         raise ValueError("a fault")
 
 
 def test_a_missing_file_is_no_fault_of_jax() -> None:
-    with pytest.raises(FileNotFoundError), jax_device.jax_failures(arguments("jax")):
+    with pytest.raises(FileNotFoundError), devices.jax_failures(arguments("jax")):
         raise FileNotFoundError("a file")
 
 
@@ -119,7 +119,7 @@ def function(thunks: list[Any], *nodes: Any) -> Any:
 def test_each_node_waits_and_keeps_its_attributes() -> None:
     thunk = Thunk()
     one = function([thunk])
-    jax_device.at_each_node(one)
+    devices.at_each_node(one)
     (changed,) = one.fn.thunks
     assert changed() == "done"
     assert thunk.outputs[0][0].computed
@@ -137,15 +137,15 @@ def test_nodes_of_scans_wait() -> None:
             self.fn = function([thunk])
 
     scan = Scan()
-    jax_device.at_each_node(function([], SimpleNamespace(op=scan)))
+    devices.at_each_node(function([], SimpleNamespace(op=scan)))
     scan.fn.fn.thunks[0]()
     assert thunk.outputs[0][0].computed
 
 
 def test_a_call_waits_for_its_updates() -> None:
     waited: list[bool] = []
-    jax_device.for_results(SimpleNamespace(sync_shared=lambda: waited.append(True)), 1.5)
-    jax_device.for_results(SimpleNamespace(), 1.5)
+    devices.for_results(SimpleNamespace(sync_shared=lambda: waited.append(True)), 1.5)
+    devices.for_results(SimpleNamespace(), 1.5)
     assert waited == [True]
 
 
@@ -156,5 +156,5 @@ def test_a_call_of_jax_waits_for_its_output_and_its_updates() -> None:
         return SimpleNamespace(block_until_ready=lambda: waited.append(name))
 
     cells = [SimpleNamespace(storage=[value]) for value in (array("update"), 1.5)]
-    jax_device.for_results(SimpleNamespace(input_storage=cells), array("output"))
+    devices.for_results(SimpleNamespace(input_storage=cells), array("output"))
     assert waited == ["output", "update"]
