@@ -70,9 +70,10 @@ def test_a_built_environment_passes(
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout
-    assert lines[0].startswith(f"{flavour}: {framework.partition('-')[0]} ")
-    assert lines[-1].startswith(f"{flavour} on {framework}: ") and "checks passed" in lines[-1]
-    assert "GFLOP/s" in lines[-1]
+    assert lines[0].startswith(f"{flavour} on {framework}: ") and "checks passed" in lines[0]
+    # Beside other programs no share can be told.
+    assert "GFLOP/s" in lines[0] or "too noisy to judge" in lines[0]
+    assert lines[2].startswith(f"{flavour}: {framework.partition('-')[0]} ")
     content = json.loads(report.read_text())
     jsonschema = importlib.import_module("jsonschema")
     jsonschema.validate(content, json.loads((SUITE / "report.schema.json").read_text()))
