@@ -171,7 +171,8 @@ def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -
             "variables": {**base.variables, **content.environment},
             "packages": (*base.packages, *content.packages),
             # A stack that links a library by a flag of its own is none.
-            "baseline": base.baseline and not any(flag.startswith("blas") for flag in content.flags),
+            "baseline": base.baseline
+            and not any(flag.startswith("blas") for flag in content.flags),
         }
     )
     own, theirs = ((each.theano_flags(), each.environment()) for each in (variant, base))
