@@ -11,9 +11,11 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from unit.helpers.serving import Site, serving
 
 from integration.conda_client import Conda
 from integration.conftest import MakePrefix
@@ -25,7 +27,7 @@ from stacks.environments.make import build as pipeline
 from stacks.environments.make import pip_settings
 from stacks.environments.make.additions import normal
 from stacks.environments.make.settings import EXPECTATION
-from stacks.locks import uv
+from stacks.locks import requirements, uv
 from stacks.sources.pins import read_pins
 from stacks.variants.load import all_variants
 
@@ -44,6 +46,13 @@ QUIET = ("--disable-pip-version-check",)
 def uv_program(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the uv that `lock` uses."""
     return uv.unpack(workspace, read_pins(workspace.sources_lock), tmp_path_factory.mktemp("uv"))
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """Give a web server on this machine that has nothing yet."""
+    with serving() as found:
+        yield found
 
 
 def wheel(folder: Path, name: str, version: str, *requires: str) -> None:
@@ -251,3 +260,29 @@ def test_a_separate_virtual_environment_is_not_held(prefix: MakePrefix, tmp_path
     subprocess.run([place / "bin/python", "-m", "venv", tmp_path / "venv"], check=True)
     done = pip(tmp_path / "venv/bin/pip", "install", "numpy==99.0", links=links)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_lock_on_python_2_7_reads_each_page_of_the_index_once(
+    prefix: MakePrefix, site: Site, tmp_path: Path
+) -> None:
+    python = prefix("theano-0.8.2", "openblas") / "bin/python"
+    wheel(tmp_path, "one", "1", "two>1", "three")
+    wheel(tmp_path, "two", "1")
+    wheel(tmp_path, "two", "2", "three<2")
+    wheel(tmp_path, "three", "1")
+    wheel(tmp_path, "three", "2")
+    for name in ("one", "two", "three"):
+        files = sorted(tmp_path.glob(f"{name}-*.whl"))
+        site.files |= {f"/{file.name}": file.read_bytes() for file in files}
+        links = "".join(f'<a href="/{file.name}">{file.name}</a>\n' for file in files)
+        site.files[f"/simple/{name}/"] = f"<!DOCTYPE html><html>{links}</html>".encode()
+    words = ["download", "--quiet", "--no-cache-dir", "-d", tmp_path / "files", "one", *QUIET]
+    env = {"PIP_INDEX_URL": f"{site.url}/simple", "HOME": str(tmp_path)}
+    subprocess.run(
+        [python, "-E", "-s", "-c", requirements.PIP_20, *words], cwd=tmp_path, env=env, check=True
+    )
+    assert sorted(each.name[:-22] for each in (tmp_path / "files").iterdir()) == [
+        "one-1", "three-1", "two-2"
+    ]  # fmt: skip
+    pages = [path for path in site.paths() if path.startswith("/simple/")]
+    assert sorted(pages) == ["/simple/one/", "/simple/three/", "/simple/two/"]
