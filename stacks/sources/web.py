@@ -237,7 +237,8 @@ def unreachable(url: str, error: BaseException, address: str | None = None) -> F
         f"{what}: {host} cannot be reached{through}: {reason}",
         fix="check the network, https_proxy and http_proxy; or set another mirror: "
         "`./invoke configure --debian-mirror` or DEBIAN_MIRROR for debs, conda's channel_alias for "
-        "its packages, pip's index-url for the rest",
+        "its packages, pip's index-url for the rest; without a network: THEANO_STACKS_VENDOR=<a "
+        "folder that `./invoke vendor` wrote on another machine>",
     )
 
 

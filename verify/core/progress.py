@@ -2,7 +2,7 @@
 
 The frameworks are kept off standard output, which the table needs. They print the compiler's
 messages when something does not compile. They also raise them, so the table shows them from the
-exception.
+exception. Their logged warnings say what the checks say, such as that no BLAS is linked.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -10,6 +10,7 @@ from __future__ import absolute_import, division, print_function
 import atexit
 import contextlib
 import io
+import logging
 import os
 import sys
 
@@ -81,14 +82,16 @@ atexit.register(_devnull.close)
 
 @contextlib.contextmanager
 def quiet(loud=False):
-    """Discard standard output in the block, unless `loud`."""
+    """Discard standard output and logged warnings in the block, unless `loud`."""
     stdout = sys.stdout
     if not loud:
         sys.stdout = _devnull
+        logging.disable(logging.WARNING)
     try:
         yield
     finally:
         sys.stdout = stdout
+        logging.disable(logging.NOTSET)
 
 
 def divert_errors(path):

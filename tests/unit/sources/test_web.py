@@ -32,6 +32,7 @@ def test_no_network_names_the_host_and_the_reason(
     with pytest.raises(FetchError) as caught:
         fetch(workspace, [deb()])
     assert f"127.0.0.1:{port} cannot be reached: Connection refused" in str(caught.value)
+    assert "without a network: THEANO_STACKS_VENDOR=" in str(caught.value)
     assert "fix" in str(caught.value)
     assert SECRET not in str(caught.value) + capsys.readouterr().err
 

@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import logging
 import os
 import sys
 
@@ -62,3 +63,14 @@ def test_an_error_in_the_block_restores_the_output(capsys: pytest.CaptureFixture
         raise ZeroDivisionError
     print("table")
     assert capsys.readouterr().out == "table\n"
+
+
+def test_warnings_that_a_framework_logs_are_discarded_unless_loud(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    logger = logging.getLogger("theano.tensor.blas")
+    for loud in (False, True):
+        with progress.quiet(loud):
+            logger.warning("Using NumPy C-API, loud: %s", loud)
+    logger.warning("after it")
+    assert caplog.messages == ["Using NumPy C-API, loud: True", "after it"]
