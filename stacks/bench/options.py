@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from stacks.bench.intervals import LEAST_STARTS
-from stacks.core.errors import UsageError
+from stacks.core.errors import UsageError, unknown
 from stacks.core.models import Strict
-from stacks.core.suggestions import unknown
 from verify.workloads.rounds import KERNELS, LIMIT, PROGRAMS, QUICK_ROUNDS, ROUNDS
 
 

@@ -22,8 +22,7 @@ from dataclasses import dataclass, field
 
 from stacks.bench.candidates import Candidate
 from stacks.core.disk import scratch
-from stacks.core.process import start_in_session
-from stacks.core.signals import ended_like_by_interrupt, put_off
+from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
 from stacks.environments.use import run as runs
 from stacks.profiles.program import failure, hook_variables, read_processes
 

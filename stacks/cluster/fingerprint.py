@@ -9,7 +9,7 @@ from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
-from stacks.locks.folders import lock_folder
+from stacks.locks.lock import lock_folder
 from stacks.variants.variant import Variant
 
 # Locks, recipes, the builder, the verification, and the libraries that the builder uses.

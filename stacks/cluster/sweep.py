@@ -14,7 +14,7 @@ from stacks.cluster.messages import Answer, Share
 from stacks.core import console
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.signals import ended_like_by_interrupt
+from stacks.core.process import ended_like_by_interrupt
 from stacks.core.workspace import Workspace
 from stacks.environments.use.jobs import Job, check_number, recorded
 from stacks.variants.variant import Variant

@@ -8,9 +8,14 @@ quotes it for that language.
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from stacks.core.errors import nearest
 
 # Control characters, those that end a line or reorder it for a reader, and those that no XML file
 # may have.
@@ -87,3 +92,146 @@ class Strict(BaseModel):
     """A frozen model that refuses unknown keys and converts no types."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+Keys = tuple[str | int, ...]
+# The most characters of a key or a value in a message.
+LONGEST = 100
+
+EXPECTED = {
+    "string_type": "text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "string_pattern_mismatch": "text that matches {pattern}",
+    "string_too_short": "at least {min_length} characters",
+    "too_short": "at least {min_length} entries",
+    "greater_than_equal": "{ge} or more",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An error in a file; `about_key` if the key is wrong, not its value."""
+
+    keys: Keys
+    message: str
+    about_key: bool = False
+
+
+def explain(
+    error: ValidationError, model: type[BaseModel], known: Collection[Keys]
+) -> Iterator[Fault]:
+    """Yield the errors in the order of the model; `known` are the keys in the file."""
+    for detail in _of_nearest_branch(error.errors(include_url=False), known):
+        kind, loc, ctx = detail["type"], detail["loc"], detail.get("ctx", {})
+        keys = _in_file(loc, known)
+        if kind == "missing":
+            holder = _in_file(loc[:-1], known)
+            yield Fault(holder, f"expected the key {str(loc[-1])!r}, found none")
+        elif kind == "extra_forbidden":
+            names = _names_at(model, loc[:-1])
+            yield Fault(
+                keys,
+                f"expected one of the keys {', '.join(names)}; "
+                f"found {shortened(str(loc[-1]))!r}{_hint(str(loc[-1]), names)}",
+                about_key=True,
+            )
+        elif kind in ("literal_error", "union_tag_invalid"):
+            allowed = re.findall("'([^']*)'", str(ctx.get("expected", ctx.get("expected_tags"))))
+            value = ctx.get("tag", detail["input"])
+            if "discriminator" in ctx:
+                keys = (*keys, ctx["discriminator"].strip("'"))
+            yield Fault(
+                keys,
+                f"expected one of {', '.join(allowed)}; "
+                f"found {described(value)}{_hint(value, allowed)}",
+            )
+        elif kind == "union_tag_not_found":
+            yield Fault(keys, f"expected the key {ctx['discriminator']}, found none")
+        else:
+            template = IN_WORDS.get(ctx.get("pattern", ""), EXPECTED.get(kind, detail["msg"]))
+            expected = template.format(**ctx) if template == EXPECTED.get(kind) else template
+            found = described(detail["input"])
+            if kind == "string_type" and isinstance(detail["input"], (bool, int, float)):
+                found += ": put it in quotes"
+            yield Fault(keys, f"expected {expected}, found {found}")
+
+
+def described(value: object) -> str:
+    """Return a value in words."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return repr(shortened(value) if isinstance(value, str) else value)
+
+
+def shortened(text: str) -> str:
+    """Return a text as it is, or the beginning of one that is too long for a message."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _hint(name: object, names: Iterable[str]) -> str:
+    near = nearest(name, names) if isinstance(name, str) and len(name) <= LONGEST else None
+    return f": did you mean {near!r}?" if near else ""
+
+
+def _in_file(loc: Keys, known: Collection[Keys]) -> Keys:
+    """Return a location without the parts that name a branch of a union."""
+    keys: Keys = ()
+    for part in loc:
+        keys = (*keys, part) if (*keys, part) in known else keys
+    return keys
+
+
+def _of_nearest_branch(details: list[ErrorDetails], known: Collection[Keys]) -> list[ErrorDetails]:
+    """Of a value that fits no branch of a union, return the errors of the branch that fits best."""
+    groups: dict[Keys, dict[object, list[ErrorDetails]]] = {}
+    for detail in details:
+        holder, branch = _branch(detail, known)
+        groups.setdefault(holder, {}).setdefault(branch, []).append(detail)
+    return [d for branches in groups.values() for d in min(branches.values(), key=len)]
+
+
+def _branch(detail: ErrorDetails, known: Collection[Keys]) -> tuple[Keys, object]:
+    loc = detail["loc"]
+    for i in range(len(loc)):
+        is_missing_key = detail["type"] == "missing" and i == len(loc) - 1
+        if loc[: i + 1] not in known and not is_missing_key:
+            return loc[:i], loc[i]
+    return loc, None
+
+
+def _names_at(model: type[BaseModel], loc: Keys) -> list[str]:
+    """Return the keys that are allowed in the mapping at a location."""
+    models = [model]
+    for part in loc:
+        fields = [m.model_fields[str(part)] for m in models if part in m.model_fields]
+        branch = [m for m in models if part == m.__name__ or part in _tags(m)]
+        if fields:
+            models = [m for f in fields for m in _models_in(f.annotation)]
+        elif branch:
+            models = branch
+    return list(dict.fromkeys(name for m in models for name in m.model_fields))
+
+
+def _tags(model: type[BaseModel]) -> set[object]:
+    annotations = [f.annotation for f in model.model_fields.values()]
+    return {tag for a in annotations if get_origin(a) is Literal for tag in get_args(a)}
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

@@ -19,10 +19,10 @@ from typing import Any, Generic, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from stacks.core import validation
+from stacks.core import models
 from stacks.core.console import display_path, plural
 from stacks.core.errors import UsageError
-from stacks.core.validation import Keys
+from stacks.core.models import Keys
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -116,7 +116,7 @@ def validate(content: Any, positions: Positions, model: type[M]) -> M:
     try:
         return model.model_validate_json(json.dumps(content))
     except ValidationError as error:
-        faults = validation.explain(error, model, {*positions.values, *positions.keys})
+        faults = models.explain(error, model, {*positions.values, *positions.keys})
         lines = [_message(fault, positions) for fault in itertools.islice(faults, MAX_FAULTS)]
         if more := sum(1 for _ in faults):
             lines.append(f"{display_path(positions.path)}: {plural(more, 'more fault')}")
@@ -150,7 +150,7 @@ def parse(path: Path, data: bytes) -> tuple[Any, Positions]:
     return value, positions
 
 
-def _message(fault: validation.Fault, positions: Positions) -> str:
+def _message(fault: models.Fault, positions: Positions) -> str:
     at = positions.keys.get(fault.keys) if fault.about_key else None
     where = positions.at(at) if at else positions.where(fault.keys)
     return f"{where}: {_prefix(fault.keys)}{fault.message}"
@@ -159,7 +159,7 @@ def _message(fault: validation.Fault, positions: Positions) -> str:
 def _prefix(keys: Keys) -> str:
     """Return keys as a person writes them, before a message: `extra.libraries[0]: `."""
     text = "".join(
-        f"[{key}]" if isinstance(key, int) else f".{validation.shortened(key)}" for key in keys
+        f"[{key}]" if isinstance(key, int) else f".{models.shortened(key)}" for key in keys
     )
     return f"{text.removeprefix('.')}: " if keys else ""
 

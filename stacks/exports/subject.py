@@ -15,8 +15,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of
 from stacks.image.config import ImageConfig, config_of
 from stacks.locks import conda_lock, lock
-from stacks.locks.folders import lock_folder
-from stacks.locks.lock import Lock
+from stacks.locks.lock import Lock, lock_folder
 from stacks.locks.texts import name_in_lock
 from stacks.variants.variant import Variant
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,10 +28,9 @@ from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, older
-from stacks.locks.folders import lock_folder
 from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, seal_of, specs_hash
 from stacks.sources.pins import File, IndexPin
-from stacks.variants.variant import Variant
+from stacks.variants.variant import Variant, on_other_channel
 
 # The files that the seal covers, where they are present. Not pylock.toml, which is for other tools:
 # it may name an index, so it is not in every clone.
@@ -229,3 +228,28 @@ def fix_of(variant: Variant, command: str) -> str:
     if variant.file:
         return f"run `{command}`"
     return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
+
+
+def lock_folder(workspace: Workspace, variant: Variant) -> Path:
+    """Return the folder of a variant's lock."""
+    if variant.file:
+        return variant.file.with_suffix(".lock")
+    return workspace.locks / variant.framework.name / variant.name
+
+
+def with_other_channels(workspace: Workspace, variants: Iterable[Variant]) -> tuple[Variant, ...]:
+    """Return the variants, each followed by those that are locked on other channels."""
+    return tuple(
+        each
+        for variant in variants
+        for each in (
+            variant,
+            *(
+                on_other_channel(variant, folder.name.partition("@")[2])
+                for folder in sorted(
+                    lock_folder(workspace, variant).parent.glob(f"{variant.name}@*")
+                )
+                if not variant.file
+            ),
+        )
+    )

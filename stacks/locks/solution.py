@@ -18,8 +18,7 @@ from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock
-from stacks.locks.folders import lock_folder
-from stacks.locks.lock import Lock, command_of, fix_of
+from stacks.locks.lock import Lock, command_of, fix_of, lock_folder
 from stacks.locks.texts import requirements_of, seal_of, specs_hash, texts_of
 from stacks.sources.pins import IndexPin
 from stacks.variants.variant import Variant

@@ -24,11 +24,11 @@ from stacks.core.models import (
     SHA256,
     FileName,
     FilePath,
+    Keys,
     Sha256,
     Strict,
     Version,
 )
-from stacks.core.validation import Keys
 from stacks.core.workspace import Workspace
 
 

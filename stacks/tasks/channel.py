@@ -1,4 +1,4 @@
-"""Tasks for sources, locks, and the channel of packages."""
+"""Tasks for sources, locks, the channel of packages, and images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL, file_of, folder_of, names_of, path_of
+from stacks.tasks.options import CHANNEL, FRAMEWORK, VARIANT, file_of, folder_of, names_of, path_of
 from stacks.tasks.rules import excludes, needs
 from stacks.tasks.task import require_checkout, task
 
@@ -70,7 +70,7 @@ def lock(
     """Solve the variants and write their locks (envs/locks, or next to a stack.yaml)."""
     workspace = default_workspace()
     from stacks.locks import update as lock_update
-    from stacks.locks.folders import with_other_channels
+    from stacks.locks.lock import with_other_channels
     from stacks.variants.load import select
 
     chosen = select(workspace, variant, framework)
@@ -195,3 +195,52 @@ def serve(context: Context, port: int = 8420, variant: str = "") -> None:
 
     workspace = default_workspace()
     serving.serve(workspace, port, select(workspace, variant) if variant else ())
+
+
+@task("base", protects=("cache",))
+def base(context: Context) -> None:
+    """Make the base of the images and import it into the engine."""
+    from contextlib import closing
+
+    from stacks.image import docker, engine
+
+    with closing(engine.find()) as found:
+        print(docker.import_base(default_workspace(), found))
+
+
+@task(
+    "reproduce --variant mkl",
+    "reproduce --variant blis --framework theano-0.8.2",
+    help={"variant": VARIANT, "framework": FRAMEWORK},
+    protects=("build", "cache"),
+)
+def reproduce(context: Context, variant: str, framework: str = "") -> None:
+    """Build an image twice in different ways and compare both."""
+    workspace = default_workspace()
+    from stacks.image import reproduce
+    from stacks.variants.load import load_variant
+
+    print(reproduce.reproduce(workspace, load_variant(workspace, variant, framework or None)))
+
+
+@task(
+    "matrix",
+    "matrix --changed main",
+    help={
+        "changed": "a commit: only variants that the changes since it concern; where code changed, "
+        "one of each framework"
+    },
+    in_checkout=True,
+)
+def matrix(context: Context, changed: str = "") -> None:
+    """Print the matrix of CI's jobs, as JSON in one line."""
+    workspace = default_workspace()
+    import json
+
+    from stacks.project.ci import changed as concerned
+    from stacks.project.ci import matrix
+    from stacks.variants.load import all_variants
+
+    every = all_variants(workspace)
+    chosen = concerned(workspace, every, changed) if changed else every
+    print(json.dumps(matrix(workspace, every, chosen)))

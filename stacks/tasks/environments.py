@@ -203,7 +203,7 @@ def recommend(
         user_program_rounds.bench(built, program, rounds=rounds)
         return
     from stacks.bench import recommend
-    from stacks.locks.folders import with_other_channels
+    from stacks.locks.lock import with_other_channels
     from stacks.variants.load import on_framework
 
     recommend.recommend(
@@ -219,7 +219,7 @@ def list_(context: Context) -> None:
     """Show every variant: built, verified, how fast."""
     workspace = default_workspace()
     from stacks.environments.care import listing
-    from stacks.locks.folders import with_other_channels
+    from stacks.locks.lock import with_other_channels
     from stacks.variants.load import all_variants
 
     listing.show(workspace, with_other_channels(workspace, all_variants(workspace)))

@@ -23,11 +23,9 @@ from invoke.parser.context import ParserContext
 from stacks.core import log
 from stacks.core.console import PROGRAM, as_typed, show_error
 from stacks.core.disk import REPOSITORY
-from stacks.core.errors import StacksError, UsageError
-from stacks.core.signals import interrupted_once
-from stacks.core.suggestions import nearest
-from stacks.tasks.completion import candidates
-from stacks.tasks.help import asked_for, name_of, text_of, with_each_file
+from stacks.core.errors import StacksError, UsageError, nearest
+from stacks.core.process import interrupted_once
+from stacks.tasks.help import asked_for, candidates, name_of, text_of, with_each_file
 from stacks.tasks.options import VALUES, is_variant
 from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
 

@@ -13,7 +13,7 @@ from stacks.core.console import display_path
 from stacks.core.disk import REPOSITORY, write_atomically
 from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace
-from stacks.project import file_reference
+from stacks.project import schemas
 from stacks.tasks.help import options_of, usage_of
 from stacks.tasks.options import CHANNEL, FRAMEWORK, FULL, JSON, VARIANT
 from stacks.tasks.task import EXAMPLES, HELP, TAKING_COMMANDS
@@ -70,10 +70,7 @@ def check(workspace: Workspace) -> None:
 def pages(workspace: Workspace) -> dict[Path, str]:
     """Return {path: text} of the pages."""
     folder = workspace.root / "docs/reference"
-    return {
-        folder / "commands.md": commands(all_tasks()),
-        folder / "files.md": file_reference.document(),
-    }
+    return {folder / "commands.md": commands(all_tasks()), folder / "files.md": schemas.document()}
 
 
 def all_tasks() -> Collection:

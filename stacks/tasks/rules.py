@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stacks.core.errors import UsageError
-from stacks.core.suggestions import unknown
+from stacks.core.errors import UsageError, unknown
 
 
 @dataclass(frozen=True)

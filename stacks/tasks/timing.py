@@ -196,7 +196,10 @@ def profile(
     memory: bool = False,
     json: str = "",
 ) -> None:
-    """Run a workload, or your program after --, in an environment and print its profile."""
+    """Run a workload, or your program after --, in an environment and print its profile.
+
+    The profile of your program goes to standard error: 2> FILE, or --json FILE, keeps it.
+    """
     workspace = default_workspace()
     from stacks.environments.make.ready import ready_environment
     from stacks.profiles import program

@@ -1,4 +1,4 @@
-"""Tasks for programs of one's own: a stack.yaml, running, a shell, notebooks."""
+"""Tasks for programs of one's own: a stack.yaml, running, a shell, notebooks, a cluster."""
 
 from __future__ import annotations
 
@@ -182,15 +182,20 @@ def export(
     """Write a variant's lock in the format of another tool."""
     import sys
 
-    from stacks.core.errors import UsageError
-    from stacks.core.suggestions import unknown
+    from stacks.core.errors import UsageError, unknown
     from stacks.exports.forms import FORMS, write
     from stacks.exports.subject import subject_of
     from stacks.variants.load import load_variant
 
     workspace = default_workspace()
+    if not as_:
+        raise UsageError(
+            "which format?",
+            expected=f"--as and one of {', '.join(FORMS)}",
+            fix=f"./invoke export --variant {quoted([variant])} --as environment",
+        )
     if as_ not in FORMS:
-        raise unknown("form", as_, FORMS)
+        raise unknown("format", as_, FORMS)
     made = FORMS[as_](subject_of(workspace, load_variant(workspace, variant, framework or None)))
     target = path_of(to)
     if target is None and made.is_folder:
@@ -213,7 +218,7 @@ def completion(context: Context, name: str) -> None:
     Append it to ~/.bashrc or ~/.zshrc, or write it to ~/.config/fish/completions/invoke.fish.
     """
     from stacks.core.errors import UsageError
-    from stacks.tasks.completion import SCRIPTS
+    from stacks.tasks.help import SCRIPTS
 
     if name not in SCRIPTS:
         raise UsageError(
@@ -231,3 +236,40 @@ def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
     chosen, prefix = ready_environment(workspace, variant, framework or None)
     warn_of_verification(workspace, chosen)
     return chosen, prefix
+
+
+INSECURE_ADDRESS = (
+    "listen where others can reach it, without TLS: anyone there can run programs as you"
+)
+
+
+@task(
+    "worker tcp://127.0.0.1:8786",
+    "worker tls://HOST:8786 --name big -- --tls-ca-file ca.pem",
+    positional=["address"],
+    help={
+        "address": "address of the scheduler, such as tcp://HOST:8786",
+        "name": "name of this machine in progress and results (default: random); workers of the "
+        "same name take turns",
+        "insecure_address": INSECURE_ADDRESS,
+    },
+    takes_command=True,
+)
+def worker(context: Context, address: str, name: str = "", insecure_address: bool = False) -> None:
+    """Work for a dask scheduler; words after -- go to `dask worker`."""
+    from stacks.cluster import programs
+
+    programs.worker(address, name, remainder(), insecure=insecure_address)
+
+
+@task(
+    "scheduler",
+    "scheduler -- --port 9000",
+    help={"insecure_address": INSECURE_ADDRESS},
+    takes_command=True,
+)
+def scheduler(context: Context, insecure_address: bool = False) -> None:
+    """Run a dask scheduler on loopback; words after -- go to `dask scheduler`."""
+    from stacks.cluster import programs
+
+    programs.scheduler(remainder(), insecure=insecure_address)

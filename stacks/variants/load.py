@@ -9,9 +9,8 @@ from pathlib import Path
 
 from stacks.core import yamlfile
 from stacks.core.console import display_path
-from stacks.core.errors import UsageError
+from stacks.core.errors import UsageError, unknown
 from stacks.core.models import NAME
-from stacks.core.suggestions import unknown
 from stacks.core.workspace import Workspace
 from stacks.variants import stack
 from stacks.variants.files import THROUGH_NUMPY, BlasFile, FlavourFile, FrameworkFile

@@ -17,8 +17,8 @@ from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import read_channel
 from stacks.channel.solve import solve, solve_index
 from stacks.core.workspace import Workspace
-from stacks.locks.digests import digests_of
 from stacks.locks.solution import locked_package
+from stacks.locks.update import digests_of
 
 # Of the machine that the client runs on: Python 3.11 needs 2.35.
 GLIBC = "2.36"

@@ -17,7 +17,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.locks import lock, solution
 from stacks.locks import update as lock_update
-from stacks.locks.folders import lock_folder
+from stacks.locks.lock import lock_folder
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant

@@ -22,9 +22,8 @@ from stacks.distribution.vendor import vendor
 from stacks.environments.folders import folder_of
 from stacks.environments.make import build, stack_lock
 from stacks.locks import lock
-from stacks.locks.digests import digests_of
-from stacks.locks.folders import lock_folder
-from stacks.locks.update import check_locks
+from stacks.locks.lock import lock_folder
+from stacks.locks.update import check_locks, digests_of
 from stacks.sources.conda_archive import read_archive
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant

@@ -21,7 +21,7 @@ from stacks.environments.make import settings
 from stacks.environments.use.serve import maker, write_channel
 from stacks.environments.variables import environment
 from stacks.locks import lock, other_channel
-from stacks.locks.folders import with_other_channels
+from stacks.locks.lock import with_other_channels
 from stacks.locks.locked import entries_of
 from stacks.variants.load import load_variant
 

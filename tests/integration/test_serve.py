@@ -23,7 +23,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.use.serve import Make, maker, server_of, write_channel
 from stacks.locks import lock
-from stacks.locks.folders import lock_folder
+from stacks.locks.lock import lock_folder
 from stacks.locks.locked import entries_of
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant

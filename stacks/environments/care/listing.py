@@ -11,7 +11,7 @@ from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of, read_report, report_path
 from stacks.environments.make import ready
-from stacks.locks.folders import lock_folder
+from stacks.locks.lock import lock_folder
 from stacks.variants.variant import Variant
 
 # In place of a figure that was measured while other programs used the machine.

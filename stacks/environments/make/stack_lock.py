@@ -18,11 +18,10 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build
 from stacks.locks import lock, requirements, solution
-from stacks.locks.digests import digests_of, known_packages, packages_in
-from stacks.locks.folders import lock_folder
-from stacks.locks.lock import Lock
+from stacks.locks.lock import Lock, lock_folder
 from stacks.locks.solution import Contents
 from stacks.locks.texts import PYLOCK, requirements_of
+from stacks.locks.update import digests_of, known_packages, packages_in
 from stacks.sources.pins import IndexPin
 from stacks.variants.variant import Variant
 

@@ -16,8 +16,7 @@ from stacks.core import cores
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.locking import acquire
-from stacks.core.process import start_in_session
-from stacks.core.signals import ended_like_by_interrupt, put_off
+from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
 from stacks.environments.use.run import variables, warn
 from stacks.variants.variant import Variant
 

@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
+from stacks.core import process
+from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError, call, quoted, run_attached
+from stacks.core.supervised import run_supervised
 
 
 def test_what_a_program_prints() -> None:
@@ -41,3 +49,112 @@ def test_the_status_of_an_attached_program() -> None:
 
 def test_a_command_line_as_a_person_types_it() -> None:
     assert quoted(["a b", Path("/c"), "d'e"]) == "'a b' /c 'd'\"'\"'e'"
+
+
+@pytest.mark.parametrize("number", process.ENDING)
+def test_a_signal_ends_the_block_with_the_status_of_a_shell(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    ended = []
+    with pytest.raises(SystemExit) as raised, process.ended_like_by_interrupt():
+        try:
+            os.kill(os.getpid(), number)
+        finally:
+            ended.append(number)
+    assert raised.value.code == 128 + number
+    assert ended == [number]
+    assert signal.getsignal(number) is before
+
+
+def test_what_is_ignored_stays_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with process.ended_like_by_interrupt():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *process.ENDING])
+def test_a_signal_is_put_off_to_the_end_of_the_block(number: signal.Signals) -> None:
+    done = []
+    with pytest.raises((KeyboardInterrupt, SystemExit)), process.ended_like_by_interrupt():
+        before = signal.getsignal(number)
+        try:
+            with process.put_off():
+                os.kill(os.getpid(), number)
+                done.append(number)
+        finally:
+            assert signal.getsignal(number) is before
+    assert done == [number]
+
+
+# A task that removes its temporary folder, slowly, while the user presses ctrl-C again.
+TASK = """\
+import sys
+from pathlib import Path
+from stacks.core.disk import replace_atomically
+from stacks.core.process import interrupted_once
+
+with interrupted_once(), replace_atomically(Path(sys.argv[1], "made")) as new:
+    new.mkdir()
+    try:
+        print("working", flush=True)
+        sys.stdin.read()
+    finally:
+        print("tidying", flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2, 3])
+def test_a_second_interrupt_waits_until_temporary_folders_are_removed(
+    presses: int, tmp_path: Path
+) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", TASK, tmp_path], cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        assert process.stdout.readline() == b"working\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == b"tidying\n"
+        if presses > 1:
+            process.send_signal(signal.SIGINT)
+            assert process.stderr.readline() + process.stderr.readline() == process.TIDYING
+        if presses > 2:
+            process.send_signal(signal.SIGINT)
+        else:
+            process.stdin.close()
+        assert process.wait() == -signal.SIGINT
+        assert b"KeyboardInterrupt" in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []
+
+
+PYTHON = sys.executable
+
+
+def test_a_supervised_program() -> None:
+    code = "import sys; print('told', file=sys.stderr); print(sys.stdin.readline()[::-1])"
+    lines: list[str] = []
+    words = [PYTHON, "-c", code]
+    assert run_supervised(words, "abc", lines.append, lambda: True) == "\ncba\n"
+    assert lines == ["told"]
+    with pytest.raises(CommandError) as caught:
+        run_supervised(
+            [PYTHON, "-c", "raise SystemExit('because')"], "x", lines.append, lambda: True
+        )
+    assert caught.value.what.endswith("because") and caught.value.found == "exit status 1"
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        run_supervised(["no-such-program"], "", lines.append, lambda: True)
+
+
+def test_a_cancelled_program_ends_with_its_children() -> None:
+    code = (
+        "import subprocess, sys; child = subprocess.Popen(['cat'], stdin=subprocess.PIPE);"
+        "print(child.pid, file=sys.stderr, flush=True); sys.stdin.read()"
+    )
+    lines: list[str] = []
+    assert run_supervised([PYTHON, "-c", code], "", lines.append, lambda: not lines) is None
+    # Who inherits it may not have buried it yet.
+    with suppress(psutil.NoSuchProcess):
+        assert psutil.Process(int(lines[0])).status() == psutil.STATUS_ZOMBIE

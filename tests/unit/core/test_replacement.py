@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import shutil
@@ -16,6 +17,7 @@ import pytest
 from stacks.core import disk, paths
 from stacks.core.disk import REPOSITORY, DiskError, hold_lock, replace_atomically, write_atomically
 from stacks.core.errors import UsageError
+from stacks.core.exchange import exchange
 
 
 def names(folder: Path) -> list[str]:
@@ -199,3 +201,33 @@ def test_what_a_killed_process_had_moved_away_is_put_back(tmp_path: Path) -> Non
     with pytest.raises(ValueError, match="x"), replace_atomically(tmp_path / "folder"):
         raise ValueError("x")
     assert names(tmp_path) == ["folder"] and names(tmp_path / "folder") == ["old"]
+
+
+def test_two_folders_change_places(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name / f"was-{name}").mkdir(parents=True)
+    assert exchange(tmp_path / "a", tmp_path / "b")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["was-b"]
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["was-a"]
+
+
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        exchange(tmp_path / "a", tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL, errno.EXDEV])
+def test_a_system_that_cannot(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Library:
+        @staticmethod
+        def renameat2(*words: object) -> int:
+            ctypes.set_errno(number)
+            return -1
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name, use_errno: Library)
+    assert not exchange(Path("a"), Path("b"))
+
+
+def test_a_c_library_without_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name, use_errno: object())
+    assert not exchange(Path("a"), Path("b"))

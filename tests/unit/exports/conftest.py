@@ -10,7 +10,7 @@ from stacks.core.workspace import Workspace
 from stacks.exports.subject import Subject
 from stacks.image.config import config_of
 from stacks.locks import lock
-from stacks.locks.folders import lock_folder
+from stacks.locks.lock import lock_folder
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.load import load_variant
 

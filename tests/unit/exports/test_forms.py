@@ -79,7 +79,7 @@ def test_a_path_is_named_and_quoted(tmp_path: Path, capsys: pytest.CaptureFixtur
     ("form", "message"),
     [
         ("compos", "did you mean 'compose'?"),
-        ("", "expected: one of apptainer, compose, conda-lock"),
+        ("", "expected: --as and one of conda-lock, environment, pixi"),
         ("devcontainer", "fix:      --to DIR"),
         ("requirements", "fix:      --as environment has all of it"),
     ],

@@ -9,7 +9,7 @@ from stacks.channel.locked_package import Digests
 from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.locks.digests import check_unchanged, digests_of, known_packages
+from stacks.locks.update import check_unchanged, digests_of, known_packages
 from unit.locks.test_conda_lock import FILE, PACKAGE, written
 
 

@@ -19,7 +19,7 @@ from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock, solution
-from stacks.locks.folders import lock_folder
+from stacks.locks.lock import lock_folder, with_other_channels
 from stacks.locks.solution import Contents
 from stacks.locks.texts import requirements_of, specs_hash
 from stacks.sources.pins import IndexPin, read_pins
@@ -276,3 +276,21 @@ def test_conda_packages_that_a_stack_cannot_have(
     with pytest.raises(UsageError) as caught:
         solution.solve(variant, read_channel(workspace))
     assert message in caught.value.what and str(caught.value.fix).startswith(fix)
+
+
+def test_the_locks_of_other_channels_are_beside_our_own(
+    own_workspace: Workspace, tmp_path: Path
+) -> None:
+    (own_workspace.root / "envs").unlink()
+    (own_workspace.root / "envs").mkdir()
+    for name in ("blas", "frameworks", "variants"):
+        (own_workspace.envs / name).symlink_to(Path(__file__).parents[3] / "envs" / name)
+    variant = load_variant(own_workspace, "openblas", "theano-0.8.2")
+    folder = lock_folder(own_workspace, variant)
+    assert folder == own_workspace.root / "envs/locks/theano-0.8.2/openblas"
+    assert with_other_channels(own_workspace, [variant]) == (variant,)
+    folder.with_name("openblas@conda-forge").mkdir(parents=True)
+    folder.with_name("openblas-amdlibm@other").mkdir()
+    variants = with_other_channels(own_workspace, [variant])
+    assert [each.name for each in variants] == ["openblas", "openblas@conda-forge"]
+    assert lock_folder(own_workspace, variants[1]).name == "openblas@conda-forge"

@@ -70,3 +70,21 @@ def test_the_same_models_give_the_same_bytes(workspace: Workspace, tmp_path: Pat
     shutil.rmtree(tmp_path)
     schemas.write(replace(workspace, root=tmp_path))
     assert {p.name: p.read_bytes() for p in tmp_path.rglob("*.json")} == first and len(first) == 5
+
+
+def test_keys_of_each_file() -> None:
+    text = schemas.document()
+    for line in (
+        "## stack.yaml",
+        "| `framework` | text | required | which Theano on which Python |",
+        "## envs/blas/NAME.yaml",
+        "| `libm` | `glibc` or `amdlibm` | `glibc` | what computes exp, log and the like over "
+        "arrays |",
+        "| `baseline` | `true` or `false` | `false` | the slow path is expected: ratios are "
+        "relative to this one |",
+        "| `conda_forge` | [CondaForge](#condaforge) |  | the differences of another channel's "
+        "packages |",
+        "### CondaForge",
+        "| `ldflags` | text | required | the framework's blas.ldflags there |",
+    ):
+        assert line in text.splitlines()

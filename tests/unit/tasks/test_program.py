@@ -7,11 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stacks.core import locking
 from stacks.core.disk import REPOSITORY
-from stacks.tasks import program
+from stacks.tasks import installed, program
 from stacks.tasks.program import Program
 from unit.tasks.conftest import CommandLine
 
@@ -173,3 +175,18 @@ def test_a_name_that_the_terminal_cannot_show_is_no_error(monkeypatch: pytest.Mo
     monkeypatch.setattr(program, "run_to_end", lambda *_: print("data/\udcff", flush=True))
     program.main()
     assert output.getvalue() == b"data/\\udcff\n"
+
+
+def test_it_becomes_the_program_of_invoke(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(os, "execv", lambda *words: started.append(words))
+    monkeypatch.setattr(sys, "argv", ["theano-stacks", "run", "--", "a b"])
+    installed.main()
+    words = ["-I", "-c", installed.PROGRAM, str(REPOSITORY), "run", "--", "a b"]
+    assert started == [(sys.executable, [sys.executable, *words])]
+
+
+def test_the_program_is_that_of_the_script() -> None:
+    script = (REPOSITORY / "invoke").read_text()
+    assert f'-c \'{installed.PROGRAM}\' "$here" "$@"\n' in script
+    assert locking.OWN_PROGRAM in installed.PROGRAM

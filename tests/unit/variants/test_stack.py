@@ -9,7 +9,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import folder_of
-from stacks.locks.folders import lock_folder
+from stacks.locks.lock import lock_folder
 from stacks.variants import stack
 from stacks.variants.load import load_variant, select
 

@@ -16,8 +16,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import in_use
 from stacks.environments.folders import READY, folder_of
 from stacks.environments.make import ready
-from stacks.locks.folders import lock_folder
-from stacks.locks.lock import Lock
+from stacks.locks.lock import Lock, lock_folder
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
