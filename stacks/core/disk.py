@@ -77,8 +77,7 @@ def explain_disk_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        disk = disk_error(error, path)
-        if disk is None:
+        if not (disk := disk_error(error, path)):
             raise
         raise disk from error
 
@@ -149,9 +148,8 @@ def replace_atomically(target: Path) -> Iterator[Path]:
 
 def _part_prefix(name: str) -> str:
     """Return how the names of the temporary folders beside a path of this name begin."""
-    if len(os.fsencode(name)) <= LONGEST:
-        return f".{name}."
-    return f".{hashlib.sha256(os.fsencode(name)).hexdigest()}."
+    data = os.fsencode(name)
+    return f".{name if len(data) <= LONGEST else hashlib.sha256(data).hexdigest()}."
 
 
 def _rename_twice(new: Path, target: Path) -> None:
@@ -252,8 +250,7 @@ def write_atomically(target: Path, data: bytes | str) -> None:
 @contextmanager
 def scratch() -> Iterator[Path]:
     """Give a temporary folder for the block; DiskError if none can be made."""
-    parent = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
-    with explain_disk_errors(parent):
+    with explain_disk_errors(Path(os.environ.get("TMPDIR") or "/tmp")):  # noqa: S108
         chosen = scratch_parent()
         if chosen is None:
             raise DiskError(
@@ -293,7 +290,7 @@ def hold_lock(target: Path, what: str) -> Iterator[None]:
     """
     with explain_disk_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        lock = target.parent / f".{target.name}.lock"
+        lock = target.with_name(f".{target.name}.lock")
         descriptor = acquire(lock, fcntl.LOCK_EX, waiting_for=f"{what} is being made")
         assert descriptor is not None
         try:

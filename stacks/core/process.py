@@ -166,7 +166,7 @@ def quoted(arguments: Sequence[str | Path]) -> str:
 
 # What ends a process that has no handler: of `kill` and batch systems, and of a closed terminal.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-TIDYING = b"\ntemporary files are being removed; ctrl-C once more leaves them\n"
+TIDYING = b"\nending; ctrl-C once more ends at once, and leaves temporary files\n"
 
 
 @contextmanager

@@ -113,6 +113,7 @@ class Program(invoke.program.Program):
         self.list_tasks()
         print(as_typed("./invoke TASK --help shows what a task does, its options, and examples."))
         print("-v shows each command that runs, each file fetched and each package built.")
+        print(as_typed("--variant may be left out right after a task: ./invoke build mkl"))
         raise Exit
 
 

@@ -43,7 +43,8 @@ From other folders, or without a checkout: see [Install and upgrade](../guides/u
 |---|---|
 {shared}
 
-After `--`, the words of your program follow.
+Right after the task, `--variant` may be left out: `./invoke build mkl`. After `--`, the words of \
+your program follow.
 """
 
 

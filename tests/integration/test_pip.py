@@ -276,7 +276,7 @@ def test_a_lock_on_python_2_7_reads_each_page_of_the_index_once(
         site.files |= {f"/{file.name}": file.read_bytes() for file in files}
         links = "".join(f'<a href="/{file.name}">{file.name}</a>\n' for file in files)
         site.files[f"/simple/{name}/"] = f"<!DOCTYPE html><html>{links}</html>".encode()
-    words = ["download", "--quiet", "--no-cache-dir", "-d", tmp_path / "files", "one", *QUIET]
+    words = ["download", "--quiet", "--no-cache-dir", "-d", str(tmp_path / "files"), "one", *QUIET]
     env = {"PIP_INDEX_URL": f"{site.url}/simple", "HOME": str(tmp_path)}
     subprocess.run(
         [python, "-E", "-s", "-c", requirements.PIP_20, *words], cwd=tmp_path, env=env, check=True

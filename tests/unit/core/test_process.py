@@ -113,20 +113,20 @@ def test_a_second_interrupt_waits_until_temporary_folders_are_removed(
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, "-c", TASK, tmp_path], cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=pipe
-    ) as process:
-        assert process.stdin and process.stdout and process.stderr
-        assert process.stdout.readline() == b"working\n"
-        process.send_signal(signal.SIGINT)
-        assert process.stdout.readline() == b"tidying\n"
+    ) as child:
+        assert child.stdin and child.stdout and child.stderr
+        assert child.stdout.readline() == b"working\n"
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == b"tidying\n"
         if presses > 1:
-            process.send_signal(signal.SIGINT)
-            assert process.stderr.readline() + process.stderr.readline() == process.TIDYING
+            child.send_signal(signal.SIGINT)
+            assert child.stderr.readline() + child.stderr.readline() == process.TIDYING
         if presses > 2:
-            process.send_signal(signal.SIGINT)
+            child.send_signal(signal.SIGINT)
         else:
-            process.stdin.close()
-        assert process.wait() == -signal.SIGINT
-        assert b"KeyboardInterrupt" in process.stderr.read()
+            child.stdin.close()
+        assert child.wait() == -signal.SIGINT
+        assert b"KeyboardInterrupt" in child.stderr.read()
     assert list(tmp_path.iterdir()) == []
 
 
