@@ -202,7 +202,8 @@ def test_the_cli_of_development_containers_reads_the_file(
     # It would ask an engine for a container of this folder.
     out = subprocess.check_output([*words, "--docker-path", "true"], text=True)
     found = json.loads(out)
-    assert found["configuration"]["image"] == f"theano-{name}:1.0.5"
+    dockerfile = folder / ".devcontainer" / found["configuration"]["build"]["dockerfile"]
+    assert f"\nFROM theano-{name}:1.0.5 AS theano\n" in dockerfile.read_text()
     assert found["workspace"] == {
         "workspaceFolder": "/work",
         "workspaceMount": f"source={tmp_path},target=/work,type=bind",
