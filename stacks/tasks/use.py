@@ -183,7 +183,7 @@ def export(
     import sys
 
     from stacks.core.errors import UsageError, unknown
-    from stacks.exports.forms import FORMS, write
+    from stacks.exports import forms
     from stacks.exports.subject import subject_of
     from stacks.variants.load import load_variant
 
@@ -191,12 +191,13 @@ def export(
     if not as_:
         raise UsageError(
             "which format?",
-            expected=f"--as and one of {', '.join(FORMS)}",
+            expected=f"--as and one of {', '.join(forms.FORMS)}",
             fix=f"./invoke export --variant {quoted([variant])} --as environment",
         )
-    if as_ not in FORMS:
-        raise unknown("format", as_, FORMS)
-    made = FORMS[as_](subject_of(workspace, load_variant(workspace, variant, framework or None)))
+    if as_ not in forms.FORMS:
+        raise unknown("format", as_, forms.FORMS)
+    subject = subject_of(workspace, load_variant(workspace, variant, framework or None))
+    made = forms.export(subject, as_)
     target = path_of(to)
     if target is None and made.is_folder:
         raise UsageError(f"{as_} needs a folder", expected=", ".join(made.files), fix="--to DIR")
@@ -204,7 +205,7 @@ def export(
         print(next(iter(made.files.values())), end="")
         target = Path.cwd() / next(iter(made.files))
     else:
-        target = write(made, target)
+        target = forms.write(made, target)
         print(f"written: {display_path(target)}", flush=True)
     usage = made.usage.replace("{to}", quoted([display_path(target)]))
     usage = usage.replace("{name}", quoted([target.name]))

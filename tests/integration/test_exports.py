@@ -25,7 +25,7 @@ from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.exports.forms import FORMS, write
+from stacks.exports import forms
 from stacks.exports.subject import subject_of
 from stacks.locks import lock, uv
 from stacks.sources.fetch import fetch
@@ -57,7 +57,7 @@ toolchain = SYSTEM
 
 
 def export(workspace: Workspace, variant: Variant, form: str, target: Path) -> Path:
-    return write(FORMS[form](subject_of(workspace, variant)), target)
+    return forms.write(forms.export(subject_of(workspace, variant), form), target)
 
 
 def at(address: str, path: Path) -> Path:

@@ -22,7 +22,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build
 from stacks.environments.use import kernel
-from stacks.exports.forms import FORMS, write
+from stacks.exports.forms import export, write
 from stacks.exports.subject import subject_of
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
@@ -149,7 +149,7 @@ def test_an_exported_kernelspec(
 ) -> None:
     install("theano-1.0.5")
     subject = subject_of(workspace, load_variant(workspace, "openblas"))
-    write(FORMS["kernelspec"](subject), kernel.kernels_below(None) / "exported/kernel.json")
+    write(export(subject, "kernelspec"), kernel.kernels_below(None) / "exported/kernel.json")
     source = tmp_path / "a.ipynb"
     source.write_text(notebook("import theano; print(theano.config.cxx)"))
     out = subprocess.check_output([jupyter, "-c", RUN, source, "exported"], text=True, cwd=tmp_path)

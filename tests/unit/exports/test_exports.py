@@ -1,0 +1,399 @@
+"""Each form of a variant, as the tool that reads it would; writing them, and the command."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from invoke.exceptions import Exit
+
+from stacks.core.errors import UsageError
+from stacks.core.workspace import Workspace
+from stacks.exports import subject as subjects
+from stacks.exports.forms import FORMS, export, write
+from stacks.exports.subject import Export, Subject, subject_of
+from stacks.image.config import config_of
+from stacks.locks import lock
+from stacks.locks.lock import lock_folder
+from stacks.tasks import use
+from stacks.tasks.options import VALUES
+from stacks.variants.load import load_variant
+from stacks.variants.variant import on_other_channel
+from unit.helpers.checkout import CHECKOUT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# What a language that quotes wrongly would run, end or fill in.
+NASTY = 'it\'s "quoted" $HOME `id` $(id) [exit] : # - \\ {x} {{ y }} %s %(name)s é'
+PLACE = "/checkout/build/prefixes/theano-1.0.5/mkl"
+# Prints the words of the commands of a module file, as Tcl reads them.
+TCL = """
+foreach name {module-whatis prepend-path setenv unsetenv} {
+    proc $name {args} "puts \\[join \\[linsert \\$args 0 $name\\] |\\]"
+}
+source [lindex $argv 0]
+"""
+
+
+def subject(name: str, framework: str = "theano-1.0.5") -> Subject:
+    """Return a committed variant with a nasty summary, whose environment is in /checkout."""
+    variant = load_variant(CHECKOUT, name, framework)
+    folder = lock_folder(CHECKOUT, variant)
+    return Subject(
+        variant=variant.model_copy(update={"summary": NASTY}),
+        lock=lock.read(CHECKOUT, variant),
+        texts={path.name: path.read_text() for path in folder.iterdir()},
+        image=config_of(CHECKOUT, variant),
+        environment=Path("/checkout/build/prefixes") / variant.id,
+        homepage="https://example.org/100%",
+    )
+
+
+def files(form: str, of: Subject) -> dict[str, str]:
+    return dict(export(of, form).files)
+
+
+def compose(name: str, framework: str = "theano-1.0.5") -> Any:
+    [text] = files("compose", subject(name, framework)).values()
+    return yaml.safe_load(text)["services"]
+
+
+def test_conda_lock_is_the_committed_lock() -> None:
+    made = export(subject("mkl"), "conda-lock")
+    committed = CHECKOUT.locks / "theano-1.0.5/mkl/conda-lock.yml"
+    assert made.files == {"conda-lock.yml": committed.read_text()}
+    command = "conda-lock install -n theano-1.0.5-mkl {to}"
+    assert made.usage == f"while `./invoke serve` runs: {command}"
+
+
+def test_environment_has_each_package_by_version_and_build() -> None:
+    mkl = subject("mkl")
+    content = yaml.safe_load(files("environment", mkl)["environment.yml"])
+    assert content["name"] == "theano-1.0.5-mkl"
+    assert content["channels"] == ["http://localhost:8420/theano-stacks", "nodefaults"]
+    expected = [f"{p.name}={p.version}={p.build}" for p in mkl.lock.packages]
+    assert content["dependencies"] == expected
+    assert "PIP_" not in export(mkl, "environment").usage
+
+
+def test_in_environment_pip_has_hashes_and_builds_with_the_locked_tools() -> None:
+    pip = subject("pip-openblas")
+    made = export(pip, "environment")
+    [text] = made.files.values()
+    packages = [d for d in yaml.safe_load(text)["dependencies"] if isinstance(d, str)]
+    assert [p.partition("=")[0] for p in packages] == [p.name for p in pip.lock.packages]
+    theano = pip.lock.requirements[-1]
+    assert text.endswith(f"\n  - theano==1.0.5 --hash=sha256:{theano.sha256}\n")
+    assert made.usage.endswith("PIP_NO_BUILD_ISOLATION=0 conda env create -f {to}")
+
+
+def test_pixi_has_each_package_by_version_build_and_hash() -> None:
+    blis = subject("blis", "theano-0.8.2")
+    content = tomllib.loads(files("pixi", blis)["pixi.toml"])
+    assert content["workspace"] == {
+        "name": "theano-0.8.2-blis",
+        "description": f"{NASTY}, on {blis.variant.framework.summary}",
+        "channels": ["http://localhost:8420/theano-stacks"],
+        "platforms": ["linux-64"],
+    }
+    assert content["system-requirements"] == {"libc": "2.31"}
+    assert content["dependencies"] == {
+        p.name: {"version": f"=={p.version}", "build": p.build, "sha256": p.sha256}
+        for p in blis.lock.packages
+    }
+
+
+def test_pylock_has_each_file_by_path_size_and_hash() -> None:
+    default = subject("pip-default")
+    text = files("pylock", default)["pylock.toml"]
+    content = tomllib.loads(text)
+    assert content["lock-version"] == "1.0"
+    assert content["requires-python"] == ">=3.9,<3.10"
+    found = {}
+    for package in content["packages"]:
+        file = package["sdist"] if "sdist" in package else package["wheels"][0]
+        path, digest = file["path"], file["hashes"]["sha256"]
+        found[path] = (package["name"], package["version"], file["size"], digest)
+    assert found == {
+        f"files/{pin.filename}": (pin.name, pin.version, pin.size, pin.sha256)
+        for pin in default.lock.requirements
+    }
+    assert "://" not in text
+
+
+def test_pylock_has_the_settings_of_the_framework() -> None:
+    made = export(subject("pip-default", "pytensor-3.3.7"), "pylock")
+    assert sorted(made.files) == ["pylock.toml", "pytensorrc"]
+    assert "[blas]\nldflags = \n" in made.files["pytensorrc"]
+    assert "PYTENSORRC={to}/pytensorrc python train.py" in made.usage
+
+
+def test_requirements_is_the_committed_file_with_settings() -> None:
+    made = export(subject("pip-default", "theano-0.8.2"), "requirements")
+    committed = CHECKOUT.locks / "theano-0.8.2/pip-default/requirements.txt"
+    assert made.files["requirements.txt"] == committed.read_text()
+    # The baseline's own; the compiler and the compile folder are those of the machine.
+    settings = ["[blas]", "ldflags = ", "", "[global]", "device = cpu", "floatX = float64"]
+    assert made.files["theanorc"].splitlines()[1:] == settings
+    assert made.usage.startswith("python2.7 -m pip install --require-hashes ")
+    assert made.usage.endswith(" && THEANORC={to}/theanorc python2.7 train.py")
+
+
+def test_easyconfig_names_the_environment_file_with_its_hash() -> None:
+    mkl = subject("mkl", "theano-pymc-1.1.2")
+    made = files("easyconfig", mkl)
+    text = made["environment.yml"]
+    assert text == files("environment", mkl)["environment.yml"]
+    pairs = [line.partition(" = ") for line in made["theano-pymc-1.1.2-mkl.eb"].splitlines()]
+    # An easyconfig is Python.
+    values = {name: ast.literal_eval(word) for name, _, word in pairs if word != "SYSTEM"}
+    assert ("toolchain", " = ", "SYSTEM") in pairs
+    assert (values["name"], values["version"]) == ("theano-pymc", "1.1.2")
+    assert values["versionsuffix"] == "-mkl"
+    assert values["checksums"] == [hashlib.sha256(text.encode()).hexdigest()]
+    assert values["environment_file"] == "%(builddir)s/environment.yml"
+    # EasyBuild fills in values with Python's operator %.
+    assert str(values["description"]) % {} == mkl.summary
+    assert str(values["homepage"]) % {} == mkl.homepage
+
+
+def test_devcontainer_has_the_code_in_the_images_work_folder() -> None:
+    made = files("devcontainer", subject("mkl"))
+    assert [*made] == [".devcontainer/devcontainer.json", ".devcontainer/Dockerfile"]
+    assert "FROM theano-mkl:1.0.5 AS theano\n" in made[".devcontainer/Dockerfile"]
+    content = json.loads(made[".devcontainer/devcontainer.json"])
+    assert content["name"] == "theano-1.0.5-mkl"
+    assert content["build"] == {"dockerfile": "Dockerfile"}
+    assert content["workspaceMount"] == "source=${localWorkspaceFolder},target=/work,type=bind"
+    assert (content["workspaceFolder"], content["remoteUser"]) == ("/work", "theano")
+    assert "runArgs" not in content
+
+
+def test_compose_has_the_code_in_the_images_work_folder() -> None:
+    assert compose("mkl", "pytensor-3.3.7") == {
+        "pytensor": {
+            "image": "pytensor-mkl:3.3.7",
+            "user": f"${{UID:-{os.getuid()}}}:${{GID:-{os.getgid()}}}",
+            "working_dir": "/work",
+            "volumes": [{"type": "bind", "source": ".", "target": "/work"}],
+        }
+    }
+
+
+def test_apptainer_reads_the_image_that_build_writes_to_a_file() -> None:
+    made = export(subject("mkl"), "apptainer")
+    assert made.files["theano-1.0.5-mkl.def"] == (
+        "# theano-1.0.5-mkl\n"
+        "Bootstrap: oci-archive\n"
+        "From: theano-mkl-1.0.5.oci.tar:1.0.5\n"
+        "\n"
+        "%environment\n"
+        "    # The user's home is mounted, with packages for other Pythons in it.\n"
+        "    export PYTHONNOUSERSITE=1\n"
+        "\n"
+        "%runscript\n"
+        '    exec /usr/local/bin/theano-stacks "$@"\n'
+    )
+    assert "apptainer run theano-1.0.5-mkl.sif" in made.usage
+
+
+def test_a_gpu_is_passed_through_where_the_variant_computes_on_one() -> None:
+    cuda = subject("gpuarray-cuda")
+    assert "run --nv theano-1.0.5-gpuarray-cuda.sif" in export(cuda, "apptainer").usage
+    content = json.loads(files("devcontainer", cuda)[".devcontainer/devcontainer.json"])
+    assert content["runArgs"] == ["--gpus", "all"]
+    assert content["hostRequirements"] == {"gpu": True}
+    [device] = compose("gpuarray-cuda")["theano"]["deploy"]["resources"]["reservations"]["devices"]
+    assert device == {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
+
+
+def test_modulefile_sets_what_activation_sets() -> None:
+    [(name, text)] = files("modulefile", subject("mkl")).items()
+    assert name == "theano-1.0.5-mkl"
+    assert text.splitlines()[0] == "#%Module1.0"
+    assert text.splitlines()[2:] == [
+        f'prepend-path PATH "{PLACE}/bin"',
+        "unsetenv PYTHONHOME",
+        "unsetenv PYTHONPLATLIBDIR",
+        "unsetenv PYTHONEXECUTABLE",
+        f'setenv CONDA_PREFIX "{PLACE}"',
+        'setenv PYTHONNOUSERSITE "1"',
+    ]
+
+
+@pytest.mark.skipif(not shutil.which("tclsh"), reason="needs tclsh")
+def test_nasty_values_are_words_of_tcl(tmp_path: Path) -> None:
+    mkl = replace(subject("mkl"), environment=Path("/a b/$x [id] {\"'`"))
+    [text] = files("modulefile", mkl).values()
+    (tmp_path / "file").write_text(text, encoding="utf-8")
+    (tmp_path / "read.tcl").write_text(TCL)
+    words = ["tclsh", "-encoding", "utf-8", "read.tcl", "file"]
+    out = subprocess.check_output(words, cwd=tmp_path, text=True, env={"LC_ALL": "C.UTF-8"})
+    lines = out.splitlines()
+    assert lines[:2] == [f"module-whatis|{mkl.summary}", f"prepend-path|PATH|{mkl.environment}/bin"]
+    assert f"setenv|CONDA_PREFIX|{mkl.environment}" in lines
+
+
+def test_kernelspec_starts_the_environments_kernel() -> None:
+    mkl = subject("mkl")
+    content = json.loads(files("kernelspec", mkl)["kernel.json"])
+    started = [f"{PLACE}/bin/python", f"{PLACE}.kernel/start.py"]
+    assert content["argv"] == [*started, "-f", "{connection_file}"]
+    assert content["display_name"] == "mkl on theano-1.0.5"
+    assert content["env"].items() >= {"CONDA_PREFIX": PLACE, "PYTHONHOME": ""}.items()
+    pin = replace(subject("pip-default").lock.requirements[0], name="ipykernel")
+    locked = replace(mkl, lock=replace(mkl.lock, requirements=(pin,)))
+    content = json.loads(files("kernelspec", locked)["kernel.json"])
+    assert content["argv"][:3] == [f"{PLACE}/bin/python", "-m", "ipykernel_launcher"]
+
+
+CONDA_ONLY = "conda packages, which the Python package index lacks"
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "framework", "found", "other"),
+    [
+        (
+            *("conda-lock", "pip-openblas", "theano-1.0.5"),
+            "pip installs numpy, scipy, six, theano, and an entry of pip in a conda-lock.yml needs "
+            "an address of the package index",
+            "environment",
+        ),
+        (
+            *("pixi", "pip-default", "theano-1.0.5"),
+            "pip installs numpy, scipy, six, theano, and a pixi.toml has no hashes for files of "
+            "the package index",
+            "environment",
+        ),
+        (
+            *("pylock", "pip-default", "theano-0.8.2"),
+            "no installer of Python 2.7 reads it",
+            "requirements",
+        ),
+        # It would give the slow path.
+        (
+            *("requirements", "pip-openblas", "theano-1.0.5"),
+            f"blas-threads, libopenblas: {CONDA_ONLY}",
+            "environment",
+        ),
+        (
+            *("pylock", "openblas", "theano-1.0.5"),
+            f"blas-threads, libblas, libopenblas, numpy, scipy, six, theano: {CONDA_ONLY}",
+            "environment",
+        ),
+    ],
+)
+def test_a_form_that_a_variant_cannot_have(
+    form: str, name: str, framework: str, found: str, other: str
+) -> None:
+    with pytest.raises(UsageError, match=f"{name} is not available as {form}") as caught:
+        export(subject(name, framework), form)
+    assert (caught.value.found, caught.value.fix) == (found, f"--as {other} has all of it")
+
+
+def test_no_image_has_another_channels_packages() -> None:
+    mkl = subject("mkl")
+    other = replace(mkl, variant=on_other_channel(mkl.variant, "forge"))
+    assert other.name == "theano-1.0.5-mkl-forge"
+    for form in ("compose", "devcontainer", "apptainer"):
+        with pytest.raises(UsageError, match=rf"mkl@forge is not available as {form}\n.*`@`"):
+            export(other, form)
+
+
+def test_the_channel_is_served_unless_it_is_another() -> None:
+    mkl = subject("mkl")
+    other = replace(mkl, lock=replace(mkl.lock, channel="https://example.org/forge"))
+    assert mkl.with_channel("conda") == "while `./invoke serve` runs: conda"
+    assert other.with_channel("conda") == "conda"
+    path = Path("/my code/stack.yaml")
+    stack = replace(mkl, variant=mkl.variant.model_copy(update={"file": path}))
+    serving = "./invoke serve --variant '/my code/stack.yaml'"
+    assert stack.with_channel("conda") == f"while `{serving}` runs: conda"
+
+
+def test_a_subject_is_of_the_current_lock(workspace: Workspace) -> None:
+    found = subject_of(workspace, load_variant(workspace, "pip-openblas"))
+    given = subject("pip-openblas")
+    assert found.lock == given.lock
+    assert set(found.texts.items()) <= set(given.texts.items())
+    assert found.homepage == "https://github.com/Theano/Theano"
+    assert found.environment == workspace.environments / "theano-1.0.5/pip-openblas"
+
+
+def test_a_file_or_an_existing_folder_for_it(tmp_path: Path) -> None:
+    made = Export({"a.txt": "é\n"}, "")
+    assert write(made, tmp_path) == tmp_path / "a.txt"
+    assert write(made, tmp_path / "new/b") == tmp_path / "new/b"
+    assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "new/b").read_bytes() == "é\n".encode()
+    before = (tmp_path / "a.txt").stat()
+    write(made, tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").stat() == before, "the same bytes stay"
+
+
+def test_another_file_is_not_replaced(tmp_path: Path) -> None:
+    made = Export({"a.txt": "new\n", "b.txt": "new\n"}, "")
+    (tmp_path / "b.txt").write_text("mine\n")
+    with pytest.raises(
+        UsageError, match=r"b\.txt is there already and differs\n  fix:      remove"
+    ):
+        write(made, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.txt"], "nothing is written"
+    (tmp_path / "b.txt").unlink()
+    (tmp_path / "b.txt").symlink_to(tmp_path / "missing")
+    with pytest.raises(UsageError, match="is there already"):
+        write(made, tmp_path)
+
+
+@pytest.fixture
+def openblas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no solver check the lock."""
+    monkeypatch.setattr(subjects, "subject_of", lambda workspace, variant: subject("openblas"))
+
+
+@pytest.mark.usefixtures("openblas")
+def test_the_command_prints_a_form_or_writes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use.export.body(None, variant="openblas", as_="compose")
+    out, err = capsys.readouterr()
+    assert out.startswith("# it's") and "image: theano-openblas:1.0.5\n" in out
+    assert err.startswith("next: ./invoke build --variant openblas ")
+    assert "docker compose -f compose.yaml run --rm theano" in err
+    path = tmp_path / "a b.yaml"
+    use.export.body(None, variant="openblas", as_="compose", to=str(path))
+    out, err = capsys.readouterr()
+    assert out == f"written: {path}\n" and f"-f '{path}' run" in err
+
+
+@pytest.mark.usefixtures("openblas")
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ("compos", "did you mean 'compose'?"),
+        ("", "expected: --as and one of conda-lock, environment, pixi"),
+        ("devcontainer", "fix:      --to DIR"),
+        ("requirements", "fix:      --as environment has all of it"),
+    ],
+)
+def test_the_command_refuses(form: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Exit) as ended:
+        use.export.body(None, variant="openblas", as_=form)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_forms_are_completed() -> None:
+    assert list(VALUES["--as"]()) == list(FORMS)
