@@ -19,14 +19,13 @@ if is_invoke and importlib.util.find_spec("pydantic") is None:
     script = Path(__file__).resolve().with_name("invoke")
     os.execv("/bin/sh", ["sh", str(script), *sys.argv[1:]])  # noqa: S606
 
-from stacks.tasks.channel import base, lock, matrix, pin, publish_channel, release, reproduce, serve
+from stacks.tasks.channel import lock, matrix, pin, publish_channel, release, reproduce, serve
 from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.project import configure, docs, schema, test, vendor, verify_app, version
 from stacks.tasks.timing import bench, compare, profile, publish, results
 from stacks.tasks.use import completion, export, init, kernel, run, scheduler, shell, worker
 
 __all__ = [
-    "base",
     "bench",
     "build",
     "clean",

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from stacks.environments.use import kernel
-from stacks.environments.use.verify import own_variables
+from stacks.environments.variables import own_variables
 from stacks.exports.subject import Export, Subject
 from stacks.image.config import ENTRY, GID, HOME, PREFIX, UID, USER, WORK
 from stacks.image.oci import file_name

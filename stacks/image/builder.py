@@ -22,7 +22,6 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import install, packages
 from stacks.image import base, layout, normalised
 from stacks.image.compressed import compress
-from stacks.image.layout import Layer
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.sources import unpack
@@ -79,9 +78,8 @@ def write(workspace: Workspace, folder: Path) -> None:
         for name in NEEDED:
             _copy(workspace.root / name, tools / CHECKOUT / name)
         normalised.normalise(tools)
-        compress(base.tar(workspace), [Layer(TOOLS, tools)], folder)
-        digests = {name: sha256_of(path) for name, path in digest_list.files_of(folder).items()}
-        (folder / DIGESTS).write_text(digest_list.text_of(digests))
+        compress(base.tar(workspace), {TOOLS: tools}, folder)
+        (folder / DIGESTS).write_text(digest_list.list_folder(folder))
 
 
 def _write_static(workspace: Workspace, target: Path, unpacked: Path) -> None:

@@ -1,28 +1,26 @@
-"""An image's layers as compressed tar archives, stored for the next run."""
+"""An image's layers as compressed tar archives."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
 import deflate
 
-from stacks.core.disk import explain_disk_errors, replace_atomically, sha256_of
-from stacks.image import layout, manifest, normalised
+from stacks.core.disk import explain_disk_errors
+from stacks.image import normalised
 
 # zlib's bytes differ between its versions and forks, those of a pinned libdeflate do not.
 LEVEL = 6
 # Bytes that are compressed at once; gzip allows one stream after another.
 CHUNK = 32 << 20
-RECORD = "packed.json"
+BASE = "base"
 
 
 @dataclass(frozen=True)
@@ -35,53 +33,23 @@ class CompressedLayer:
     diff_id: str
 
 
-def compress_once(
-    base: Path | None, layers: Sequence[layout.Layer], folder: Path
-) -> tuple[CompressedLayer, ...]:
-    """Return what compress() returns, reusing the files in `folder` if they are of this content.
-
-    Raises IntegrityError if the layers changed after their layout was made.
-    """
-    code = [sha256_of(Path(__file__)), version("deflate")]
-    inputs = [layout.key_in(layers), sha256_of(base) if base else None, *code]
-    record = layout.read_record(folder / RECORD)
-    if record.get("inputs") == inputs:
-        ready = tuple(CompressedLayer(**layer) for layer in record["layers"])
-        if all(_is_intact(folder / layer.name, layer.digest) for layer in ready):
-            return ready
-    folders = [layer.folder for layer in layers]
-    manifest.check(folders[0].parent, manifest.file_digests(folders))
-    with replace_atomically(folder) as made:
-        made.mkdir()
-        compressed = compress(base, layers, made)
-        record = {"inputs": inputs, "layers": [asdict(layer) for layer in compressed]}
-        (made / RECORD).write_text(json.dumps(record) + "\n")
-    return compressed
-
-
-def _is_intact(path: Path, digest: str) -> bool:
-    return path.is_file() and f"sha256:{sha256_of(path)}" == digest
-
-
 def compress(
-    base: Path | None, layers: Sequence[layout.Layer], folder: Path
+    base: Path | None, layers: Mapping[str, Path], folder: Path
 ) -> tuple[CompressedLayer, ...]:
-    """Compress the base, a tar archive, and the layers into `folder`; return them, lowest first."""
+    """Compress the base, a tar archive, and layers by name into `folder`; return them in order."""
 
-    def copier(archive: Path) -> Callable[[IO[bytes]], None]:
-        def copy(out: IO[bytes]) -> None:
-            with archive.open("rb") as file:
-                shutil.copyfileobj(file, out, 1 << 20)
-
-        return copy
+    def copy(out: IO[bytes]) -> None:
+        assert base
+        with base.open("rb") as file:
+            shutil.copyfileobj(file, out, 1 << 20)
 
     def writer(content: Path) -> Callable[[IO[bytes]], None]:
         return lambda out: normalised.write(content, out)
 
-    jobs = [("base", copier(base))] if base else []
-    jobs += [(layer.name, writer(layer.folder)) for layer in layers]
+    jobs: dict[str, Callable[[IO[bytes]], None]] = {BASE: copy} if base else {}
+    jobs |= {name: writer(content) for name, content in layers.items()}
     with explain_disk_errors(folder), ThreadPoolExecutor(len(jobs)) as pool:
-        return tuple(pool.map(lambda job: _compress(folder / job[0], job[1]), jobs))
+        return tuple(pool.map(lambda job: _compress(folder / job[0], job[1]), jobs.items()))
 
 
 def _compress(path: Path, write: Callable[[IO[bytes]], None]) -> CompressedLayer:
@@ -99,9 +67,6 @@ class _Compressor(io.RawIOBase):
     def __init__(self, out: IO[bytes]) -> None:
         self.out, self.waiting, self.size = out, bytearray(), 0
         self.inside, self.outside = hashlib.sha256(), hashlib.sha256()
-
-    def writable(self) -> bool:
-        return True
 
     def write(self, block: Any) -> int:
         self.inside.update(block)

@@ -25,14 +25,12 @@ class ImageConfig:
 
     repository: str
     tags: tuple[str, ...]
-    title: str
     description: str
     environment: dict[str, str]
     labels: dict[str, str]
     user: str
     workdir: str
     entrypoint: tuple[str, ...]
-    command: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,7 +51,6 @@ def config_of(workspace: Workspace, variant: Variant, base_name: str | None = No
     return ImageConfig(
         repository=repository,
         tags=(framework.version, "latest") if default or variant.file else (framework.version,),
-        title=repository,
         description=description,
         environment={
             "PATH": f"{PREFIX}/bin:/usr/local/bin:/usr/bin:/bin",
@@ -74,5 +71,4 @@ def config_of(workspace: Workspace, variant: Variant, base_name: str | None = No
         user=f"{UID}:{GID}",
         workdir=str(WORK),
         entrypoint=(str(ENTRY),),
-        command=(),
     )

@@ -5,21 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from stacks.core import jsonfile
 from stacks.core.console import step
-from stacks.core.disk import hold_lock, replace_atomically, scratch, sha256_of, write_atomically
+from stacks.core.disk import hold_lock, replace_atomically, scratch, write_atomically
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments.suite import FAILED, NO_DEVICE, PASSED, check_report, raise_for
-from stacks.image import base, layout, oci, saved
+from stacks.image import base, layout, lower, oci
 from stacks.image import engine as engines
 from stacks.image.config import ImageConfig, config_of
 from stacks.image.engine import Engine, EngineError
-from stacks.image.layout import Layer
+from stacks.image.layers import Layers
 from stacks.variants.variant import Variant
 
 
@@ -44,9 +45,11 @@ def build(
     with closing(engines.find()) as engine, hold_lock(lock, f"the image {config.names[0]}"):
         layers = layout.lay_out(workspace, variant)
         lowest = _pulled(engine, base_name) if base_name else base.key(workspace)
-        key = _key(config, lowest, layers)
-        ready = _ready_image(workspace, engine, config, key, variant)
-        if ready:
+        record = layout.path_beside(workspace, variant, "docker.json")
+        # Everything that decides the image.
+        inputs = [asdict(config), lowest, layers.key, layers.digests]
+        key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+        if ready := _ready_image(engine, config, key, record):
             print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
             if full or json_file:
                 status = verify(workspace, engine, ready, variant, full=full, json_file=json_file)
@@ -59,20 +62,9 @@ def build(
             status = verify(workspace, engine, image, variant, full=full, json_file=json_file)
             engine.tag(image, config.names)
         _require_device(status, variant)
-        write_atomically(
-            _record(workspace, variant), json.dumps({"key": key, "image": image}) + "\n"
-        )
+        write_atomically(record, json.dumps({"key": key, "image": image}) + "\n")
     print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
     return config.names[0]
-
-
-def import_base(workspace: Workspace, engine: Engine) -> str:
-    """Return the name of the locked base, imported if the engine does not have it."""
-    name = base.name(workspace)
-    if not engine.image_id(name):
-        with step("base", name):
-            engine.import_root(base.tar(workspace), name, "/bin/bash")
-    return name
 
 
 def _pulled(engine: Engine, name: str) -> str:
@@ -93,25 +85,14 @@ def _pulled(engine: Engine, name: str) -> str:
     return str(engine.image_id(name))
 
 
-def _key(config: ImageConfig, lowest: str, layers: Sequence[Layer]) -> str:
-    """Return the hash of everything that decides an image."""
-    inputs = [asdict(config), lowest, layout.key_in(layers), sha256_of(Path(str(oci.__file__)))]
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
-
-
-def _record(workspace: Workspace, variant: Variant) -> Path:
-    return layout.path_beside(workspace, variant, "docker.json")
-
-
-def _ready_image(
-    workspace: Workspace, engine: Engine, config: ImageConfig, key: str, variant: Variant
-) -> str | None:
+def _ready_image(engine: Engine, config: ImageConfig, key: str, record: Path) -> str | None:
     """Return the image that was verified under this key, if all its names still refer to it."""
-    record = layout.read_record(_record(workspace, variant))
-    if record.get("key") != key:
+    try:
+        content = jsonfile.read(record)
+        image = str(content["image"]) if content["key"] == key else ""
+    except (OSError, ValueError, LookupError, TypeError):
         return None
-    image = str(record["image"])
-    return image if all(engine.image_id(name) == image for name in config.names) else None
+    return image if image and all(engine.image_id(n) == image for n in config.names) else None
 
 
 @contextmanager
@@ -119,7 +100,7 @@ def _loaded(
     workspace: Workspace,
     engine: Engine,
     variant: Variant,
-    layers: Sequence[Layer],
+    layers: Layers,
     base_name: str,
     name: str,
 ) -> Iterator[str]:
@@ -131,15 +112,13 @@ def _loaded(
     engine.remove_name(name)
     try:
         with scratch() as folder:
-            below = None
-            if base_name:
+            below = lower.locked(workspace) if not base_name else None
+            if below is None:
                 with step("base", f"layers of {base_name}"):
                     engine.save(base_name, folder / "base.tar")
-                    below = saved.read(folder / "base.tar", folder / "base")
+                    below = lower.of_saved(base_name, folder / "base.tar", folder / "base")
             archive = folder / "image.tar"
-            digests = oci.pack(
-                workspace, variant, layers, archive, base_name=base_name, below=below, names=[name]
-            )
+            digests = oci.pack(workspace, variant, layers, archive, below, [name])
             with step("load", f"{engine.kind} {engine.version}"):
                 engine.load(archive)
         image = engine.image_id(name)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -27,8 +28,6 @@ from stacks.core.errors import StacksError, UsageError
 if TYPE_CHECKING:
     from docker.models.containers import Container as Handle
 
-CHOICE = "THEANO_STACKS_ENGINE"
-KINDS = ("docker", "podman")
 # The API of Docker 20.10, and the podman that is tested.
 OLDEST_API, OLDEST_PODMAN = (1, 41), (4, 3)
 # Seconds in which an engine must say its version. Later requests may take as long as they need.
@@ -36,8 +35,9 @@ PATIENCE = 60
 ALTERNATIVE = "or write the image to a file, which needs no engine: --to oci"
 NO_ANSWER = "the container engine does not answer"
 START = (
-    "install one (Debian, Ubuntu: apt install docker.io) or start it (sudo systemctl start "
-    f"docker), check DOCKER_HOST and `docker context ls`, {ALTERNATIVE}"
+    "install one (Debian, Ubuntu: apt install docker.io) or start it (sudo systemctl start docker, "
+    "or systemctl --user start podman.socket), check DOCKER_HOST and `docker context ls`, "
+    f"{ALTERNATIVE}"
 )
 # Without privileges, as everybody should run an image: options of the SDK.
 CONFINED: Mapping[str, Any] = {
@@ -131,15 +131,6 @@ class Engine:
             for block in self.client.api.get_image(name):
                 file.write(block)
 
-    def import_root(self, archive: Path, name: str, command: str) -> None:
-        """Make an image of one layer, a tar archive, that starts a command."""
-        repository, tag = parse_repository_tag(name)
-        changes = [f'CMD ["{command}"]']
-        with _explained(f"the engine cannot import {name}"):
-            self.client.api.import_image_from_file(
-                str(archive), repository=repository, tag=tag, changes=changes
-            )
-
     def pull(self, name: str) -> None:
         """Pull an image, with the user's login for its registry."""
         with _explained(f"{name} cannot be pulled"):
@@ -165,9 +156,21 @@ class Engine:
             self.client.api.tag(image, repository, tag)
 
     def remove_name(self, name: str) -> None:
-        """Remove a name if it exists, and with its last name the image."""
+        """Remove a name if it exists, and with its last name the image.
+
+        Two that remove the last two names of an image at once leave an image without a name to the
+        engine: so what has none goes by its id, unless a container uses it.
+        """
         with _explained(f"{name} cannot be removed"), suppress(NotFound):
+            image = self.client.images.get(name)
             self.client.images.remove(name)
+            image.reload()
+            if not image.tags:
+                try:
+                    self.client.images.remove(image.id)
+                except APIError as error:
+                    if error.status_code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                        raise
 
     @contextmanager
     def container(self, image: str, command: Sequence[str], **options: Any) -> Iterator[Container]:
@@ -190,75 +193,18 @@ class Engine:
 
 
 def find(environ: Mapping[str, str] = os.environ) -> Engine:
-    """Return the engine that `THEANO_STACKS_ENGINE` names: docker, podman, or an address.
+    """Return the engine at docker's address, or where nothing is there, podman at its socket.
 
-    Without that variable docker, or where nothing is at its address, podman at its socket.
-
-    Raises EngineError if there is none, it does not answer, or it is too old; UsageError if a
-    variable names what does not exist.
+    An address in DOCKER_HOST has no other in its place. Raises EngineError if there is none, it
+    does not answer, or it is too old; UsageError if DOCKER_CONTEXT names what does not exist.
     """
-    chosen = environ.get(CHOICE, "")
-    if "://" in chosen:
-        return _connect({**environ, "DOCKER_HOST": chosen})
-    if chosen and chosen not in KINDS:
-        raise UsageError(
-            f"{CHOICE} names no engine",
-            expected="docker, podman, or an address such as unix:///run/podman/podman.sock",
-            found=chosen,
-            fix=f"unset {CHOICE}",
-        )
-    podman = _podman_address(environ)
-    if chosen == "podman" or (not chosen and podman and _missing_socket(_docker_address(environ))):
-        return _connect({**environ, "DOCKER_HOST": podman or _no_podman()})
-    return _connect(environ)
-
-
-def _docker_address(environ: Mapping[str, str]) -> str:
-    """Return the address that the docker program would use."""
-    if address := environ.get("DOCKER_HOST"):
-        return address
-    name = environ.get("DOCKER_CONTEXT")
-    context = ContextAPI.get_context(name)
-    if context is None:
-        raise UsageError(
-            f"DOCKER_CONTEXT names no context of docker: {name}",
-            fix="docker context ls, or unset DOCKER_CONTEXT",
-        )
-    return str(context.Host)
-
-
-def _missing_socket(address: str) -> Path | None:
-    """Return the path of an address that is a socket, if nothing is there."""
-    socket = re.fullmatch(r"(?:http\+)?unix:/*(/.+)", address)
-    if socket is None:
-        return None
-    try:
-        return None if Path(socket[1]).exists() else Path(socket[1])
-    except PermissionError:
-        # To be reported as that, by the request.
-        return None
-
-
-def _podman_address(environ: Mapping[str, str]) -> str | None:
-    if address := environ.get("CONTAINER_HOST"):
-        return address
-    folders = (environ.get("XDG_RUNTIME_DIR") or "/run/user/none", "/run")
-    paths = [Path(folder, "podman/podman.sock") for folder in folders]
-    return next((f"unix://{path}" for path in paths if os.access(path, os.W_OK)), None)
-
-
-def _no_podman() -> str:
-    raise EngineError(
-        "podman does not listen at a socket",
-        expected="$XDG_RUNTIME_DIR/podman/podman.sock, /run/podman/podman.sock, or the address in "
-        "CONTAINER_HOST",
-        fix=f"systemctl --user enable --now podman.socket, {ALTERNATIVE}",
-    )
-
-
-def _connect(environ: Mapping[str, str]) -> Engine:
-    if missing := _missing_socket(_docker_address(environ)):
-        raise EngineError(NO_ANSWER, found=f"nothing at {missing}", fix=START)
+    if missing := _missing_socket(environ):
+        folders = (environ.get("XDG_RUNTIME_DIR") or "/run/user/none", "/run")
+        paths = [Path(folder, "podman/podman.sock") for folder in folders]
+        podman = [f"unix://{path}" for path in paths if os.access(path, os.W_OK)]
+        if environ.get("DOCKER_HOST") or not podman:
+            raise EngineError(NO_ANSWER, found=f"nothing at {missing}", fix=START)
+        environ = {**environ, "DOCKER_HOST": podman[0]}
     with _explained(NO_ANSWER):
         client = _client(environ, ".".join(map(str, OLDEST_API)), PATIENCE)
         try:
@@ -276,11 +222,37 @@ def _connect(environ: Mapping[str, str]) -> Engine:
             found=str(answer)[:200],
             fix=f"check DOCKER_HOST and `docker context ls`, {ALTERNATIVE}",
         ) from error
-    if podman := components.get("Podman Engine"):
-        _check_age("podman", podman, podman, OLDEST_PODMAN)
-        return Engine("podman", podman, _client(environ, api))
-    _check_age("Docker's API", api, version, OLDEST_API)
-    return Engine("docker", version, _client(environ, api))
+    by_podman = components.get("Podman Engine")
+    found, oldest = (by_podman, OLDEST_PODMAN) if by_podman else (api, OLDEST_API)
+    if tuple(int(n) for n in re.findall(r"\d+", found)[:2]) < oldest:
+        raise EngineError(
+            "the container engine is too old",
+            expected="Docker 20.10 (its API 1.41), podman 4.3, or newer",
+            found=f"podman {by_podman}" if by_podman else f"Docker {version} (its API {api})",
+            fix=f"upgrade the engine, {ALTERNATIVE}",
+        )
+    kind = "podman" if by_podman else "docker"
+    return Engine(kind, by_podman or version, _client(environ, api))
+
+
+def _missing_socket(environ: Mapping[str, str]) -> Path | None:
+    """Return the path of the socket that the docker program would use, if nothing is there."""
+    address = environ.get("DOCKER_HOST")
+    if not address:
+        name = environ.get("DOCKER_CONTEXT")
+        context = ContextAPI.get_context(name)
+        if context is None:
+            raise UsageError(
+                f"DOCKER_CONTEXT names no context of docker: {name}",
+                fix="docker context ls, or unset DOCKER_CONTEXT",
+            )
+        address = str(context.Host)
+    socket = re.fullmatch(r"(?:http\+)?unix:/*(/.+)", address)
+    try:
+        return Path(socket[1]) if socket and not Path(socket[1]).exists() else None
+    except PermissionError:
+        # To be reported as that, by the request.
+        return None
 
 
 def _client(environ: Mapping[str, str], version: str, limit: float | None = None) -> DockerClient:
@@ -292,17 +264,6 @@ def _client(environ: Mapping[str, str], version: str, limit: float | None = None
         # `ssh` itself, with the user's settings for it, as the docker program does.
         use_ssh_client=True,
     )
-
-
-def _check_age(what: str, found: str, version: str, oldest: tuple[int, ...]) -> None:
-    if tuple(int(n) for n in re.findall(r"\d+", found)[:2]) < oldest:
-        raise EngineError(
-            "the container engine is too old",
-            expected=f"{what} {'.'.join(map(str, oldest))} or newer"
-            + (" (Docker 20.10)" if oldest == OLDEST_API else ""),
-            found=f"{found} (version {version})" if found != version else version,
-            fix=f"upgrade the engine, {ALTERNATIVE}",
-        )
 
 
 @contextmanager
@@ -331,7 +292,8 @@ def engine_error(what: str, error: Exception) -> EngineError:
             "this user may not use the container engine",
             found=message,
             fix="sudo usermod -aG docker $USER, then log in again; or use podman, which needs no "
-            f"group: {CHOICE}=podman; {ALTERNATIVE}",
+            "group: systemctl --user start podman.socket, then set DOCKER_HOST to "
+            f"unix://$XDG_RUNTIME_DIR/podman/podman.sock; {ALTERNATIVE}",
         )
     if isinstance(error, RequestException):
         return EngineError(NO_ANSWER, found=message, fix=START)

@@ -9,46 +9,32 @@ import re
 import shlex
 import shutil
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from stacks.channel.offers import read_channel, with_settings
 from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
-from stacks.core import console, jsonfile
+from stacks.core import console
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages, prefix, ready, settings
 from stacks.environments.make.contents import Part
 from stacks.environments.make.manifest import write_manifest
-from stacks.image import base, manifest, normalised, precompiled, sbom
-from stacks.image import config as image_config
+from stacks.image import base, layers, normalised, precompiled, sbom
 from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
+from stacks.image.layers import SBOM, SBOM_WITHOUT_BASE, SHARE, Layers
 from stacks.image.precompiled import CONTENT
 from stacks.locks.lock import Lock
 from stacks.variants import stack
 from stacks.variants.variant import AMDLIBM, Variant
 
-RECORD = "ready.json"
-SHARE = f"{PREFIX}/share/theano-stacks"
-SBOM = f"{SHARE}/sbom.cdx.json"
-# The same for an image on another base, whose packages are unknown.
-SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
-# The modules of this package that layout imports: with it they decide the bytes of the layers.
-MODULES = (base, image_config, manifest, normalised, precompiled, sbom)
+# Raised when an image gets other files than before from the same inputs: it is made again.
+REVISION = 1
 # Folders that the group root may write, so that any user in that group can.
 # /data is where the guide mounts a volume: Docker makes an empty one like the folder.
 WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775, "data": 0o1777}
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A layer of an image, with the folder of its content."""
-
-    name: str
-    folder: Path
 
 
 def layout_folder(workspace: Workspace, variant: Variant) -> Path:
@@ -65,23 +51,27 @@ def path_beside(workspace: Workspace, variant: Variant, suffix: str) -> Path:
 
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
-    """Return the hash of everything that decides an image's layers over its base."""
-    code = [Path(name) for name in (__file__, *(str(module.__file__) for module in MODULES))]
-    code += [CONTENT / name for name in _files(CONTENT)]
-    inputs = [
+    """Return the hash of everything that decides an image's layers over its base.
+
+    An edit of this program changes no key: what it writes differently has a higher REVISION.
+    """
+    files = [(folder, name) for folder in (CONTENT, workspace.suite) for name in _files(folder)]
+    return _hash(
+        REVISION,
         ready.key_of(workspace, variant, lock, Path(PREFIX)),
-        [(path.name, sha256_of(path)) for path in code],
-        [(str(name), sha256_of(workspace.suite / name)) for name in _files(workspace.suite)],
+        asdict(config_of(workspace, variant)),
+        [(str(name), sha256_of(folder / name)) for folder, name in files],
         base.key(workspace),
         [version(name) for name in ("cyclonedx-python-lib", "packageurl-python")],
-    ]
+    )
+
+
+def _hash(*inputs: object) -> str:
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def lay_out(
-    workspace: Workspace, variant: Variant, target: Path | None = None
-) -> tuple[Layer, ...]:
-    """Return the layers over the base, lowest first, made from the lock if they are not ready.
+def lay_out(workspace: Workspace, variant: Variant, target: Path | None = None) -> Layers:
+    """Return the layers over the base, made from the lock if they are not ready.
 
     target: another folder for them than the one below build/. Modes and times are normalised;
     what writes the image sets the owners (0:0).
@@ -95,11 +85,9 @@ def lay_out(
         stack.make_build_folder(variant.file)
     key = key_of(workspace, variant, lock)
     with hold_lock(target, f"the image of {variant.id}"):
-        if read_record(target / RECORD).get("key") == key:
-            ready = _layers(target)
-            # A `chmod -R` on the checkout or the cache, whose files these are, changes the image.
-            if manifest.has_modes(target, [layer.folder for layer in ready]):
-                return ready
+        existing = layers.read(target)
+        if existing and existing.key == key:
+            return existing
         precompiled.check_machine()
         parts = packages.parts_of(workspace, variant, lock)
         with (
@@ -107,34 +95,7 @@ def lay_out(
             replace_atomically(target) as made,
         ):
             _make(workspace, variant, lock, parts, made, key)
-            manifest.write(made, [layer.folder for layer in _layers(made)])
-            (made / RECORD).write_text(json.dumps({"key": key}) + "\n")
-    return _layers(target)
-
-
-def key_in(layers: Sequence[Layer]) -> str:
-    """Return the hash of everything that decides these layers, which are ready."""
-    return str(read_record(layers[-1].folder.parent / RECORD)["key"])
-
-
-def sbom_in(layers: Sequence[Layer], *, locked_base: bool = True) -> bytes:
-    """Return the SBOM in layers that are ready, with the locked base or without."""
-    path = SBOM if locked_base else SBOM_WITHOUT_BASE
-    return (layers[-1].folder / path[1:]).read_bytes()
-
-
-def read_record(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file, an empty one if the file is missing or damaged."""
-    try:
-        record = jsonfile.read(path)
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _layers(target: Path) -> tuple[Layer, ...]:
-    names = ("packages", "blas", "settings")
-    return tuple(Layer(n, target / n) for n in names if (target / n).is_dir())
+            return replace(layers.seal(made, key), folder=target)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -157,7 +118,9 @@ def _make(
         _expect_image(environment / settings.EXPECTATION, lock)
         _leave_out_tests(environment, variant.framework.python)
         precompiled.warm(variant, environment)
-        precompiled.add_hook(variant, environment, f"{variant.name}-{key[:12]}")
+        compiled = ready.key_of(workspace, variant, lock, Path(PREFIX))
+        hook = sha256_of(CONTENT / "compiledir.py")
+        precompiled.add_hook(variant, environment, f"{variant.name}-{_hash(compiled, hook)[:12]}")
         precompiled.to_bytecode(environment, variant.framework.python)
         own = [f"{within}/{name}" for name in _settings_of(variant, parts, environment)]
         _move(made / "packages", made / "settings", own)
@@ -170,11 +133,11 @@ def _make(
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
             document = sbom.render(config, key, parts, lock, channel, debs, site_packages)
             (made / "settings" / path[1:]).write_text(document)
-        layers = _layers(made)
-        for layer in layers:
-            normalised.normalise(layer.folder, WRITABLE)
-        write_manifest(*(layer.folder / within for layer in layers))
-        normalised.normalise(layers[-1].folder, WRITABLE)
+        folders = [made / name for name in layers.NAMES if (made / name).is_dir()]
+        for folder in folders:
+            normalised.normalise(folder, WRITABLE)
+        write_manifest(*(folder / within for folder in folders))
+        normalised.normalise(folders[-1], WRITABLE)
 
 
 def _expect_image(path: Path, lock: Lock) -> None:
@@ -247,7 +210,7 @@ def _add_programs(root: Path, variant: Variant, config: ImageConfig, suite: Path
         shutil.copyfile(suite / name, share / "verify" / name)
     words = {
         # The one text of a person, as a word of a shell; the others are names.
-        "heading": shlex.quote(f"{config.title}: {config.description}"),
+        "heading": shlex.quote(f"{config.repository}: {config.description}"),
         "name": config.repository if "latest" in config.tags else config.names[0],
         "variant": variant.name,
         "module": variant.framework.module,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import stat
 import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, cast
 
 from stacks.core.reproducible import EPOCH
 
@@ -56,6 +58,31 @@ def write(root: Path, out: IO[bytes]) -> None:
             else:
                 entry.type = tarfile.DIRTYPE
             tar.addfile(entry)
+
+
+def digest_of(root: Path) -> str:
+    """Return the digest (`sha256:...`) of the tar archive of a normalised folder."""
+    sink = _Hash()
+    write(root, cast("IO[bytes]", sink))
+    return f"sha256:{sink.hash.hexdigest()}"
+
+
+class _Hash(io.RawIOBase):
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+
+    def write(self, block: Any) -> int:
+        self.hash.update(block)
+        return len(block)
+
+
+def modes_of(root: Path) -> dict[str, str]:
+    """Return {path: mode in octal} of all that is below a folder except links."""
+    return {
+        str(path.relative_to(root)): f"{stat.S_IMODE(path.lstat().st_mode):o}"
+        for path in _walk(root)
+        if path != root and not path.is_symlink()
+    }
 
 
 def _walk(root: Path) -> Iterator[Path]:

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import console
-from stacks.core.disk import hold_lock, replace_atomically, sha256_of
-from stacks.core.errors import UsageError
+from stacks.core.disk import replace_atomically, sha256_of
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
 from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
-from stacks.image import base as bases
-from stacks.image import layout
-from stacks.image.compressed import CompressedLayer, compress_once
+from stacks.image import layout, lower
+from stacks.image.compressed import CompressedLayer, compress
 from stacks.image.config import ImageConfig, config_of
-from stacks.image.saved import SavedImage
+from stacks.image.layers import Layers
+from stacks.image.lower import Lower
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
@@ -73,9 +73,14 @@ def write(workspace: Workspace, variant: Variant, target: Path, base: Path | Non
     the same bytes. Raises UsageError if `target` cannot be a file, DiskError; a failure leaves no
     partial archive.
     """
-    _check(target, base)
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder", fix=f"name a file: {target / 'image.tar'}")
+    check_replaceable(target)
+    if not target.parent.is_dir():
+        raise UsageError(f"{target.parent} is no folder", fix=f"mkdir -p {target.parent}")
+    below = lower.of_root(base) if base else lower.locked(workspace)
     layers = layout.lay_out(workspace, variant)
-    digests = pack(workspace, variant, layers, target, base=base)
+    digests = pack(workspace, variant, layers, target, below)
     print(f"  {'digest':<9}{digests.manifest}", file=sys.stderr)
     return digests.manifest
 
@@ -83,32 +88,43 @@ def write(workspace: Workspace, variant: Variant, target: Path, base: Path | Non
 def pack(
     workspace: Workspace,
     variant: Variant,
-    layers: Sequence[layout.Layer],
+    layers: Layers,
     target: Path,
-    *,
-    base: Path | None = None,
-    base_name: str = "",
-    below: SavedImage | None = None,
+    below: Lower,
     names: Sequence[str] = (),
 ) -> Digests:
     """Write the image of these layers, which are ready, to the file `target`.
 
-    base: as in `write`. below, base_name: an image in place of the base, and its name. names: as in
-    `archive`. Raises DiskError, IntegrityError if the layers changed after they were made.
+    below: what they lie on. names: instead of the image's names, with their tags. Raises DiskError,
+    IntegrityError if a layer changed after it was made.
     """
-    lowest = None if below else base or bases.tar(workspace)
-    config = config_of(workspace, variant, base_name or (base.name if base else None))
-    bill = layout.sbom_in(layers, locked_base=not (base or below))
-    folder = layout.path_beside(workspace, variant, "packed")
-    with hold_lock(folder, f"the layers of {variant.id}"):
+    config = config_of(workspace, variant, below.name)
+    with replace_atomically(target) as made:
+        # Removed with the folder of `made`.
+        folder = made.with_name("layers")
+        folder.mkdir()
         with console.step("layers", "") as description:
-            compressed = compress_once(lowest, layers, folder)
+            compressed = compress(below.root, layers.folders, folder)
             description.append(f"{sum(la.size for la in compressed) / 1e6:.0f} MB, compressed")
-        with (
-            console.step("archive", console.display_path(target)),
-            replace_atomically(target) as made,
-        ):
-            return archive(made, folder, compressed, config, bill, names, below)
+        for layer in compressed:
+            expected = layers.digests.get(layer.name, layer.diff_id)
+            if layer.diff_id != expected:
+                raise IntegrityError(
+                    f"{layers.folder / layer.name} changed after it was made",
+                    expected=expected,
+                    found=layer.diff_id,
+                    fix=f"rm -r {layers.folder}, then run the command again; if it fails again, "
+                    "check the disk",
+                )
+        blobs = [_saved_layer(path) for path in below.layers]
+        blobs += [
+            Blob(f"{TYPES}.layer.v1.tar+gzip", layer.digest, layer.size, folder / layer.name)
+            for layer in compressed
+        ]
+        settings = _json(f"{TYPES}.config.v1+json", image_config(compressed, config, below))
+        bill = _blob(SBOM_TYPE, layers.sbom(locked_base=below.is_locked))
+        with console.step("archive", console.display_path(target)):
+            return _archive(made, blobs, settings, bill, names or config.names)
 
 
 def file_for(workspace: Workspace, variant: Variant, chosen: Path | None) -> Path:
@@ -121,32 +137,6 @@ def file_name(config: ImageConfig) -> str:
     return f"{config.repository}-{config.tags[0]}.oci.tar"
 
 
-def _check(target: Path, base: Path | None) -> None:
-    if target.is_dir():
-        raise UsageError(f"{target} is a folder", fix=f"name a file: {target / 'image.tar'}")
-    check_replaceable(target)
-    if not target.parent.is_dir():
-        raise UsageError(f"{target.parent} is no folder", fix=f"mkdir -p {target.parent}")
-    if base and not _is_tar(base):
-        raise UsageError(
-            f"{base} is no tar archive of a root file system",
-            expected="the output of `docker export` or mmdebstrap, not compressed",
-            fix="decompress it first, if it is a .tar.gz or the like",
-        )
-
-
-def _is_tar(path: Path) -> bool:
-    """Return whether a path is a tar archive that is not compressed."""
-    # To open a pipe would wait for what is written to it.
-    if not path.is_file():
-        return False
-    try:
-        with tarfile.open(path, "r:"):
-            return True
-    except (OSError, tarfile.TarError):
-        return False
-
-
 def _blob(kind: str, data: bytes) -> Blob:
     return Blob(kind, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data), data=data)
 
@@ -156,14 +146,14 @@ def _json(kind: str, content: Any) -> Blob:
 
 
 def image_config(
-    layers: Sequence[CompressedLayer], config: ImageConfig, below: SavedImage | None = None
+    layers: Sequence[CompressedLayer], config: ImageConfig, below: Lower
 ) -> dict[str, Any]:
     """Return the OCI image configuration: how the image starts, and the digests of its layers.
 
-    below: the image under these layers, whose settings and variables stay unless `config` sets
-    them, as with FROM in a Dockerfile.
+    Settings and variables of an image below stay unless `config` sets them, as with FROM in a
+    Dockerfile.
     """
-    base = below.settings if below else {}
+    base = below.settings
     inherited = {k: v for k, v in (base.get("config") or {}).items() if k not in ("Cmd", "OnBuild")}
     variables = dict(pair.split("=", 1) for pair in inherited.get("Env") or ())
     variables |= config.environment
@@ -171,7 +161,7 @@ def image_config(
         {"created": TIMESTAMP, "created_by": "theano-stacks", "comment": layer.name}
         for layer in layers
     ]
-    diff_ids = [layer.diff_id for layer in layers]
+    diff_ids = base["rootfs"]["diff_ids"] if base else []
     return {
         "architecture": "amd64",
         "os": "linux",
@@ -181,45 +171,21 @@ def image_config(
             "User": config.user,
             "Env": [f"{name}={value}" for name, value in variables.items()],
             "Entrypoint": list(config.entrypoint),
-            **({"Cmd": list(config.command)} if config.command else {}),
             "WorkingDir": config.workdir,
             "Labels": (inherited.get("Labels") or {}) | config.labels,
         },
-        "rootfs": {
-            "type": "layers",
-            "diff_ids": [*(base["rootfs"]["diff_ids"] if below else ()), *diff_ids],
-        },
+        "rootfs": {"type": "layers", "diff_ids": [*diff_ids, *(la.diff_id for la in layers)]},
         "history": [*(base.get("history") or ()), *own],
     }
 
 
-def archive(
-    target: Path,
-    folder: Path,
-    compressed: Sequence[CompressedLayer],
-    config: ImageConfig,
-    sbom_text: bytes,
-    names: Sequence[str] = (),
-    below: SavedImage | None = None,
+def _archive(
+    target: Path, layers: Sequence[Blob], settings: Blob, sbom: Blob, names: Sequence[str]
 ) -> Digests:
-    """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM.
-
-    folder: where the files of the layers are. names: instead of the image's names, with their tags.
-    below: the image under these layers. Returns the image's digests.
-    """
-    names = names or config.names
-    sbom = _blob(SBOM_TYPE, sbom_text)
-    layers = [_layer(path) for path in below.layers] if below else []
-    layers += [
-        Blob(f"{TYPES}.layer.v1.tar+gzip", layer.digest, layer.size, folder / layer.name)
-        for layer in compressed
-    ]
-    settings = _json(f"{TYPES}.config.v1+json", image_config(compressed, config, below))
-    manifest = _manifest(settings, [layer.descriptor for layer in layers])
+    """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM."""
+    manifest = _manifest(settings, layers)
     empty = _blob("application/vnd.oci.empty.v1+json", EMPTY)
-    attached = _manifest(
-        empty, [sbom.descriptor], artifactType=SBOM_TYPE, subject=manifest.descriptor
-    )
+    attached = _manifest(empty, [sbom], artifactType=SBOM_TYPE, subject=manifest.descriptor)
     named = {
         **manifest.descriptor,
         "annotations": {
@@ -250,14 +216,14 @@ def archive(
             tar.addfile(_entry(name, len(data)), io.BytesIO(data))
         # Apptainer makes no folders but those that are entries.
         for name in ("blobs", "blobs/sha256"):
-            tar.addfile(_folder(name))
+            tar.addfile(_entry(name, None))
         for blob in sorted({blob.name: blob for blob in blobs}.values(), key=lambda b: b.name):
             with blob.path.open("rb") if blob.path else io.BytesIO(blob.data) as file:
                 tar.addfile(_entry(blob.name, blob.size), file)
     return Digests(manifest.digest, settings.digest)
 
 
-def _layer(path: Path) -> Blob:
+def _saved_layer(path: Path) -> Blob:
     """Return a layer of another image, as the engine saved it."""
     with path.open("rb") as file:
         compressed = file.read(2) == b"\x1f\x8b"
@@ -265,19 +231,15 @@ def _layer(path: Path) -> Blob:
     return Blob(kind, f"sha256:{sha256_of(path)}", path.stat().st_size, path)
 
 
-def _manifest(config: Blob, layers: list[dict[str, Any]], **more: Any) -> Blob:
+def _manifest(config: Blob, layers: Sequence[Blob], **more: Any) -> Blob:
     kind = f"{TYPES}.manifest.v1+json"
     content = {"schemaVersion": 2, "mediaType": kind, "config": config.descriptor}
-    return _json(kind, {**content, "layers": layers, **more})
+    return _json(kind, {**content, "layers": [layer.descriptor for layer in layers], **more})
 
 
-def _entry(name: str, size: int) -> tarfile.TarInfo:
+def _entry(name: str, size: int | None) -> tarfile.TarInfo:
+    """Return the entry of a file, or of a folder if there is no size."""
     entry = tarfile.TarInfo(name)
-    entry.size, entry.mtime, entry.mode = size, EPOCH, 0o644
-    return entry
-
-
-def _folder(name: str) -> tarfile.TarInfo:
-    entry = tarfile.TarInfo(name)
-    entry.type, entry.mtime, entry.mode = tarfile.DIRTYPE, EPOCH, 0o755
+    entry.mtime, entry.mode = EPOCH, 0o755 if size is None else 0o644
+    entry.size, entry.type = size or 0, tarfile.DIRTYPE if size is None else tarfile.REGTYPE
     return entry

@@ -13,9 +13,8 @@ from stacks.core.disk import REPOSITORY, explain_disk_errors
 from stacks.core.errors import StacksError
 from stacks.core.process import run_attached
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.image import base as bases
-from stacks.image import compressed, layout, manifest, oci
-from stacks.image.config import config_of
+from stacks.image import base, layers, layout, oci
+from stacks.image.lower import Lower
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -57,19 +56,17 @@ def reproduce(workspace: Workspace, variant: Variant) -> str:
             digests = [make(variant, Path(temporary), how) for how in BOTH]
             one, other = (Path(temporary) / how.folder for how in BOTH)
             if digests[0] != digests[1]:
+                where = difference(one / "image", other / "image")
+                if not where:
+                    same = filecmp.cmp(one / "base.tar", other / "base.tar", shallow=False)
+                    where = "the form of the archives" if same else "the base"
                 raise DifferenceError(
                     f"{variant.id}: two images of the same commit differ",
                     expected=digests[0],
-                    found=f"{digests[1]}; {_where(one, other)}",
+                    found=f"{digests[1]}; {where}",
                     fix="please report this file: it must not depend on the machine",
                 )
     return digests[0]
-
-
-def _where(one: Path, other: Path) -> str:
-    same_base = filecmp.cmp(one / "base.tar", other / "base.tar", shallow=False)
-    rest = "the form of the archives" if same_base else "the base"
-    return difference(one / "image", other / "image") or rest
 
 
 def make(variant: Variant, parent: Path, how: Circumstances) -> str:
@@ -94,45 +91,35 @@ def main(workspace: Workspace, arguments: list[str]) -> None:
     os.umask(int(umask, 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(cores)])
     variant, folder = load_variant(workspace, name), Path(path)
-    layers = layout.lay_out(workspace, variant, folder / "image")
-    bases.write(workspace, folder / "base.tar")
-    (folder / "packed").mkdir()
-    made = compressed.compress(folder / "base.tar", layers, folder / "packed")
-    config, sbom = config_of(workspace, variant), layout.sbom_in(layers)
-    digests = oci.archive(folder / "image.tar", folder / "packed", made, config, sbom)
+    made = layout.lay_out(workspace, variant, folder / "image")
+    base.write(workspace, folder / "base.tar")
+    below = Lower(base.name(workspace), folder / "base.tar", is_locked=True)
+    digests = oci.pack(workspace, variant, made, folder / "image.tar", below)
     (folder / "digest").write_text(digests.manifest)
 
 
 def difference(one: Path, other: Path) -> str | None:
     """Return the first path that differs between two folders, and how; None if none does."""
-    # The records are no part of an image.
-    for name in sorted({*_names(one), *_names(other)} - {layout.RECORD, manifest.NAME}):
+    names = {str(path.relative_to(top)) for top in (one, other) for path in top.rglob("*")}
+    # The record is no part of an image.
+    for name in sorted(names - {layers.RECORD}):
         first, second = one / name, other / name
         if not os.path.lexists(first) or not os.path.lexists(second):
             return f"{name}: only in one"
-        for what, of_first, of_second in (
-            ("its mode", first.lstat().st_mode, second.lstat().st_mode),
-            ("its time", first.lstat().st_mtime, second.lstat().st_mtime),
-            ("its target", _target(first), _target(second)),
-        ):
-            if of_first != of_second:
-                return f"{name}: {what}: {of_first} and {of_second}"
+        before, after = (_properties(path) for path in (first, second))
+        for what, value in before.items():
+            if value != after[what]:
+                return f"{name}: {what}: {value} and {after[what]}"
         if first.is_file() and not filecmp.cmp(first, second, shallow=False):
-            return f"{name}: byte {_first_difference(first.read_bytes(), second.read_bytes())}"
+            pairs = enumerate(zip(first.read_bytes(), second.read_bytes(), strict=False))
+            return f"{name}: byte {next((n for n, (a, b) in pairs if a != b), 'at its end')}"
     return None
 
 
-def _names(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
-
-
-def _target(path: Path) -> Path | None:
-    return path.readlink() if path.is_symlink() else None
-
-
-def _first_difference(one: bytes, other: bytes) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _properties(path: Path) -> dict[str, object]:
+    status = path.lstat()
+    target = path.readlink() if path.is_symlink() else None
+    return {"its mode": status.st_mode, "its time": status.st_mtime, "its target": target}
 
 
 if __name__ == "__main__":

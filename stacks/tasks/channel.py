@@ -197,17 +197,6 @@ def serve(context: Context, port: int = 8420, variant: str = "") -> None:
     serving.serve(workspace, port, select(workspace, variant) if variant else ())
 
 
-@task("base", protects=("cache",))
-def base(context: Context) -> None:
-    """Make the base of the images and import it into the engine."""
-    from contextlib import closing
-
-    from stacks.image import docker, engine
-
-    with closing(engine.find()) as found:
-        print(docker.import_base(default_workspace(), found))
-
-
 @task(
     "reproduce --variant mkl",
     "reproduce --variant blis --framework theano-0.8.2",

@@ -105,6 +105,15 @@ def state(engine: Engine) -> State:
     )
 
 
+def import_root(engine: Engine, archive: Path, name: str) -> str:
+    """Make an image of one layer, a tar archive, and return its id."""
+    repository, tag = name.split(":")
+    engine.client.api.import_image_from_file(str(archive), repository=repository, tag=tag)
+    image = engine.image_id(name)
+    assert image
+    return image
+
+
 def inspect(engine: Engine, name: str) -> dict[str, Any]:
     details: dict[str, Any] = engine.client.images.get(name).attrs
     return details

@@ -16,8 +16,8 @@ from integration.workspaces import workspace_below
 from stacks.core.disk import REPOSITORY, cache_root
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.image import docker, layout, manifest
-from stacks.image.layout import Layer
+from stacks.image import docker, layers, layout
+from stacks.image.layers import Layers
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -44,29 +44,28 @@ def variant(workspace: Workspace) -> Variant:
     return load_variant(workspace, "openblas").model_copy(update={"name": "small-test"})
 
 
-def write(root: Path, play: str) -> tuple[Layer, ...]:
+def write(root: Path, play: str) -> Layers:
     """Write the content of the image, where it is not there yet."""
-    layers = [Layer(name, root / name) for name in ("packages", "blas", "settings")]
-    if root.is_dir():
-        return tuple(layers)
-    for layer in layers:
-        place = layer.folder / "opt/theano/share" / layer.name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(f"{layer.name}\n" * 1000)
-    (layers[0].folder / "opt/theano/share/link").symlink_to("packages")
-    entry = layers[-1].folder / "usr/local/bin/theano-stacks"
+    if made := layers.read(root):
+        return made
+    folders = {name: root / name for name in layers.NAMES}
+    for name, folder in folders.items():
+        file = folder / "opt/theano/share" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{name}\n" * 1000)
+    (folders["packages"] / "opt/theano/share/link").symlink_to("packages")
+    settings = folders["settings"]
+    entry = settings / "usr/local/bin/theano-stacks"
     entry.parent.mkdir(parents=True, exist_ok=True)
     entry.write_text(ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES])))
     entry.chmod(0o755)
-    for path in (layout.SBOM, layout.SBOM_WITHOUT_BASE):
-        (layers[-1].folder / path[1:]).parent.mkdir(parents=True, exist_ok=True)
-        (layers[-1].folder / path[1:]).write_text("{}")
-    for folder, mode in (("tmp", 0o1777), ("work", 0o775)):
-        (layers[-1].folder / folder).mkdir()
-        (layers[-1].folder / folder).chmod(mode)
-    manifest.write(root, [layer.folder for layer in layers])
-    (root / "ready.json").write_text(json.dumps({"key": play}))
-    return tuple(layers)
+    for path in (layers.SBOM, layers.SBOM_WITHOUT_BASE):
+        (settings / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (settings / path[1:]).write_text("{}")
+    for place, mode in (("tmp", 0o1777), ("work", 0o775)):
+        (settings / place).mkdir()
+        (settings / place).chmod(mode)
+    return layers.seal(root, play)
 
 
 def start(root: Path, play: str) -> subprocess.Popen[str]:
@@ -89,8 +88,8 @@ def wait_for(line: str, process: subprocess.Popen[str]) -> bool:
 def main(root: str, play: str) -> int:
     workspace = workspace_below(Path(root) / "checkout", cache_root())
     patch = setattr
-    layers = write(Path(root) / "content", play)
-    patch(layout, "lay_out", lambda *_: layers)
+    made = write(Path(root) / "content", play)
+    patch(layout, "lay_out", lambda *_: made)
     try:
         docker.build(workspace, variant(workspace))
     except StacksError as error:

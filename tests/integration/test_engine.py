@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from integration import small_image
-from integration.engines import State, inspect, state
+from integration.engines import State, import_root, inspect, state
 from integration.small_image import NAMES, PASSES, WAITS, Build, wait_for
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
-from stacks.image import base, docker
+from stacks.image import base
 from stacks.image.config import config_of
 from stacks.image.engine import Engine
 
@@ -34,17 +34,21 @@ def test_an_image_has_its_config_and_its_layers(
     assert image["Config"]["User"] == config.user
     assert image["Config"]["WorkingDir"] == config.workdir
     assert tuple(image["Config"]["Entrypoint"]) == config.entrypoint
-    assert tuple(image["Config"]["Cmd"] or ()) == config.command
+    assert not image["Config"]["Cmd"]
     layers = image["RootFS"]["Layers"]
     assert len(layers) == 4 and layers[0] == f"sha256:{sha256_of(base.tar(workspace))}"
 
 
+@pytest.fixture
+def other(workspace: Workspace, engine: Engine) -> Iterator[str]:
+    """Give the name of another image with the files of the base."""
+    import_root(engine, base.tar(workspace), OTHER)
+    yield OTHER
+    engine.remove_name(OTHER)
+
+
 def test_a_ready_image_is_not_built_again(
-    workspace: Workspace,
-    small: Build,
-    engine: Engine,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    small: Build, engine: Engine, other: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     small(PASSES)
     before = state(engine)
@@ -56,26 +60,16 @@ def test_a_ready_image_is_not_built_again(
     assert "verifying" in capfd.readouterr().err
     assert json.loads((tmp_path / "report.json").read_text())["ok"] is True
     assert state(engine) == before
-    base_id = engine.image_id(docker.import_base(workspace, engine))
-    assert base_id
-    engine.tag(base_id, NAMES[1:])
+    engine.tag(other, NAMES[1:])
     small(PASSES)
-    assert engine.image_id(NAMES[1]) == engine.image_id(NAMES[0]) != base_id
-
-
-@pytest.fixture
-def other(workspace: Workspace, engine: Engine) -> Iterator[str]:
-    """Give the name of another image with the files of the base."""
-    engine.import_root(base.tar(workspace), OTHER, "/bin/sh")
-    yield OTHER
-    engine.remove_name(OTHER)
+    assert engine.image_id(NAMES[1]) == engine.image_id(NAMES[0]) != engine.image_id(other)
 
 
 def test_an_image_on_another_base_has_its_layers_and_is_built_again_once_that_changes(
     small: Build, engine: Engine, other: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     variables = ["LANG=C", "NVIDIA_VISIBLE_DEVICES=all"]
-    container = engine.client.containers.create(other, environment=variables)
+    container = engine.client.containers.create(other, "sh", environment=variables)
     container.commit(*other.split(":"), changes="LABEL of=base")
     container.remove()
     small(PASSES, base_name=other)
@@ -88,7 +82,7 @@ def test_an_image_on_another_base_has_its_layers_and_is_built_again_once_that_ch
     capfd.readouterr()
     small(PASSES, base_name=other)
     assert "verifying" not in capfd.readouterr().err
-    container = engine.client.containers.create(other)
+    container = engine.client.containers.create(other, "sh")
     container.commit(*other.split(":"), changes="LABEL of=another")
     container.remove()
     small(PASSES, base_name=other)

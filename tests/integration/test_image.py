@@ -20,7 +20,7 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import layout, oci, reproduce
 from stacks.image.config import config_of
-from stacks.image.layout import Layer
+from stacks.image.layers import SHARE, Layers
 from stacks.locks import lock
 from stacks.variants.load import load_variant
 
@@ -50,16 +50,16 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def layers(workspace: Workspace) -> tuple[Layer, ...]:
+def layers(workspace: Workspace) -> Layers:
     return layout.lay_out(workspace, VARIANT)
 
 
 @pytest.fixture
-def root(layers: tuple[Layer, ...], tmp_path: Path) -> Path:
+def root(layers: Layers, tmp_path: Path) -> Path:
     """Give the root that a container would have, without its base."""
     root = tmp_path / "root"
-    for layer in layers:
-        subprocess.run(["cp", "-al", f"{layer.folder}/.", root], check=True)
+    for folder in layers.folders.values():
+        subprocess.run(["cp", "-al", f"{folder}/.", root], check=True)
     return root
 
 
@@ -83,18 +83,18 @@ def start(
     )
 
 
-def test_variants_of_a_framework_share_all_layers_but_the_blas(layers: tuple[Layer, ...]) -> None:
-    assert [layer.name for layer in layers] == ["packages", "blas", "settings"]
-    packages, blas, settings = (layer.folder / "opt/theano" for layer in layers)
+def test_variants_of_a_framework_share_all_layers_but_the_blas(layers: Layers) -> None:
+    assert [*layers.folders] == ["packages", "blas", "settings"]
+    packages, blas, settings = (folder / "opt/theano" for folder in layers.folders.values())
     assert (packages / "bin/python").exists() and (packages / "bin/g++").is_file()
     assert not list((packages / "lib").glob("lib*blas*"))
     assert (blas / "lib/libopenblas.so.0").is_symlink()
     assert (settings / "etc/theanorc").is_file()
 
 
-def test_every_file_has_the_epochs_time_and_no_setuid_bit(layers: tuple[Layer, ...]) -> None:
-    for layer in layers:
-        for path in layer.folder.rglob("*"):
+def test_every_file_has_the_epochs_time_and_no_setuid_bit(layers: Layers) -> None:
+    for folder in layers.folders.values():
+        for path in folder.rglob("*"):
             found = path.lstat()
             assert found.st_mtime == 1704067200, path
             assert not found.st_mode & (stat.S_ISUID | stat.S_ISGID), path
@@ -103,7 +103,7 @@ def test_every_file_has_the_epochs_time_and_no_setuid_bit(layers: tuple[Layer, .
 
 def test_the_manifest_has_every_file_of_the_environment(root: Path) -> None:
     prefix = root / "opt/theano"
-    suite = root / layout.SHARE[1:] / "verify"
+    suite = root / SHARE[1:] / "verify"
     # Python compiles __main__.py before the suite can tell it not to.
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(
@@ -162,12 +162,10 @@ def test_python_files_are_compiled_for_their_path_in_the_image(root: Path) -> No
     assert b"/opt/theano/lib/python3.9/site-packages/theano/printing.py" in data
 
 
-def test_no_file_contains_a_path_of_this_machine(
-    workspace: Workspace, layers: tuple[Layer, ...]
-) -> None:
+def test_no_file_contains_a_path_of_this_machine(workspace: Workspace, layers: Layers) -> None:
     places = [str(layout.layout_folder(workspace, VARIANT)), str(workspace.root)]
     searched = subprocess.run(
-        ["grep", "-rlaF", *(f"-e{place}" for place in places), *(la.folder for la in layers)],
+        ["grep", "-rlaF", *(f"-e{place}" for place in places), *layers.folders.values()],
         capture_output=True,
         text=True,
         check=False,
@@ -186,10 +184,8 @@ def test_the_entry_program_prints_its_usage(root: Path) -> None:
     assert echoed.stdout == "a  b\n"
 
 
-def test_the_sbom_names_every_package_and_is_valid(
-    workspace: Workspace, layers: tuple[Layer, ...]
-) -> None:
-    text = layout.sbom_in(layers).decode()
+def test_the_sbom_names_every_package_and_is_valid(workspace: Workspace, layers: Layers) -> None:
+    text = layers.sbom(locked_base=True).decode()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     found = {item["purl"].partition("?")[0]: item for item in json.loads(text)["components"]}
     locked = lock.read(workspace, VARIANT)
@@ -198,21 +194,21 @@ def test_the_sbom_names_every_package_and_is_valid(
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
         assert item["licenses"]
     assert {item["name"] for item in found.values()} >= set(bases.read_base_file(workspace).debs)
-    alone = json.loads(layout.sbom_in(layers, locked_base=False))["components"]
+    alone = json.loads(layers.sbom(locked_base=False))["components"]
     assert {item["purl"].partition(":")[2].partition("/")[0] for item in alone} == {"conda"}
     [wheel] = found["pkg:conda/numpy@1.21.6"]["components"]
     assert wheel["purl"].startswith("pkg:pypi/numpy@1.21.6")
 
 
 def test_two_images_made_differently_are_identical(
-    workspace: Workspace, layers: tuple[Layer, ...], tmp_path: Path
+    workspace: Workspace, layers: Layers, tmp_path: Path
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar")
     other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
     place = layout.layout_folder(workspace, VARIANT)
-    for layer in layers:
-        there = tmp_path / reproduce.BOTH[1].folder / "image" / layer.name
-        assert reproduce.difference(place / layer.name, there) is None
+    for name in layers.folders:
+        there = tmp_path / reproduce.BOTH[1].folder / "image" / name
+        assert reproduce.difference(place / name, there) is None
     assert other == digest
 
 
@@ -230,8 +226,8 @@ def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Pat
     [module] = image.glob("packages/opt/theano/lib/python2.7/site-packages/lasagne/__init__.py")
     assert module.is_file()
     layers = layout.lay_out(workspace, variant)
-    assert {layer.folder.parent for layer in layers} == {image}
-    bom = json.loads(layout.sbom_in(layers, locked_base=False))["components"]
+    assert layers.folder == image
+    bom = json.loads(layers.sbom(locked_base=False))["components"]
     assert "pkg:pypi/lasagne@0.1" in {item["purl"].partition("?")[0] for item in bom}
     with tarfile.open(tmp_path / "image.tar") as archive:
         file = archive.extractfile("manifest.json")

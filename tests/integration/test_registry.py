@@ -13,7 +13,7 @@ from integration.registries import USER, Running, registry, registry_with_tokens
 from integration.tiny import Tiny, tree
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError
-from stacks.distribution.channel_command import publish_channel
+from stacks.distribution.channel import publish_channel
 from stacks.locks.publication import publication
 from stacks.sources.channels import CHANNEL
 from stacks.variants.load import all_variants

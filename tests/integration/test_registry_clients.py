@@ -18,7 +18,7 @@ from rattler.networking import Client, OciMiddleware
 from integration.published import locked_by
 from integration.registries import USER, Running, registry_with_tokens
 from integration.tiny import Tiny, flip
-from stacks.distribution.channel_command import publish_channel
+from stacks.distribution.channel import publish_channel
 
 pytestmark = pytest.mark.usefixtures("publishable")
 PORT = 443

@@ -5,15 +5,12 @@ import lzma
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from stacks.core import reproducible
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.image import base, normalised
-from stacks.sources import archives, links, unpack
+from stacks.image import base
 from unit.helpers.archives import ar, member, tar
 
 CONTROL = b"Package: base-files\nVersion: 12.4\nArchitecture: amd64\n"
@@ -93,17 +90,6 @@ def test_nothing_of_the_package_is_left_beside_the_root(root: Path) -> None:
 
 def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> None:
     assert [pin.name for pin in base.pins(workspace)] == sorted(base.read_base_file(workspace).debs)
-
-
-@pytest.mark.parametrize("module", [normalised, archives, unpack, links, reproducible])
-def test_the_key_changes_with_the_code_that_unpacks_and_packs(
-    workspace: Workspace, module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = base.key(workspace)
-    edited = tmp_path / "edited.py"
-    edited.write_text(f"{Path(str(module.__file__)).read_text()}\n")
-    monkeypatch.setattr(module, "__file__", str(edited))
-    assert base.key(workspace) != before
 
 
 def test_a_damaged_base_is_made_again(

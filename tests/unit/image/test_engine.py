@@ -1,4 +1,4 @@
-"""The engine's door, by a server at a socket that answers as docker and podman do."""
+"""The engine, by a server at a socket that answers as docker and podman do; images in it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import hashlib
 import json
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from requests.exceptions import RequestException
 
-from stacks.core.errors import UsageError
-from stacks.image import engine
-from stacks.image.engine import CHOICE, EngineError
+from stacks.core.errors import UsageError, VerifyError
+from stacks.core.workspace import Workspace
+from stacks.image import docker, engine
+from stacks.image.engine import EngineError
+from stacks.variants.load import load_variant
 
 DOCKER = {"Version": "20.10.24", "ApiVersion": "1.41"}
 PODMAN = {
@@ -122,13 +124,10 @@ def test_the_engine_of_each_variable_and_of_docker_context(folder: Path) -> None
     with served(folder / "d", {}), served(runtime / "podman.sock", {"/version": (200, PODMAN)}):
         for environ, expected in (
             ({}, here),
+            ({"XDG_RUNTIME_DIR": str(folder)}, here),
             ({"DOCKER_CONTEXT": "there"}, there),
             ({"DOCKER_CONTEXT": "there", "DOCKER_HOST": docker}, here),
             ({"DOCKER_HOST": podman}, there),
-            ({CHOICE: "docker", "XDG_RUNTIME_DIR": str(folder)}, here),
-            ({CHOICE: "podman", "XDG_RUNTIME_DIR": str(folder)}, there),
-            ({CHOICE: "podman", "CONTAINER_HOST": podman}, there),
-            ({CHOICE: podman, "DOCKER_HOST": docker}, there),
         ):
             assert find(environ) == expected, environ
     # Docker's socket is gone.
@@ -136,53 +135,30 @@ def test_the_engine_of_each_variable_and_of_docker_context(folder: Path) -> None
     (runtime / "podman.sock").unlink()
     with served(runtime / "podman.sock", {"/version": (200, PODMAN)}):
         assert find({"XDG_RUNTIME_DIR": str(folder)}) == there
-    with pytest.raises(EngineError, match="the container engine does not answer") as caught:
-        find({CHOICE: "docker", "XDG_RUNTIME_DIR": str(folder)})
+        with pytest.raises(EngineError, match="the container engine does not answer") as caught:
+            find({"DOCKER_HOST": docker, "XDG_RUNTIME_DIR": str(folder)})
     assert "apt install docker.io" in str(caught.value) and "--to oci" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("environ", "what"),
-    [
-        ({CHOICE: "dokcer"}, f"{CHOICE} names no engine"),
-        ({"DOCKER_CONTEXT": "nowhere"}, "names no context of docker: nowhere"),
-    ],
-)
-def test_a_variable_that_names_nothing(folder: Path, environ: dict[str, str], what: str) -> None:
-    with pytest.raises(UsageError, match=what):
-        engine.find(environ)
-
-
-def test_podman_without_a_socket(folder: Path) -> None:
-    with pytest.raises(EngineError, match="podman does not listen") as caught:
-        engine.find({CHOICE: "podman", "XDG_RUNTIME_DIR": str(folder)})
-    assert "systemctl --user enable --now podman.socket" in str(caught.value)
+def test_a_context_that_does_not_exist(folder: Path) -> None:
+    with pytest.raises(UsageError, match="names no context of docker: nowhere"):
+        engine.find({"DOCKER_CONTEXT": "nowhere"})
 
 
 @pytest.mark.parametrize(
-    ("version", "expected", "found"),
+    ("version", "found"),
     [
-        (
-            {"Version": "19.03.15", "ApiVersion": "1.40"},
-            "Docker's API 1.41 or newer (Docker 20.10)",
-            "1.40 (version 19.03.15)",
-        ),
-        (
-            {**PODMAN, "Components": [{"Name": "Podman Engine", "Version": "3.4.4"}]},
-            "podman 4.3 or newer",
-            "3.4.4",
-        ),
+        ({"Version": "19.03.15", "ApiVersion": "1.40"}, "Docker 19.03.15 (its API 1.40)"),
+        ({**PODMAN, "Components": [{"Name": "Podman Engine", "Version": "3.4.4"}]}, "podman 3.4.4"),
     ],
 )
-def test_an_engine_that_is_too_old(
-    folder: Path, version: object, expected: str, found: str
-) -> None:
+def test_an_engine_that_is_too_old(folder: Path, version: object, found: str) -> None:
     with (
         pytest.raises(EngineError, match="the container engine is too old") as caught,
         connected(folder, {"/version": (200, version)}),
     ):
         raise AssertionError
-    assert (caught.value.expected, caught.value.found) == (expected, found)
+    assert caught.value.found == found
 
 
 @pytest.mark.parametrize("answer", [b"", b"hello", [], {}, {"ApiVersion": "1.41"}])
@@ -238,18 +214,41 @@ def test_an_archive_that_ends_early_is_no_archive(folder: Path) -> None:
 def test_names_are_given_all_or_none(folder: Path) -> None:
     answers: Answers = {
         "/images/old:1/json": (200, {"Id": "sha256:old"}),
-        "/images/sha256:new/tag": (201, b""),
+        "/images/sha256:new/tag": (409, {"message": "refused"}),
         "/images/sha256:old/tag": (201, b""),
-        "/images/new:1": (200, []),
+    }
+    with (
+        connected(folder, answers) as (found, server),
+        pytest.raises(EngineError, match="cannot be named old:1: refused"),
+    ):
+        found.tag("sha256:new", ["old:1", "new:1"])
+    assert any("/images/sha256:old/tag?" in line for line in server.requests)
+
+
+@pytest.mark.parametrize(
+    ("tags", "status", "removed"),
+    [
+        (["b:1"], 500, ["x:1"]),
+        ([], 200, ["x:1", "sha256:1"]),
+        # By another process, or in use by a container.
+        ([], 404, ["x:1", "sha256:1"]),
+        ([], 409, ["x:1", "sha256:1"]),
+    ],
+)
+def test_an_image_without_another_name_goes_with_its_last(
+    folder: Path, tags: list[str], status: int, removed: list[str]
+) -> None:
+    answers: Answers = {
+        "/json": (200, {"Id": "sha256:1", "RepoTags": tags}),
+        "/images/x:1": (200, []),
+        "/images/sha256:1": (status, {"message": "refused"}),
     }
     with connected(folder, answers) as (found, server):
-        found.tag("sha256:new", ["old:1", "new:1"])
-        server.answers["/images/sha256:new/tag"] = (409, {"message": "refused"})
-        server.requests.clear()
-        with pytest.raises(EngineError, match="cannot be named old:1: refused"):
-            found.tag("sha256:new", ["old:1", "new:1"])
-    assert any("/images/sha256:old/tag?" in line for line in server.requests)
-    assert any(line.startswith("DELETE ") and "/images/new:1" in line for line in server.requests)
+        found.remove_name("x:1")
+        requests = [line.partition("?")[0] for line in server.requests]
+        assert [line.rpartition("/")[2] for line in requests if "DELETE" in line] == removed
+        server.answers["/json"] = (404, {"message": "No such image"})
+        found.remove_name("x:1")
 
 
 def test_a_container_is_confined_and_removed_even_if_it_does_not_start(folder: Path) -> None:
@@ -289,3 +288,70 @@ def test_what_failed_is_explained(message: str, what: str, fix: str) -> None:
     error: Any = engine.engine_error("it failed", RequestException(message))
     assert (error.what, error.found) == (what, message)
     assert fix in error.fix
+
+
+PASS, FAIL = ({"name": "x", "status": status} for status in ("pass", "fail"))
+PASSED, FAILED = {"ok": True, "checks": [PASS]}, {"ok": False, "checks": [FAIL]}
+
+
+class Ended:
+    """An engine whose containers print this and end so."""
+
+    def __init__(self, status: int, output: str) -> None:
+        self.status, self.output = status, output
+
+    @contextmanager
+    def container(self, image: str, command: Sequence[str]) -> Iterator[Ended]:
+        yield self
+
+    def run(self, output: IO[bytes]) -> int:
+        output.write(self.output.encode())
+        return self.status
+
+
+def verify(workspace: Workspace, folder: Path, status: int, output: str) -> int:
+    """Verify an image that ends so; the report before is "{}"."""
+    engine: Any = Ended(status, output)
+    variant = load_variant(workspace, "openblas")
+    report = docker.report_path(workspace, variant)
+    report.parent.mkdir(parents=True)
+    report.write_text("{}")
+    return docker.verify(
+        workspace, engine, "x", variant, full=False, json_file=folder / "report.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "output", "found", "exit_code"),
+    [
+        (0, "", "exit status 0 and no report", 2),
+        (0, "{}", "exit status 0 and no report", 2),
+        (0, "not JSON", "exit status 0 and no report", 2),
+        (0, json.dumps({"ok": True, "checks": []}), "exit status 0 and no report", 2),
+        (0, json.dumps(FAILED), "exit status 0 and a report of a failure", 2),
+        (1, "", "exit status 1 and no report", 1),
+        (1, json.dumps(PASSED), "exit status 1 and a report without failures", 1),
+        (3, "", "exit status 3 and no report", 2),
+        (3, json.dumps(FAILED), "exit status 3 and a report of a failure", 2),
+    ],
+)
+def test_an_image_that_does_not_verify_never_passes(
+    status: int, output: str, found: str, exit_code: int, own_workspace: Workspace, tmp_path: Path
+) -> None:
+    with pytest.raises(VerifyError, match="openblas could not be verified") as caught:
+        verify(own_workspace, tmp_path, status, output)
+    assert (caught.value.found, caught.value.exit_code) == (found, exit_code)
+    report = docker.report_path(own_workspace, load_variant(own_workspace, "openblas"))
+    assert report.read_text() == "{}" and not (tmp_path / "report.json").exists()
+
+
+@pytest.mark.parametrize(("status", "content"), [(0, PASSED), (3, PASSED), (1, FAILED)])
+def test_the_report_of_an_image_that_agrees_is_stored(
+    status: int, content: object, own_workspace: Workspace, tmp_path: Path
+) -> None:
+    failure = pytest.raises(VerifyError, match="failed") if status == 1 else nullcontext()
+    with failure:
+        assert verify(own_workspace, tmp_path, status, json.dumps(content)) == status
+    report = docker.report_path(own_workspace, load_variant(own_workspace, "openblas"))
+    for path in (report, tmp_path / "report.json"):
+        assert json.loads(path.read_text()) == content

@@ -1,36 +1,38 @@
+"""An image's layers, its names and labels, and its bill of materials."""
+
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from stacks.channel.offers import Channel
 from stacks.core.disk import REPOSITORY, fixed_umask
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages
-from stacks.image import config as image_config
-from stacks.image import docker, layout, precompiled
+from stacks.image import base, docker, layers, layout, precompiled, sbom
+from stacks.image.config import ENTRY, config_of
 from stacks.locks.lock import Lock
+from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.serving import deb
 
 LOCK = Lock(packages=(), requirements=())
+WHEEL = IndexPin(
+    name="Some_Thing", version="2", filename="some_thing-2.whl", size=1, sha256="a" * 64
+)
 
 
 @pytest.fixture
 def variant(workspace: Workspace) -> Variant:
     return load_variant(workspace, "openblas", "theano-1.0.5")
-
-
-def test_modules_are_those_of_the_package_that_layout_imports() -> None:
-    program = "import json, sys, stacks.image.layout; print(json.dumps(list(sys.modules)))"
-    output = subprocess.check_output([sys.executable, "-c", program], cwd=REPOSITORY)
-    imported = {name for name in json.loads(output) if name.startswith("stacks.image.")}
-    assert {module.__name__ for module in layout.MODULES} == imported - {layout.__name__}
 
 
 @pytest.fixture
@@ -42,6 +44,21 @@ def copy(tmp_path: Path) -> Workspace:
         (root / name).symlink_to(REPOSITORY / name)
     shutil.copytree(REPOSITORY / "verify", root / "verify")
     return Workspace(root, tmp_path / "cache")
+
+
+def test_key_is_of_the_inputs_and_no_code(
+    workspace: Workspace, variant: Variant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = layout.key_of(workspace, variant, LOCK), base.key(workspace)
+    other = variant.model_copy(update={"summary": "another"})
+    assert layout.key_of(workspace, other, LOCK) != before[0], "it is in the image's help"
+    for module in (layout, precompiled, base, sbom):
+        monkeypatch.setattr(module, "__file__", os.devnull)
+    assert (layout.key_of(workspace, variant, LOCK), base.key(workspace)) == before
+    for module in (layout, base):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "REVISION", module.REVISION + 1)
+            assert layout.key_of(workspace, variant, LOCK) != before[0]
 
 
 @pytest.mark.parametrize("name", ["cli.py", "workloads/networks.py", "blas/peak.c"])
@@ -65,9 +82,9 @@ def test_key_ignores_a_file_that_is_not_copied(
 def test_the_image_gets_the_files_of_the_suite_that_the_key_covers(
     copy: Workspace, variant: Variant, tmp_path: Path
 ) -> None:
-    config = image_config.config_of(copy, variant)
+    config = config_of(copy, variant)
     layout._add_programs(tmp_path / "root", variant, config, copy.suite)
-    copied = tmp_path / "root" / layout.SHARE[1:] / "verify"
+    copied = tmp_path / "root" / layers.SHARE[1:] / "verify"
     names = [path.relative_to(copied) for path in copied.rglob("*") if path.is_file()]
     assert sorted(names) == layout._files(copy.suite)
     assert Path("workloads/networks.py") in names
@@ -76,14 +93,12 @@ def test_the_image_gets_the_files_of_the_suite_that_the_key_covers(
 SUMMARY = """Alice's "model" for $5 `id` $(id) \\n %s {module} END ü"""
 
 
-@pytest.mark.parametrize(
-    "command", [["sh", image_config.ENTRY, "help"], ["bash", f"{layout.SHARE}/bashrc"]]
-)
+@pytest.mark.parametrize("command", [["sh", ENTRY, "help"], ["bash", f"{layers.SHARE}/bashrc"]])
 def test_an_image_shows_its_summary_as_it_is_written(
     workspace: Workspace, variant: Variant, tmp_path: Path, command: list[str]
 ) -> None:
     variant = variant.model_copy(update={"summary": SUMMARY})
-    config = image_config.config_of(workspace, variant)
+    config = config_of(workspace, variant)
     layout._add_programs(tmp_path, variant, config, workspace.suite)
     program, path, *arguments = command
     done = subprocess.run(
@@ -100,10 +115,10 @@ def test_files_of_the_suite_have_one_mode_whatever_the_checkouts_is(
 ) -> None:
     (copy.suite / "cli.py").chmod(0o444)
     (copy.suite / "suite.py").chmod(0o755)
-    config = image_config.config_of(copy, variant)
+    config = config_of(copy, variant)
     with fixed_umask():
         layout._add_programs(tmp_path / "root", variant, config, copy.suite)
-    copied = (tmp_path / "root" / layout.SHARE[1:] / "verify").rglob("*.py")
+    copied = (tmp_path / "root" / layers.SHARE[1:] / "verify").rglob("*.py")
     assert {path.stat().st_mode & 0o777 for path in copied} == {0o644}
 
 
@@ -126,7 +141,7 @@ def test_layers_whose_modes_have_changed_are_made_again(
     for harm in (
         lambda: (target / "packages/lib/file").chmod(0o644),
         lambda: (target / "packages/lib").chmod(0o700),
-        lambda: (target / "manifest.json").write_text('{"lib/file": "0123"}'),
+        lambda: (target / layers.RECORD).write_text('{"key": "0123"}'),
         lambda: None,
     ):
         layout.lay_out(own_workspace, variant, target)
@@ -148,3 +163,69 @@ def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Pat
     assert beside == tmp_path / "small.build/image.context"
     report = docker.report_path(workspace, variant)
     assert report == tmp_path / "small.build/image.report.json"
+
+
+@pytest.mark.parametrize(
+    ("variant", "framework", "names"),
+    [
+        ("mkl", "theano-1.0.5", ("theano-mkl:1.0.5", "theano-mkl:latest")),
+        ("mkl", "theano-0.8.2", ("theano-mkl:0.8.2",)),
+        ("openblas", "pytensor-3.3.7", ("pytensor-openblas:3.3.7",)),
+        ("openblas", "theano-pymc-1.1.2", ("theano-pymc-openblas:1.1.2",)),
+    ],
+)
+def test_an_image_is_named_after_framework_and_flavour(
+    workspace: Workspace, variant: str, framework: str, names: tuple[str, ...]
+) -> None:
+    assert config_of(workspace, load_variant(workspace, variant, framework)).names == names
+
+
+def test_labels_are_those_of_the_oci_and_name_the_base(workspace: Workspace) -> None:
+    labels = config_of(workspace, load_variant(workspace, "openblas")).labels
+    assert labels["org.opencontainers.image.title"] == "theano-openblas"
+    assert labels["org.opencontainers.image.version"] == "1.0.5"
+    assert labels["org.opencontainers.image.base.name"] == base.name(workspace)
+    assert re.fullmatch(r"theano-stacks-base:[0-9a-f]{12}", base.name(workspace))
+    other = config_of(workspace, load_variant(workspace, "openblas"), base_name="debian:bookworm")
+    assert other.labels["org.opencontainers.image.base.name"] == "debian:bookworm"
+
+
+def test_the_image_of_a_stack_has_a_name_that_no_flavour_has(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    folder = tmp_path / "openblas"
+    folder.mkdir()
+    (folder / "stack.yaml").write_text(
+        "summary: mine\nextends: openblas\nframework: theano-0.8.2\n"
+    )
+    config = config_of(workspace, load_variant(workspace, str(folder)))
+    assert config.names == ("stack-openblas:0.8.2", "stack-openblas:latest")
+
+
+def test_each_component_has_a_package_url_a_hash_and_a_licence(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    metadata = tmp_path / "some_thing-2.dist-info/METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text(
+        "Metadata-Version: 2.1\nName: some-thing\nVersion: 2\n"
+        "Classifier: License :: OSI Approved :: MIT License\n"
+    )
+    config = config_of(workspace, load_variant(workspace, "pip-default", "theano-1.0.5"))
+    locked = Lock((), (WHEEL,))
+    texts = {
+        sbom.render(
+            config, "key", (), locked, Channel({}, Pins()), {deb(): ("GPL-2+", "MIT")}, tmp_path
+        )
+        for _ in range(2)
+    }
+    [text] = texts
+    content = json.loads(text)
+    found = {component["purl"]: component for component in content["components"]}
+    debian = "pkg:deb/debian/foo@1.0?arch=amd64&distro=debian-11"
+    wheel = "pkg:pypi/some-thing@2?file_name=some_thing-2.whl"
+    assert sorted(found) == [debian, wheel]
+    assert [one["license"]["name"] for one in found[debian]["licenses"]] == ["GPL-2+", "MIT"]
+    assert found[wheel]["licenses"] == [{"license": {"name": "MIT License"}}]
+    assert found[wheel]["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
+    assert content["metadata"]["component"]["name"] == config.repository

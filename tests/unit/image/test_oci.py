@@ -4,7 +4,6 @@ import gzip
 import hashlib
 import io
 import json
-import re
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -14,33 +13,27 @@ import pytest
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.exports import apptainer
-from stacks.exports.subject import Subject
-from stacks.image import layout, manifest, normalised, oci
+from stacks.image import compressed, layers, layout, lower, normalised, oci
 from stacks.image.config import config_of
-from stacks.image.layout import Layer
+from stacks.image.layers import Layers
 from stacks.variants.load import load_variant
-from unit.helpers.benching import LOCK
 from unit.helpers.checkout import CHECKOUT
 
 VARIANT = load_variant(CHECKOUT, "openblas")
 SBOM = b'{"bomFormat": "CycloneDX"}\n'
 
 
-def lay_out(place: Path) -> tuple[Layer, ...]:
-    """Make two small layers, as contents.lay_out does large ones."""
+def lay_out(place: Path) -> Layers:
+    """Make two small layers, as layout.lay_out does large ones."""
     (place / "packages/opt/theano").mkdir(parents=True)
     (place / "packages/opt/theano/python").write_text("python" * 1000)
-    for path, text in ((layout.SBOM, b"the base, too"), (layout.SBOM_WITHOUT_BASE, SBOM)):
+    for path, text in ((layers.SBOM, b"the base, too"), (layers.SBOM_WITHOUT_BASE, SBOM)):
         document = place / "settings" / path[1:]
         document.parent.mkdir(parents=True, exist_ok=True)
         document.write_bytes(text)
-    folders = [place / "packages", place / "settings"]
-    for folder in folders:
+    for folder in (place / "packages", place / "settings"):
         normalised.normalise(folder)
-    manifest.write(place, folders)
-    (place / "ready.json").write_text('{"key": "k"}')
-    return tuple(Layer(folder.name, folder) for folder in folders)
+    return layers.seal(place, "k")
 
 
 @pytest.fixture
@@ -62,8 +55,8 @@ def workspace(own_workspace: Workspace) -> Workspace:
 def build(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Have the layers laid out below the build folder."""
     build = workspace.build
-    layers = lay_out(build / "laid-out")
-    monkeypatch.setattr(layout, "lay_out", lambda workspace, variant: layers)
+    made = lay_out(build / "laid-out")
+    monkeypatch.setattr(layout, "lay_out", lambda workspace, variant: made)
     return build
 
 
@@ -89,7 +82,9 @@ def test_the_layout_holds_the_layers_and_how_they_start(
     assert json.loads(files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
     first = json.loads(files["index.json"])["manifests"][0]
     assert first["digest"] == digest
+    # By its tag Apptainer finds the image; the SBOM beside it has no name.
     assert first["annotations"]["org.opencontainers.image.ref.name"] == "1.0.5"
+    assert "annotations" not in json.loads(files["index.json"])["manifests"][1]
     manifest = json.loads(blob(files, first))
     config = json.loads(blob(files, manifest["config"]))
     plain = [gzip.decompress(blob(files, layer)) for layer in manifest["layers"]]
@@ -132,24 +127,6 @@ def test_an_entry_comes_after_those_of_its_folders(
                 path.write_bytes(b"")
 
 
-def test_apptainer_finds_the_image_by_its_tag(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
-) -> None:
-    config = config_of(workspace, VARIANT)
-    oci.write(workspace, VARIANT, tmp_path / oci.file_name(config), base)
-    export = apptainer.export(
-        Subject(
-            variant=VARIANT, lock=LOCK, texts={}, image=config, environment=tmp_path, homepage=""
-        )
-    )
-    [text] = export.files.values()
-    [reference] = re.findall("(?m)^From: (.*)$", text)
-    name, _, tag = reference.partition(":")
-    every = json.loads(read(tmp_path / name)["index.json"])["manifests"]
-    names = [one.get("annotations", {}).get("org.opencontainers.image.ref.name") for one in every]
-    assert names == [tag, None]
-
-
 def test_the_sbom_refers_to_the_image(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
@@ -162,35 +139,33 @@ def test_the_sbom_refers_to_the_image(
 
 
 def test_the_same_content_gives_the_same_archive(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = oci.write(workspace, VARIANT, tmp_path / "one.tar", base)
-    again = oci.write(workspace, VARIANT, tmp_path / "two.tar", base)
-    (build / "images/theano-1.0.5/openblas.packed/packed.json").unlink()
-    anew = oci.write(workspace, VARIANT, tmp_path / "three.tar", base)
-    assert first == again == anew
-    one = (tmp_path / "one.tar").read_bytes()
-    assert one == (tmp_path / "two.tar").read_bytes() == (tmp_path / "three.tar").read_bytes()
+    digest = oci.write(workspace, VARIANT, tmp_path / "one.tar", base)
+    again = lay_out(tmp_path / "laid-out-again")
+    monkeypatch.setattr(layout, "lay_out", lambda *_: again)
+    assert oci.write(workspace, VARIANT, tmp_path / "two.tar", base) == digest
+    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
 
 
-def test_damaged_and_other_layers_are_packed_again(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+def test_long_layers_are_compressed_in_parts(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
-    (build / "images/theano-1.0.5/openblas.packed/base").write_bytes(b"damaged")
-    assert oci.write(workspace, VARIANT, tmp_path / "image.tar", base) == digest
-    (build / "laid-out/packages/opt/theano/python").write_text("another")
-    manifest.write(build / "laid-out", sorted((build / "laid-out").glob("*s")))
-    (build / "laid-out/ready.json").write_text('{"key": "another"}')
-    assert oci.write(workspace, VARIANT, tmp_path / "image.tar", base) != digest
+    monkeypatch.setattr(compressed, "CHUNK", 1000)
+    (tmp_path / "out").mkdir()
+    [layer] = compressed.compress(base, {}, tmp_path / "out")
+    data = (tmp_path / "out/base").read_bytes()
+    assert gzip.decompress(data) == base.read_bytes()
+    assert (layer.size, layer.digest) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")
 
 
 def test_content_that_has_changed_since_is_not_packed(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
     (build / "laid-out/packages/opt/theano/python").write_text("changed")
-    with pytest.raises(IntegrityError, match="changed after the layers were made"):
+    with pytest.raises(IntegrityError, match="packages changed after it was made") as caught:
         oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
+    assert f"rm -r {build}/laid-out" in str(caught.value)
     assert not (tmp_path / "image.tar").exists()
 
 
@@ -234,10 +209,77 @@ def test_an_archive_that_is_not_finished_leaves_the_old_one(
     def fail(*_: object) -> None:
         raise fault
 
+    monkeypatch.setattr(oci, "compress", lambda *_: ())
     monkeypatch.setattr(tarfile.TarFile, "addfile", fail)
-    (build / "images/theano-1.0.5/openblas.packed").mkdir(parents=True)
-    monkeypatch.setattr(oci, "compress_once", lambda *_: ())
     with pytest.raises(KeyboardInterrupt if isinstance(fault, KeyboardInterrupt) else DiskError):
         oci.write(workspace, VARIANT, tmp_path / "out/image.tar", base)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["image.tar"]
     assert (tmp_path / "out/image.tar").read_text() == "old"
+
+
+def saved(path: Path, settings: dict[str, Any], *layers: bytes) -> Path:
+    """Write what `docker save` writes for an image."""
+    names = [f"{number}/layer.tar" for number in range(len(layers))]
+    description = [{"Config": "config.json", "Layers": names}]
+    files = {
+        "manifest.json": json.dumps(description).encode(),
+        "config.json": json.dumps(settings).encode(),
+        **dict(zip(names, layers, strict=True)),
+    }
+    with tarfile.open(path, "w") as archive:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return path
+
+
+def test_an_image_on_another_keeps_its_layers_and_settings(
+    workspace: Workspace, build: Path, tmp_path: Path
+) -> None:
+    plain, packed = b"a layer", gzip.compress(b"another")
+    settings = {
+        "os": "linux",
+        "architecture": "amd64",
+        "config": {"Env": ["LANG=C", "GPU=1"], "Cmd": ["sh"], "Labels": {"of": "base"}},
+        "rootfs": {"diff_ids": ["sha256:1", "sha256:2"]},
+        "history": [{"comment": "its own"}],
+    }
+    archive = saved(tmp_path / "saved.tar", settings, plain, packed)
+    below = lower.of_saved("other:1", archive, tmp_path / "layers")
+    made = layout.lay_out(workspace, VARIANT)
+    digests = oci.pack(workspace, VARIANT, made, tmp_path / "image.tar", below, ["x:1"])
+    files = read(tmp_path / "image.tar")
+    [image] = json.loads(files["manifest.json"])
+    assert image["RepoTags"] == ["x:1"]
+    manifest = json.loads(files[f"blobs/{digests.manifest.replace(':', '/')}"])
+    assert [layer["mediaType"].rpartition(".")[2] for layer in manifest["layers"]] == [
+        "tar", "tar+gzip", "tar+gzip", "tar+gzip"
+    ]  # fmt: skip
+    assert [blob(files, layer) for layer in manifest["layers"][:2]] == [plain, packed]
+    config = json.loads(blob(files, manifest["config"]))
+    assert manifest["config"]["digest"] == digests.config
+    assert config["rootfs"]["diff_ids"] == ["sha256:1", "sha256:2", *made.digests.values()]
+    assert [one.get("comment") for one in config["history"]] == ["its own", "packages", "settings"]
+    found = config["config"]
+    assert {"LANG=C.UTF-8", "GPU=1"} <= {*found["Env"]} and "Cmd" not in found
+    assert found["Labels"]["of"] == "base"
+    assert found["Labels"]["org.opencontainers.image.base.name"] == "other:1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"os": "linux", "architecture": "arm64"}, "the base image is for another machine"),
+        ({"os": "windows", "architecture": "amd64"}, "the base image is for another machine"),
+        ([], "archive of the base image cannot be read"),
+    ],
+)
+def test_a_base_that_does_not_fit_is_refused(settings: Any, message: str, tmp_path: Path) -> None:
+    archive = tmp_path / "saved.tar"
+    if settings:
+        saved(archive, settings)
+    else:
+        archive.write_bytes(b"no archive")
+    with pytest.raises(IntegrityError, match=message):
+        lower.of_saved("other:1", archive, tmp_path / "layers")

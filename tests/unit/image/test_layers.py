@@ -1,5 +1,8 @@
+"""Folders that have the same bytes everywhere, and the record of the layers that they are."""
+
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import tarfile
@@ -7,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import fixed_umask
 from stacks.core.reproducible import EPOCH
-from stacks.image import normalised
+from stacks.image import layers, normalised
 
 
 def make(root: Path, names: list[str]) -> None:
@@ -70,12 +72,32 @@ def test_a_hard_link_into_the_cache_is_not_touched_where_it_is_right_already(
     assert changed == []
 
 
-def test_the_users_umask_comes_back(tmp_path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        with fixed_umask():
-            (tmp_path / "file").touch()
-        assert os.umask(0o027) == 0o027
-    finally:
-        os.umask(before)
-    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
+@pytest.fixture
+def sealed(tmp_path: Path) -> layers.Layers:
+    """Give two layers with a folder of the same name."""
+    for name in ("packages", "settings"):
+        (tmp_path / name / "opt/bin").mkdir(parents=True)
+        (tmp_path / name / "opt/bin/file").touch()
+        (tmp_path / name / "opt/link").symlink_to("nowhere")
+    return layers.seal(tmp_path, "key")
+
+
+def test_layers_are_read_as_they_were_sealed(sealed: layers.Layers) -> None:
+    assert layers.read(sealed.folder) == sealed
+    assert sealed.folders == {n: sealed.folder / n for n in ("packages", "settings")}
+    archive = packed(sealed.folder / "settings")
+    assert sealed.digests["settings"] == f"sha256:{hashlib.sha256(archive).hexdigest()}"
+
+
+@pytest.mark.parametrize("name", ["packages/opt/bin/file", "settings/opt/bin", "settings/opt"])
+def test_a_changed_mode_of_any_layer_is_seen(sealed: layers.Layers, name: str) -> None:
+    (sealed.folder / name).chmod(0o700)
+    assert layers.read(sealed.folder) is None
+
+
+@pytest.mark.parametrize("text", [None, "", "[]", '{"key": "key"}', '{"key": 1, "digests": 2}'])
+def test_a_damaged_record_is_of_no_layers(sealed: layers.Layers, text: str | None) -> None:
+    (sealed.folder / layers.RECORD).unlink()
+    if text is not None:
+        (sealed.folder / layers.RECORD).write_text(text)
+    assert layers.read(sealed.folder) is None
