@@ -6,6 +6,7 @@ It stops, with all that it has started, when its standard input ends.
 
 from __future__ import annotations
 
+import base64
 import errno
 import hashlib
 import os
@@ -16,11 +17,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from stacks.bench import candidates
 from stacks.bench import command as bench_command
-from stacks.cluster import fingerprint, share
+from stacks.cluster import fingerprint
 from stacks.cluster.messages import (
     FAILED,
     NO_DEVICE,
@@ -30,14 +32,18 @@ from stacks.cluster.messages import (
     Order,
     Outcome,
     RemoteError,
+    Run,
+    Share,
 )
-from stacks.core.disk import hold_lock
-from stacks.core.errors import StacksError, StaleError
+from stacks.core.disk import hold_lock, scratch
+from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments import folders, in_use, suite
 from stacks.environments.care import verify as verification
 from stacks.environments.make import build as pipeline
+from stacks.environments.use.jobs import Job, run_each, shared_out
+from stacks.environments.use.run import variables
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -45,6 +51,8 @@ from stacks.variants.variant import Variant
 GRACE = 10.0
 # Poll interval of the machine's lock, seconds.
 POLL = 1.0
+# Bytes of a log that are sent; the last ones of a longer one.
+MOST_LOG = 8 << 20
 
 
 def main(workspace: Workspace) -> None:
@@ -77,7 +85,7 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
         hold_lock(workspace.cluster / "worker", "a job of another machine"),
     ):
         if order.share:
-            return share.run(workspace, order.variants[0], order.share)
+            return run_share(workspace, order.variants[0], order.share)
         variants = [load_variant(workspace, name) for name in order.variants]
         outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
         passed = {outcome.variant for outcome in outcomes if outcome.status == PASSED}
@@ -90,6 +98,52 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
         except StacksError as error:
             return Answer(outcomes=outcomes, error=RemoteError.of(error))
         return Answer(outcomes=outcomes, result=result)
+
+
+def run_share(workspace: Workspace, name: str, share: Share) -> Answer:
+    """Build a variant if it is not, run the share's jobs in it, and return how each ended.
+
+    The answer is a refusal if this machine lacks the folder, or has another stack.yaml. Raises
+    StacksError if the environment cannot be made, or the program not be started.
+    """
+    try:
+        variant = _checked(workspace, name, share)
+    except StacksError as error:
+        return Answer(error=RemoteError.of(error), refused=True)
+    place = pipeline.make_environment(workspace, variant)
+    # This process is for this order alone.
+    os.chdir(share.folder)
+    env = shared_out(variant, variables(place), share.at_once, len(share.jobs))
+    runs = []
+    with scratch() as logs:
+
+        def record(job: Job, status: int, seconds: float) -> None:
+            log = base64.b64encode(_end_of(job.log(logs)))
+            runs.append(Run(job=job.number, status=status, seconds=seconds, log=log))
+
+        run_each(share.jobs, share.at_once, logs, env, record)
+    return Answer(runs=tuple(runs))
+
+
+def _checked(workspace: Workspace, name: str, share: Share) -> Variant:
+    if not Path(share.folder).is_dir():
+        raise UsageError(
+            f"{share.folder} is not on this machine",
+            expected="the folder of your program, at the same path on each machine",
+            fix="run it in a folder that they share, or copy it there",
+        )
+    variant = load_variant(workspace, name)
+    fingerprint.check_stack(share.files, fingerprint.digests_of_stack(workspace, variant))
+    return variant
+
+
+def _end_of(log: Path) -> bytes:
+    size = log.stat().st_size
+    with log.open("rb") as file:
+        if size <= MOST_LOG:
+            return file.read()
+        file.seek(size - MOST_LOG)
+        return b"... %d bytes left out\n" % (size - MOST_LOG) + file.read(MOST_LOG)
 
 
 def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:

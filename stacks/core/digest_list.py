@@ -6,11 +6,29 @@ from collections.abc import Mapping, Set
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, sha256_of
+from stacks.core.errors import UsageError
+from stacks.core.paths import check_working_folder, is_dir
 
 
 def text_of(digests: Mapping[str, str]) -> str:
     """Return the list of SHA-256 digests by path, sorted by path."""
     return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))
+
+
+def list_folder(folder: Path) -> str:
+    """Return the list of a folder's files."""
+    return text_of({name: sha256_of(path) for name, path in files_of(folder).items()})
+
+
+def check_rewritable(folder: Path, name: str, what: str) -> None:
+    """Raise UsageError unless a folder is new, empty, or has the list of digests of this name.
+
+    what: what such a folder is, for the message.
+    """
+    check_working_folder(folder)
+    rewritable = is_dir(folder) and ((folder / name).is_file() or not any(folder.iterdir()))
+    if folder.exists() and not rewritable:
+        raise UsageError(f"{folder} is there and is no {what}", fix="choose an empty or new folder")
 
 
 def parse(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`./invoke publish-channel`: a static channel for any conda client."""
+"""`./invoke publish-channel`: a channel for any conda client, in a folder or a registry."""
 
 from __future__ import annotations
 
@@ -17,16 +17,61 @@ from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.paths import check_working_folder, expanded
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
-from stacks.distribution import signature
+from stacks.distribution import registry, signature
 from stacks.image import builder
 from stacks.locks.locked import packages_of
 from stacks.locks.publication import DIGESTS, Publication, publication, source_path
 from stacks.sources.fetch import fetch
+from stacks.sources.registry import is_registry, registry_at
 from stacks.variants.load import all_variants
 
 SIGNATURE = f"{DIGESTS}.sig"
+
+
+def publish_channel(
+    workspace: Workspace,
+    to: str,
+    *,
+    include: Collection[str] = (),
+    key: str = "",
+    check: bool = False,
+    images: bool = False,
+    new_key: Path | None = None,
+) -> None:
+    """Publish the channel in a folder or a registry, check a folder, or make a key.
+
+    Raises UsageError for options that do not belong together.
+    """
+    if new_key:
+        public = signature.make_key(workspace, new_key)
+        print(f"{new_key}: keep it secret; {display_path(public)}: commit it")
+        return
+    if not to:
+        raise UsageError(
+            "where is the channel to be published?", fix="--to DIR or --to oci://HOST/NAME"
+        )
+    # Before the packages are built.
+    signer = signature.private_key(workspace, key) if key else None
+    if is_registry(to):
+        if check:
+            raise UsageError("--check compares a folder", fix="leave it out, or name a folder")
+        if images:
+            raise UsageError("--images writes to a folder", fix="leave it out, or name a folder")
+        target = registry_at(to, "--to")
+        published, paths = prepare(workspace, include)
+        signed = signer.sign(published.digests.encode()) if signer else None
+        registry.push(target, published, paths, written_files(published, signed))
+        report(published, signed)
+        return
+    folder = Path(os.path.realpath(expanded(to)))
+    if check:
+        check_folder(workspace, folder, include=include)
+    else:
+        check_working_folder(folder)
+        publish_to_folder(workspace, folder, include=include, key=signer, images=images)
 
 
 def publish_to_folder(

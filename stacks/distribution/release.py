@@ -16,9 +16,8 @@ from pathlib import Path
 
 from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import fixed_umask, replace_atomically, scratch, sha256_of
+from stacks.core.disk import fixed_umask, replace_atomically, scratch
 from stacks.core.errors import StaleError, UsageError
-from stacks.core.paths import check_working_folder
 from stacks.core.process import call
 from stacks.core.reproducible import environment
 from stacks.core.venv import RELEASE_LOCK, prepare_tools
@@ -39,11 +38,8 @@ def release(
     has something else, or the tag is not that of the version; StaleError if files of the checkout
     differ from the commit, or CHANGELOG.md lacks the version.
     """
-    check_working_folder(folder)
-    is_release = folder.is_dir() and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
-    if folder.exists() and not is_release:
-        raise UsageError(f"{folder} is there and is no release", fix="choose an empty or new one")
-    texts = {NOTES: _notes_for(workspace, tag)} if tag else {}
+    digest_list.check_rewritable(folder, DIGESTS, "release")
+    notes_of_tag = _notes_for(workspace, tag) if tag else None
     what = f"theano-stacks {described(workspace.root)}"
     prepare_tools(Path(sys.prefix), RELEASE_LOCK)
     with step("release", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
@@ -53,12 +49,11 @@ def release(
         verify_app.write(workspace, new, wheel=True)
         if with_channel:
             channel.publish_to_folder(workspace, new / "channel")
-        for name, text in texts.items():
-            (new / name).write_text(text)
-        files = digest_list.files_of(new)
-        digests = digest_list.text_of({name: sha256_of(path) for name, path in files.items()})
+        if notes_of_tag is not None:
+            (new / NOTES).write_text(notes_of_tag)
+        digests = digest_list.list_folder(new)
         (new / DIGESTS).write_text(digests)
-    print(f"{what}: {plural(len(files), 'file')}")
+    print(f"{what}: {plural(len(digests.splitlines()), 'file')}")
 
 
 def write_wheel(workspace: Workspace, folder: Path) -> None:

@@ -24,9 +24,9 @@ from stacks.channel.index import IndexEntry, index_files
 from stacks.channel.offers import Channel, read_channel
 from stacks.core import digest_list
 from stacks.core.console import display_path, next_step, plural, step
-from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically, sha256_of
+from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically
 from stacks.core.errors import IntegrityError, UsageError
-from stacks.core.paths import check_replaceable, check_working_folder, is_dir
+from stacks.core.paths import check_replaceable
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
 from stacks.core.venv import DOCS_LOCK, LOCKING_LOCK
@@ -61,7 +61,14 @@ def vendor(
     the Dockerfiles build with. archive: also write the folder as one .tar.zst file. Raises
     UsageError if something else is there.
     """
-    _require_replaceable(folder, archive)
+    digest_list.check_rewritable(folder, DIGESTS, "vendored folder")
+    if archive:
+        check_replaceable(archive)
+        if archive.is_relative_to(folder):
+            raise UsageError(
+                f"{archive} is inside the folder that it is made of",
+                fix="choose a path outside of it",
+            )
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, variants)
     wheels = {pin for v in variants for pin in lock.read(workspace, v).requirements}
@@ -82,27 +89,11 @@ def vendor(
         _download_tools(new / TOOLS)
         if images:
             builder.write(workspace, new / CHANNEL / builder.FOLDER)
-        (new / DIGESTS).write_text(_digests(new))
+        (new / DIGESTS).write_text(digest_list.list_folder(new))
     if archive:
         with step("archive", display_path(archive)):
             write_archive(folder, archive)
     _report(folder, entries, len(pins))
-
-
-def _require_replaceable(folder: Path, archive: Path | None) -> None:
-    """Raise UsageError if writing would replace something else, or leave the folder inexact."""
-    check_working_folder(folder)
-    replaceable = is_dir(folder) and ((folder / DIGESTS).is_file() or not any(folder.iterdir()))
-    if folder.exists() and not replaceable:
-        raise UsageError(
-            f"{folder} is there and is no vendored folder", fix="choose an empty or new folder"
-        )
-    if archive:
-        check_replaceable(archive)
-    if archive and archive.is_relative_to(folder):
-        raise UsageError(
-            f"{archive} is inside the folder that it is made of", fix="choose a path outside of it"
-        )
 
 
 def _sources(channel: Channel, entries: Iterable[IndexEntry]) -> set[Pin]:
@@ -130,11 +121,6 @@ def _download_tools(folder: Path) -> None:
             fix="see pip's message: it takes the index, proxy and CA bundle from your own "
             "configuration (pip config list)",
         ) from error
-
-
-def _digests(folder: Path) -> str:
-    files = digest_list.files_of(folder)
-    return digest_list.text_of({name: sha256_of(p) for name, p in files.items() if name != DIGESTS})
 
 
 def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:

@@ -136,13 +136,13 @@ def publish_channel(
 ) -> None:
     """Write the channel's packages for others: a static channel, or a registry."""
     from stacks.core.paths import expanded
-    from stacks.distribution import channel_command
+    from stacks.distribution import channel as published
     from stacks.sources.channels import CHANNEL as CHANNELS
     from stacks.sources.registry import is_registry
 
     if new_key:
         require_checkout("--new-key")
-    channel_command.publish_channel(
+    published.publish_channel(
         default_workspace(),
         to,
         include=names_of(include),

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from stacks.bench.options import BenchOptions
-from stacks.cluster import connect, fingerprint, job, programs, share
+from stacks.cluster import connect, fingerprint, job, programs
 from stacks.cluster import worker as cluster_worker
 from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share
 from stacks.core.errors import StaleError, UsageError
@@ -148,14 +148,14 @@ def test_each_job_has_its_status_and_the_end_of_its_log(
     own_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "make_environment", lambda *_: tmp_path / "prefix")
-    monkeypatch.setattr(share, "MOST_LOG", 6)
+    monkeypatch.setattr(job, "MOST_LOG", 6)
     monkeypatch.chdir(tmp_path)
     program = "import os, sys; print(os.path.basename(os.getcwd()) and sys.argv[1]); sys.exit(2)"
     jobs = jobs_of([sys.executable, "-c", program, ":::", "1234567", "é"], None)
     folder = tmp_path / "here"
     folder.mkdir()
     order = Share(folder=str(folder), at_once=2, jobs=tuple(jobs), files={})
-    answer = share.run(own_workspace, VARIANT, order)
+    answer = job.run_share(own_workspace, VARIANT, order)
     # As it is sent.
     answer = Answer.model_validate_json(answer.model_dump_json(by_alias=True))
     assert {run.job: (run.status, run.log) for run in answer.runs} == {
@@ -166,7 +166,7 @@ def test_each_job_has_its_status_and_the_end_of_its_log(
 
 def test_a_machine_without_the_folder_refuses(own_workspace: Workspace, tmp_path: Path) -> None:
     order = Share(folder=str(tmp_path / "missing"), at_once=1, jobs=(), files={})
-    answer = share.run(own_workspace, VARIANT, order)
+    answer = job.run_share(own_workspace, VARIANT, order)
     assert answer.refused and answer.error and "missing is not on this machine" in answer.error.what
 
 
@@ -174,7 +174,7 @@ def test_a_machine_with_another_lock_refuses(own_workspace: Workspace, tmp_path:
     file = tmp_path / "stack.yaml"
     file.write_text("summary: mine\nextends: openblas\nframework: theano-1.0.5\n")
     order = Share(folder=str(tmp_path), at_once=1, jobs=(), files={str(file): "0" * 64})
-    answer = share.run(own_workspace, str(file), order)
+    answer = job.run_share(own_workspace, str(file), order)
     assert answer.refused and answer.error and answer.error.found == str(file)
 
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +17,13 @@ from stacks.core import digest_list
 from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.distribution import channel, signature
+from stacks.distribution import channel, registry, signature
 from stacks.image import builder
 from stacks.locks.publication import Publication
+from stacks.sources.registry import registry_at
 from unit.helpers.checkout import CHECKOUT
-from unit.helpers.publication import SOURCE, publication, write_packages
+from unit.helpers.publication import SOURCE, body, entry, publication, write_packages
+from unit.helpers.registry import Registry, running
 from unit.helpers.serving import Site, deb
 
 
@@ -191,8 +196,7 @@ def write_images(_: Workspace, folder: Path) -> None:
 def list_images(folder: Path) -> None:
     """Write the list of these files that lies beside them."""
     (folder / builder.DIGESTS).unlink(missing_ok=True)
-    digests = {name: sha256_of(path) for name, path in digest_list.files_of(folder).items()}
-    (folder / builder.DIGESTS).write_text(digest_list.text_of(digests))
+    (folder / builder.DIGESTS).write_text(digest_list.list_folder(folder))
 
 
 @pytest.fixture
@@ -331,3 +335,79 @@ def test_a_publication_that_ends_early_leaves_the_channel_as_it_was(
         channel.publish_to_folder(CHECKOUT, folder)
     assert tree(folder) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "published"]
+
+
+def test_options_that_do_not_belong_together() -> None:
+    with pytest.raises(UsageError, match="where is the channel to be published") as caught:
+        channel.publish_channel(CHECKOUT, "")
+    assert caught.value.fix == "--to DIR or --to oci://HOST/NAME"
+    with pytest.raises(UsageError, match="--check compares a folder"):
+        channel.publish_channel(CHECKOUT, "oci://registry.invalid/stacks", check=True)
+    with pytest.raises(UsageError, match="--images writes to a folder"):
+        channel.publish_channel(CHECKOUT, "oci://registry.invalid/stacks", images=True)
+    with pytest.raises(UsageError, match="--to has an address of a registry"):
+        channel.publish_channel(CHECKOUT, "oci://registry.invalid")
+
+
+def test_a_key_is_looked_at_before_anything_is_built(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        channel.publish_channel(
+            CHECKOUT, str(tmp_path / "published"), key=str(tmp_path / "none.pem")
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_new_key_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = Workspace(tmp_path, tmp_path / "cache")
+    own.recipes.mkdir()
+    channel.publish_channel(own, "", new_key=tmp_path / "key.pem")
+    output = capsys.readouterr().out
+    assert "key.pem: keep it secret; " in output and "channel-key.pem: commit it" in output
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with running() as server:
+        yield server
+
+
+def test_a_publication_is_pushed_as_py_rattler_reads_it(server: Registry, tmp_path: Path) -> None:
+    made = publication()
+    paths = write_packages(made, tmp_path / "files")
+    written = channel.written_files(made, b"signature")
+    registry.push(registry_at(f"oci+http://{server.host}/me/stacks", "--to"), made, paths, written)
+    names = [
+        asked.removeprefix("PUT /v2/me/stacks/").replace("/manifests/", ":")
+        for asked in server.asked
+        if asked.startswith("PUT") and "/manifests/" in asked
+    ]
+    blas, six = made.entries
+    assert names == [
+        f"linux-64/libopenblas:{registry.tag_of(blas)}",
+        f"noarch/six:{registry.tag_of(six)}",
+        "sources:latest",
+        "linux-64/repodata.json:latest",
+        "noarch/repodata.json:latest",
+        "index:latest",
+    ], "the index comes after what it names"
+    assert {body("libopenblas"), body("six"), SOURCE, *written.values()} <= {*server.blobs.values()}
+    manifest = json.loads(server.manifests[registry.tag_of(six)])
+    package, index = manifest["layers"]
+    assert package["digest"] == f"sha256:{six.digests.sha256}"
+    assert package["mediaType"] == "application/vnd.conda.package.v2"
+    assert json.loads(server.blobs[index["digest"]])["name"] == "six"
+    assert manifest["annotations"]["org.conda.package.version"] == "1.16.0"
+    last = json.loads(server.manifests["latest"])["layers"]
+    assert [layer["annotations"]["org.opencontainers.image.title"] for layer in last] == [
+        "index.sha256",
+        "index.sha256.sig",
+    ]
+    digest = hashlib.sha256(made.digests.encode()).hexdigest()
+    assert last[0]["digest"] == f"sha256:{digest}"
+
+
+def test_a_tag_has_only_what_tags_may_have() -> None:
+    tag = registry.tag_of(entry("six"))
+    assert tag.startswith("1.16.0-") and not set(tag) & set("+!=")

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from stacks.core import digest_list
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
 from stacks.sources.vendored import DIGESTS
+
+
+def write_list(folder: Path) -> None:
+    (folder / DIGESTS).unlink(missing_ok=True)
+    (folder / DIGESTS).write_text(digest_list.list_folder(folder))
 
 
 def make(tmp_path: Path) -> Path:
@@ -19,7 +25,7 @@ def make(tmp_path: Path) -> Path:
     (folder / "tools").mkdir(parents=True)
     for name in ("one.whl", "two.whl"):
         (folder / "tools" / name).write_text(name)
-    (folder / DIGESTS).write_text(vendor._digests(folder))
+    write_list(folder)
     return folder
 
 
@@ -71,7 +77,7 @@ def test_a_program_stays_one_in_the_archive_and_a_check_names_one_that_does_not(
     program.parent.mkdir(parents=True)
     program.touch()
     program.chmod(0o750)
-    (folder / DIGESTS).write_text(vendor._digests(folder))
+    write_list(folder)
     vendor.check(folder)
     vendor.write_archive(folder, tmp_path / "all.tar.zst")
     with (
