@@ -153,7 +153,7 @@ def run(arguments, folder):
     if arguments.json:
         report.write(arguments.json, content)
     if arguments.junit:
-        report.write_atomically(arguments.junit, table.junit(content))
+        report.write_atomically(arguments.junit, table.junit(report.private(content)))
     if not content["ok"]:
         return FAILED
     return NO_DEVICE if context.device_missing else PASSED

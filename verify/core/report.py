@@ -73,24 +73,26 @@ def timing(name, unit, samples):
 def document(
     variant, framework, machine, settings, packages, checks, timings, device=None, advice=()
 ):
-    """Return the whole report as dictionaries and lists, as report.schema.json describes it."""
-    content = private(
-        {
-            "schema": SCHEMA,
-            "variant": variant,
-            "ok": all(check.status != FAIL for check in checks),
-            "framework": framework,
-            "machine": machine,
-            "settings": settings,
-            "packages": packages,
-            "checks": _with_consequences(checks),
-            "timings": [dict(item._asdict()) for item in timings],
-        }
-    )
+    """Return the whole report as dictionaries and lists, as report.schema.json describes it.
+
+    Its paths are whole, so that a fix can be typed: what is written for others goes through
+    `private`.
+    """
+    content = {
+        "schema": SCHEMA,
+        "variant": variant,
+        "ok": all(check.status != FAIL for check in checks),
+        "framework": framework,
+        "machine": machine,
+        "settings": settings,
+        "packages": packages,
+        "checks": _with_consequences(checks),
+        "timings": [dict(item._asdict()) for item in timings],
+    }
     if advice:
         content["advice"] = list(advice)
     if device:
-        content["device"] = private(device)
+        content["device"] = device
     return content
 
 
@@ -115,8 +117,8 @@ def _with_consequences(checks):
 
 
 def write(path, content):
-    """Write the report as JSON."""
-    text = json.dumps(content, indent=2, sort_keys=True) + "\n"
+    """Write the report as JSON, with the user's home folder as `~`."""
+    text = json.dumps(private(content), indent=2, sort_keys=True) + "\n"
     write_atomically(path, text.encode("utf-8"))
 
 

@@ -43,9 +43,14 @@ def test_the_median_of_an_even_count_is_between_the_middle_samples() -> None:
     assert report.timing("t", "s", [3, 1, 2]).median == 2
 
 
-def test_the_home_folder_is_written_as_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_home_folder_is_a_tilde_in_a_file_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
-    text = json.dumps(document(home="/home/somebody"))
+    content = document(home="/home/somebody")
+    assert "-L/home/somebody/lib" in json.dumps(content)
+    report.write(str(tmp_path / "report.json"), content)
+    text = (tmp_path / "report.json").read_text()
     assert "somebody" not in text
     assert "-L~/lib" in text
 
