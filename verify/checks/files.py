@@ -38,7 +38,7 @@ def check_prefix(prefix, expectation, full=False):
         comparison = manifest.compare(prefix, full)
     except manifest.ManifestError as error:
         return failed(NAME, str(error), fix)
-    added, damage, _ = user_files.split(prefix, comparison, locked_versions(expectation))
+    added, damage = user_files.split(prefix, comparison, locked_versions(expectation))
     differences = damage + comparison.differences
     if differences:
         count = (
@@ -70,7 +70,6 @@ def main(argv):
     parser.add_argument("--prefix", metavar="PREFIX", required=True, help="the environment")
     parser.add_argument("--full", action="store_true", help="read also what has not changed")
     parser.add_argument("--json", metavar="FILE", help="write a report of differences to FILE")
-    parser.add_argument("--list-extra", action="store_true", help="print the files to move away")
     parser.add_argument("--list-added", action="store_true", help="print the user's packages")
     parser.add_argument("--debug", action="store_true", help="print tracebacks")
     return program.exit_status("verify files", run, parser.parse_args(argv))
@@ -88,8 +87,6 @@ def run(arguments):
     except expectations.ExpectationError:
         # The manifest shows whether it is damaged.
         expectation = None
-    if arguments.list_extra:
-        return list_extra(arguments.prefix, expectation)
     if arguments.list_added:
         return list_added(arguments.prefix)
     progress.note("comparing the files with the manifest")
@@ -106,17 +103,6 @@ def run(arguments):
     if arguments.json and expectation:
         report.write(arguments.json, document(expectation, check))
     return FAILED
-
-
-def list_extra(prefix, expectation):
-    """Print the paths of files that are damage and not in the manifest; return the exit status."""
-    try:
-        comparison = manifest.compare(prefix)
-    except manifest.ManifestError as error:
-        raise expectations.ExpectationError("%s: %s" % (prefix, error))
-    paths = user_files.split(prefix, comparison, locked_versions(expectation))[2]
-    print(json.dumps(_texts(paths)))
-    return PASSED
 
 
 def list_added(prefix):

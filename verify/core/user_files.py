@@ -16,16 +16,15 @@ COMPILED = "compiled Python files"
 
 
 def split(prefix, comparison, locked):
-    """Return (texts, [Difference], [path]): what the user has added, and what is damage.
+    """Return (texts, [Difference]): what the user has added, and what is damage.
 
     prefix: the environment's folder. comparison: manifest.compare's. locked: {name: version} of
-    the packages of the lock; one of them that is installed again is damage. The paths are those
-    of the damage.
+    the packages of the lock; one of them that is installed again is damage.
     """
     prefix = to_bytes(prefix)
     versions = {normal(name): version for name, version in locked.items()}
     files = {p for p in comparison.extra if stat.S_ISREG(comparison.found[p].st_mode)}
-    added, damage, owned, replacing = [], [], set(), set()
+    added, damage, owned = [], [], set()
     for name, version, source, record, names in _installed(prefix, files, comparison.entries):
         of_package = names & files | {record}
         owned |= of_package
@@ -33,7 +32,6 @@ def split(prefix, comparison, locked):
             problem = "%s %s, installed by %s, replaces the locked %s %s"
             words = (name, version, source, name, versions[normal(name)])
             damage.append(Difference(b"", problem % words))
-            replacing |= of_package
         else:
             count = "{:,} files".format(len(of_package))
             added.append("%s %s by %s (%s)" % (name, version, source, count))
@@ -42,7 +40,7 @@ def split(prefix, comparison, locked):
         added.append("{:,} {}".format(len(compiled), COMPILED))
     rest = [path for path in comparison.extra if path not in owned and path not in compiled]
     damage += [Difference(path, "extra") for path in rest]
-    return added, damage, sorted(replacing.union(rest).intersection(comparison.extra))
+    return added, damage
 
 
 def packages(prefix):

@@ -168,19 +168,6 @@ def test_it_imports_neither_numpy_nor_a_framework() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_files_to_move_away_are_listed(prefix: Path) -> None:
-    add(prefix, "lib/odd.so", "extra")
-    for name in ("pandas", "numpy"):
-        info = f"{SITE_PACKAGES}/{name}-9.dist-info"
-        add(prefix, f"{info}/INSTALLER", "pip\n")
-        add(prefix, f"{info}/RECORD", f"{name}9.py,,\n{name}-9.dist-info/RECORD,,\n")
-        add(prefix, f"{SITE_PACKAGES}/{name}9.py", "")
-    info = f"{SITE_PACKAGES}/numpy-9.dist-info"
-    expected = ["lib/odd.so", f"{info}/INSTALLER", f"{info}/RECORD", f"{SITE_PACKAGES}/numpy9.py"]
-    done = verified(prefix, "--list-extra")
-    assert (done.returncode, json.loads(done.stdout)) == (0, expected)
-
-
 def test_the_packages_that_a_user_has_added_are_listed(prefix: Path) -> None:
     info = f"{SITE_PACKAGES}/pandas-1.5.0.dist-info"
     add(prefix, f"{SITE_PACKAGES}/pandas.py")

@@ -24,7 +24,7 @@ def prefix(tmp_path: Path) -> Path:
 
 
 def split(prefix: Path) -> tuple[list[str], list[str]]:
-    added, damage, _ = user_files.split(str(prefix), manifest.compare(str(prefix)), LOCKED)
+    added, damage = user_files.split(str(prefix), manifest.compare(str(prefix)), LOCKED)
     return added, [problem if not path else manifest.display(path) for path, problem in damage]
 
 
