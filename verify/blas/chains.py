@@ -188,7 +188,8 @@ def _calls(work, chains, seconds):
             while monotonic() - start < seconds:
                 work()
                 calls += 1
-            os.write(writer, b"%d" % calls)
+            # Python 3.4 cannot format bytes.
+            os.write(writer, str(calls).encode("ascii"))
             os._exit(0)
         os.close(writer)
     os.close(begin)

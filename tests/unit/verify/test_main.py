@@ -1,5 +1,6 @@
 """The program that Python runs when it is given the folder `verify`."""
 
+import ast
 import importlib
 import os
 import shutil
@@ -26,6 +27,19 @@ def test_every_program_has_a_module_with_a_main_function(monkeypatch: pytest.Mon
     for module in ("verify.cli", *programs.values()):
         source = (REPOSITORY / (module.replace(".", "/") + ".py")).read_text()
         assert "\ndef main(" in source, module
+
+
+def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:
+    found = [
+        f"{path}:{node.lineno}"
+        for path in (REPOSITORY / "verify").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.BinOp)
+        and isinstance(node.op, ast.Mod)
+        and isinstance(node.left, ast.Constant)
+        and isinstance(node.left.value, bytes)
+    ]
+    assert found == []
 
 
 def test_the_first_argument_names_the_program() -> None:
