@@ -68,11 +68,7 @@ def make_environment(
         with step("repair", "") as summaries:
             faults = prefix.repair(workspace, variant, locked, parts, target, own)
             summaries.append(f"{display_path(target)}: {plural(len(faults), 'file')}")
-        notes = lines_of_repair(faults)
-        aside = prefix.folder_of_replaced(target)
-        if faults and aside.is_dir():
-            notes.append(f"the replaced files are in {display_path(aside)}")
-        _print(notes)
+        _print(lines_of_repair(faults, prefix.folder_of_replaced(target)))
         return target
     with step("install", display_path(target)):
         notes = prefix.make(workspace, variant, locked, parts, target, own, clean=clean)
@@ -88,14 +84,19 @@ def _print(notes: Iterable[str]) -> None:
         print(f"           {note}", file=sys.stderr)
 
 
-def lines_of_repair(faults: Mapping[str, str]) -> list[str]:
-    """Return what a repair changed, a line for each file; of many files the first ones."""
+def lines_of_repair(faults: Mapping[str, str], aside: Path) -> list[str]:
+    """Return what a repair changed, a line for each file; of many files the first ones.
+
+    aside: the folder of the files that were replaced, if there were any.
+    """
     lines = []
     for name, fault in sorted(faults.items()):
         done = "moved away" if fault == "extra" else "put back"
         lines.append(f"{done}: {name} ({fault})")
     if len(lines) > MOST_LINES:
         lines[MOST_LINES - 1 :] = [f"and {len(lines) - MOST_LINES + 1:,} more"]
+    if set(faults.values()) - {"missing"}:
+        lines.append(f"the replaced files are in {display_path(aside)}")
     return lines
 
 

@@ -220,10 +220,12 @@ def test_another_package_than_the_locked_one(made: Made, tmp_path: Path) -> None
 
 
 def test_a_repair_lists_its_files_of_thousands_the_first() -> None:
-    assert lines_of_repair({"lib/b": "extra", "bin/a": "changed"}) == [
+    aside = Path("/x/environment.replaced")
+    assert lines_of_repair({"lib/b": "extra", "bin/a": "changed"}, aside) == [
         "put back: bin/a (changed)",
         "moved away: lib/b (extra)",
+        "the replaced files are in /x/environment.replaced",
     ]
-    lines = lines_of_repair({f"lib/{number:04}": "missing" for number in range(5611)})
+    lines = lines_of_repair({f"lib/{number:04}": "missing" for number in range(5611)}, aside)
     assert (len(lines), lines[0]) == (12, "put back: lib/0000 (missing)")
     assert lines[-2:] == ["put back: lib/0010 (missing)", "and 5,600 more"]
