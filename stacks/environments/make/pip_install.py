@@ -72,7 +72,7 @@ def add_beside(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin], tar
     shutil.rmtree(target / "bin", ignore_errors=True)
 
 
-def link_or_copy(source: Path, target: Path) -> None:
+def link_or_copy(source: str | Path, target: str | Path) -> None:
     """Make a hard link, or a copy if the two paths are on different file systems."""
     try:
         os.link(source, target)

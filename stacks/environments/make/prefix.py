@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import shutil
 import stat
@@ -26,7 +27,8 @@ from stacks.environments.make import (
     ready,
     settings,
 )
-from stacks.environments.make.contents import Part, walk
+from stacks.environments.make.additions import Addition
+from stacks.environments.make.contents import RECORDS, Part, walk
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
@@ -34,6 +36,8 @@ from stacks.variants.variant import Variant
 MODULES = "modules"
 # What Python makes again: a repair keeps none of it.
 BYTECODE = (".pyc", ".pyo")
+# A conda client's log of what it has installed: no package has it.
+HISTORY = f"{RECORDS}/history"
 
 
 def make(
@@ -84,18 +88,21 @@ def repair(
         _made_anew(workspace, variant, lock, parts, target, own) as new,
     ):
         _open_folders(target)
-        faults = manifest.differences(target, new)
-        for name in _added_files(target, new, variant.framework.python):
+        aside = _new_folder(folder_of_replaced(target))
+        blocking = _in_place_of_folders(target)
+        _move_aside(target, blocking, aside)
+        faults = manifest.differences(target, new) | dict.fromkeys(blocking, "extra")
+        for name in _users_files(target, new, variant.framework.python):
             (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).unlink(missing_ok=True)
             pip_install.link_or_copy(target / name, new / name)
         expected = {name for name, _ in walk(new)}
-        for name, _ in list(walk(target)):
-            if not (name in expected or name.endswith(BYTECODE) or name.startswith("var/")):
+        for name, status in list(walk(target)):
+            is_var = name.startswith("var/") or (name == "var" and stat.S_ISLNK(status.st_mode))
+            if not (name in expected or name.endswith(BYTECODE) or is_var):
                 faults[name] = "extra"
-        _move_aside(target, faults)
-        if os.path.lexists(target / "var"):
-            shutil.rmtree(new / "var", ignore_errors=True)
-            (target / "var").rename(new / "var")
+        _move_aside(target, faults, aside)
+        _keep_compiled(target / "var", new / "var")
     return faults
 
 
@@ -119,22 +126,63 @@ def _made_anew(
         yield new
 
 
-def _added_files(target: Path, new: Path, python: str) -> Iterator[str]:
-    """Yield the files of the packages that the user has added to an environment.
+def _in_place_of_folders(target: Path) -> list[str]:
+    """Return what is no folder where the manifest needs one: links would lead to other files."""
+    outer = {str(folder) for folder in Path(manifest.NAME).parents}
+    below = f"{manifest.NAME}/"
+    return [name for name, _ in walk(target) if name in outer or name.startswith(below)]
 
-    The list of locked files is that of the new environment: the old one may be damaged.
-    """
-    listed = target / manifest.NAME
-    if not listed.is_dir():
-        listed.parent.mkdir(parents=True, exist_ok=True)
-        listed.unlink(missing_ok=True)
-        shutil.copy2(new / manifest.NAME, listed)
-    versions = pip_settings.installed(new / f"lib/python{python}/site-packages")
-    locked = set(map(additions.normal, versions))
-    for addition in additions.added_to(target) or ():
+
+def _users_files(target: Path, new: Path, python: str) -> Iterator[str]:
+    """Yield the files of the packages that the user has added, and a conda client's log."""
+    status = dict(walk(target)).get(HISTORY)
+    if status and stat.S_ISREG(status.st_mode):
+        yield HISTORY
+    expected = json.loads((new / settings.EXPECTATION).read_bytes())
+    names = [package["name"] for package in expected["packages"]]
+    names += pip_settings.installed(new / f"lib/python{python}/site-packages")
+    locked = set(map(additions.normal, names))
+    for addition in _additions(target, new):
         for name in addition.files:
             if addition.key not in locked and not os.path.lexists(new / name):
                 yield name
+
+
+def _additions(target: Path, new: Path) -> Sequence[Addition]:
+    """Return what the user has added to an environment.
+
+    Where its own list of locked files is missing or damaged, the new environment's replaces it.
+    """
+    listed = target / manifest.NAME
+    if listed.is_file() and not listed.is_symlink():
+        found = additions.added_to(target)
+        if found is not None:
+            return found
+    if listed.is_dir() and not listed.is_symlink():
+        shutil.rmtree(listed)
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    listed.unlink(missing_ok=True)
+    shutil.copy2(new / manifest.NAME, listed)
+    return additions.added_to(target) or ()
+
+
+def _keep_compiled(old: Path, new: Path) -> None:
+    """Put what the user's programs have compiled into the new environment.
+
+    It stays in the old one too: that one is deleted only once the new one is in its place.
+    """
+    if not os.path.lexists(old):
+        return
+    shutil.rmtree(new, ignore_errors=True)
+    if old.is_symlink():
+        new.symlink_to(old.readlink())
+        return
+    try:
+        shutil.copytree(old, new, symlinks=True, copy_function=pip_install.link_or_copy)
+    except OSError:
+        # A folder cannot be read, or a running program has removed a file meanwhile.
+        shutil.rmtree(new, ignore_errors=True)
+        old.rename(new)
 
 
 def folder_of_replaced(target: Path) -> Path:
@@ -144,11 +192,14 @@ def folder_of_replaced(target: Path) -> Path:
     return place.with_name(f"{place.name}.replaced")
 
 
-def _move_aside(target: Path, names: Iterable[str]) -> None:
-    """Move those of the files that an environment has to a new folder, by number."""
-    parent = folder_of_replaced(target)
+def _new_folder(parent: Path) -> Path:
+    """Return the path of the next folder, by number; it is not there yet."""
     folders = (parent / str(number) for number in itertools.count(1))
-    aside = next(folder for folder in folders if not os.path.lexists(folder))
+    return next(folder for folder in folders if not os.path.lexists(folder))
+
+
+def _move_aside(target: Path, names: Iterable[str], aside: Path) -> None:
+    """Move those of the files that an environment has to a folder."""
     present = {name for name, _ in walk(target)}
     for name in present.intersection(names):
         (aside / name).parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -10,15 +11,17 @@ from pathlib import Path
 import pytest
 
 from stacks.channel.locked_package import LockedPackage
+from stacks.channel.settings_files import MODULES
+from stacks.core import disk
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import READY
-from stacks.environments.make import manifest, prefix, ready
+from stacks.environments.make import manifest, prefix, ready, settings
 from stacks.environments.make.build import lines_of_repair
 from stacks.environments.make.contents import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
-from unit.helpers.conda import conda, file, link, part_of
+from unit.helpers.conda import Member, conda, file, link, part_of
 from unit.helpers.environments import SITE_PACKAGES, add
 
 MODULE = f"{SITE_PACKAGES}/mod.py"
@@ -36,14 +39,19 @@ class Made:
     """An environment, and the functions that make and repair it."""
 
     def __init__(self, workspace: Workspace, variant: Variant, folder: Path) -> None:
-        path = conda(folder, *FILES, name="python", version="3.9", file_name="python-3.9-0.conda")
+        self.workspace, self.variant = workspace, variant
+        self.place = folder / "environment"
+        self.lock_with(*FILES)
+        self.make()
+
+    def lock_with(self, *files: Member) -> None:
+        """Lock a package of these files."""
+        name = "python-3.9-0.conda"
+        path = conda(self.place.parent, *files, name="python", version="3.9", file_name=name)
         self.part = part_of(path)
         digest, size = self.part.built.sha256, path.stat().st_size
         package = LockedPackage("python", "3.9", "0", self.part.url, digest, "0" * 32, size)
-        self.workspace, self.variant = workspace, variant
         self.lock = Lock(packages=(package,), requirements=())
-        self.place = folder / "environment"
-        self.make()
 
     @property
     def key(self) -> str:
@@ -71,6 +79,11 @@ class Made:
             for path in self.place.rglob("*")
             if path.is_symlink() or path.is_file()
         }
+
+
+def contents_of(folder: Path) -> dict[Path, tuple[int, str]]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path: (path.stat().st_ino, path.read_text()) for path in files}
 
 
 @pytest.fixture
@@ -128,11 +141,29 @@ def replaced_by_pip(place: Path) -> None:
     add(place, f"{SITE_PACKAGES}/six-2.dist-info/RECORD", "\n".join(rows) + "\n")
 
 
+def replaced_by_conda(place: Path) -> None:
+    record = {"name": "python", "version": "3.10", "files": ["lib/new.so"]}
+    add(place, OTHER_PYTHON, json.dumps(record))
+    add(place, "lib/new.so")
+
+
+def link_for_etc(place: Path) -> None:
+    (place / "etc").rename(place.parent / "outside")
+    (place / "etc").symlink_to("../outside")
+
+
+def file_for_etc(place: Path) -> None:
+    shutil.rmtree(place / "etc")
+    (place / "etc").touch()
+
+
 def closed(place: Path) -> None:
     edit(place)
     (place / "lib").chmod(0)
 
 
+OTHER_PYTHON = "conda-meta/python-3.10-0.json"
+ETC = {"etc": "extra", settings.EXPECTATION: "missing", MODULES: "missing"}
 LIB = dict.fromkeys(("lib/a", "lib/b", MODULE, SIX), "missing")
 OTHER_SIX = [f"{SITE_PACKAGES}/six-2.dist-info/{n}" for n in ("METADATA", "INSTALLER", "RECORD")]
 
@@ -149,6 +180,13 @@ OTHER_SIX = [f"{SITE_PACKAGES}/six-2.dist-info/{n}" for n in ("METADATA", "INSTA
         (pipe, {"lib/a": "changed"}, {"lib/a"}),
         (more, {"lib/odd.so": "extra"}, {"lib/odd.so"}),
         (no_manifest, {f"{manifest.NAME}/mine": "extra"}, {f"{manifest.NAME}/mine"}),
+        (
+            replaced_by_conda,
+            {OTHER_PYTHON: "extra", "lib/new.so": "extra"},
+            {OTHER_PYTHON, "lib/new.so"},
+        ),
+        (link_for_etc, ETC, {"etc"}),
+        (file_for_etc, ETC, {"etc"}),
         (closed, {"lib/a": "changed"}, {"lib/a"}),
         (replaced_by_pip, {SIX: "missing", **dict.fromkeys(OTHER_SIX, "extra")}, {*OTHER_SIX}),
     ],
@@ -158,10 +196,10 @@ def test_a_damaged_environment_is_made_again_and_its_files_kept_aside(
 ) -> None:
     sound = made.files()
     damage(made.place)
-    outside = sorted((made.place.parent / "outside").glob("*"))
+    outside = contents_of(made.place.parent / "outside")
     assert made.repair() == faults
     assert made.files() == sound
-    assert sorted((made.place.parent / "outside").glob("*")) == outside
+    assert contents_of(made.place.parent / "outside") == outside
     moved = [path for path in made.aside.rglob("*") if path.is_symlink() or not path.is_dir()]
     assert {str(path.relative_to(made.aside / "1")) for path in moved} == kept
     assert made.repair() == {}
@@ -194,13 +232,13 @@ def test_what_is_added_and_compiled_stays_and_bytecode_goes(made: Made) -> None:
 
 
 def test_a_linked_environment_stays_on_its_disk(made: Made) -> None:
-    disk = made.place.parent / "disk"
-    disk.mkdir()
-    made.place.rename(disk / "environment")
+    larger = made.place.parent / "disk"
+    larger.mkdir()
+    made.place.rename(larger / "environment")
     made.place.symlink_to("disk/environment")
     edit(made.place)
     assert made.repair() == {"lib/a": "changed"}
-    assert made.place.is_symlink() and made.aside == disk / "environment.replaced"
+    assert made.place.is_symlink() and made.aside == larger / "environment.replaced"
     assert (made.aside / "1/lib/a").read_text() == "an edit"
 
 
@@ -217,6 +255,48 @@ def test_another_package_than_the_locked_one(made: Made, tmp_path: Path) -> None
     with pytest.raises(IntegrityError, match=r"python-3\.9-0\.conda is not the locked package"):
         made.make(other, clean=True)
     assert made.files() == sound
+
+
+def test_what_the_lock_no_longer_has_is_not_the_users(made: Made) -> None:
+    info = f"{SITE_PACKAGES}/old-1.dist-info"
+    record = b"old-1.dist-info/INSTALLER,,\nold-1.dist-info/RECORD,,\n"
+    made.lock_with(*FILES, file(f"{info}/INSTALLER", b"pip\n"), file(f"{info}/RECORD", record))
+    made.make()
+    made.lock_with(*FILES)
+    extra = {name for name, fault in made.repair().items() if fault == "extra"}
+    assert extra == {f"{info}/INSTALLER", f"{info}/RECORD"}
+    assert not (made.place / info).exists()
+
+
+def test_compiled_modules_on_a_larger_disk_stay_there(made: Made) -> None:
+    add(made.place.parent, "disk/module.so", "compiled")
+    shutil.rmtree(made.place / "var", ignore_errors=True)
+    (made.place / "var").symlink_to("../disk")
+    assert made.repair() == {}
+    assert (made.place / "var").readlink() == Path("../disk")
+    assert (made.place / "var/module.so").read_text() == "compiled"
+
+
+def test_the_log_of_a_conda_client_stays(made: Made) -> None:
+    add(made.place, "conda-meta/history", "# update specs: ['pandas']\n")
+    edit(made.place)
+    assert made.repair() == {"lib/a": "changed"}
+    assert (made.place / "conda-meta/history").read_text() == "# update specs: ['pandas']\n"
+
+
+def test_a_repair_that_fails_at_its_end_loses_no_compiled_module(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Path) -> None:
+        raise KeyboardInterrupt
+
+    add(made.place, "var/compiledir/module.so", "compiled")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(disk, "exchange", fail)
+        made.repair()
+    assert (made.place / "var/compiledir/module.so").read_text() == "compiled"
+    assert made.repair() == {}
+    assert (made.place / "var/compiledir/module.so").read_text() == "compiled"
 
 
 def test_a_repair_lists_its_files_of_thousands_the_first() -> None:
