@@ -79,7 +79,9 @@ def test_what_no_place_has_is_built(
     errors = capsys.readouterr().err
     assert f"2 packages built, 4 fetched from {published}, 0 from the cache" in errors
     assert errors.count("warning: ") == 1
-    assert f"warning: {wheel.name} from {published}: its bytes are not the locked ones" in errors
+    assert (
+        f"warning: {wheel.name} from {wheel.as_uri()}: its bytes are not the pinned ones" in errors
+    )
     assert packages(tiny.cache) == expected
 
 

@@ -193,7 +193,7 @@ def test_an_old_index_cannot_give_what_it_lacks(
 @pytest.mark.parametrize(
     ("fault", "warning"),
     [
-        ("changed package", "its bytes are not the locked ones"),
+        ("changed package", "its bytes are not the pinned ones"),
         ("changed index", ""),
         ("missing package", ""),
         ("old index", ""),
