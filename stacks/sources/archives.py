@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 FILE, FOLDER, LINK, HARD_LINK = "file", "folder", "link", "hard link"
 # Bytes that are read at once.
 BLOCK = 1 << 20
-# Bytes: the largest long name or extended header, which tarfile reads into memory, and the most
-# that may follow the last member.
-LONGEST_HEADER, LONGEST_END = 1 << 20, 64 << 20
+# Bytes: the largest long name or extended header, which tarfile reads into memory.
+LONGEST_HEADER = 1 << 20
 # Kinds of members that tar readers disagree on: global and Solaris headers, files with holes.
 AMBIGUOUS = (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE, tarfile.CONTTYPE)
 _AR_MAGIC, _AR_HEADER = b"!<arch>\n", 60
@@ -92,14 +91,33 @@ class _StrictHeader(_Header):
         return header
 
 
-def tar_members(stream: IO[bytes], *, strict: bool = False) -> Iterator[Member]:
+class _Limited:
+    """A stream that raises BrokenError once it gave more than `limit` bytes.
+
+    The limit is for all bytes: tarfile keeps every header in memory.
+    """
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self._stream, self._left = stream, limit
+
+    def read(self, size: int) -> bytes:
+        """Return up to `size` bytes."""
+        block = self._stream.read(size)
+        self._left -= len(block)
+        if self._left < 0:
+            raise BrokenError("it unpacks to far more than its size")
+        return block
+
+
+def tar_members(stream: IO[bytes], limit: int, *, strict: bool = False) -> Iterator[Member]:
     """Yield the members of a tar archive, compressed or not, then read it to its end.
 
-    strict: whether to refuse what other readers may see differently. Raises BrokenError, and what
-    the readers of the standard library and zstandard raise.
+    limit: the bytes that it may have, decompressed. strict: whether to refuse what other readers
+    may see differently. Raises BrokenError, and what the readers of the standard library and
+    zstandard raise.
     """
     header = _StrictHeader if strict else _Header
-    plain = _decompressed(stream)
+    plain = cast(IO[bytes], _Limited(_decompressed(stream), limit))
     with tarfile.open(fileobj=plain, mode="r|", encoding="utf-8", tarinfo=header) as tar:
         for info in tar:
             if strict and info.issparse():
@@ -128,14 +146,10 @@ def _kind(info: tarfile.TarInfo) -> str:
 
 def _read_to_end(tar: tarfile.TarFile, strict: bool) -> None:
     """Read what follows the last member, so that a checksum there is compared."""
-    left = LONGEST_END
     assert tar.fileobj is not None
     while block := tar.fileobj.read(BLOCK):
         if strict and any(block):
             raise BrokenError("data follow the end of a tar archive")
-        left -= len(block)
-        if left < 0:
-            raise BrokenError("it unpacks to far more than its size")
 
 
 def _decompressed(stream: IO[bytes]) -> IO[bytes]:
@@ -190,13 +204,14 @@ def zip_members(archive: zipfile.ZipFile) -> Iterator[Member]:
         )
 
 
-def conda_members(path: Path) -> Iterator[Member]:
+def conda_members(path: Path, limit: int) -> Iterator[Member]:
     """Yield the members of a .conda or .tar.bz2 archive, read-only and with their times.
 
-    It is read so that no two readers can see different members.
+    It is read so that no two readers can see different members. limit: the bytes that each of its
+    tar archives may have, decompressed.
     """
     for stream in _conda_sections(path):
-        for member in tar_members(stream, strict=True):
+        for member in tar_members(stream, limit, strict=True):
             executable = member.kind == FOLDER or member.mode & 0o111
             mode = 0o755 if member.kind == FOLDER else 0o555 if executable else 0o444
             yield replace(member, mode=mode)

@@ -77,7 +77,7 @@ def read_archive(path: Path, into: Path | None = None) -> Archive:
         tree = Tree(into, limit_of(path), replaces=False)
         entries: dict[str, Entry] = {}
         metadata: dict[str, Any] = {}
-        for member in conda_members(path):
+        for member in conda_members(path, limit_of(path)):
             _add(tree, member, entries, metadata)
         return _archive(entries, metadata)
 

@@ -72,7 +72,7 @@ def unpack_deb(deb: Path, target: Path) -> None:
     has a device, unpacks to far more than its size, or names a path outside `target`; DiskError.
     """
     with _unpacking(deb, target) as tree, deb.open("rb") as file:
-        for member in tar_members(deb_section(file, "data.tar")):
+        for member in tar_members(deb_section(file, "data.tar"), limit_of(deb)):
             tree.add(member)
         _check_links(target, absolute=True)
 
@@ -83,7 +83,7 @@ def unpack_tar(archive: Path, target: Path) -> None:
     Raises IntegrityError for an absolute link, too.
     """
     with _unpacking(archive, target) as tree, archive.open("rb") as file:
-        for member in tar_members(file):
+        for member in tar_members(file, limit_of(archive)):
             tree.add(member)
         _check_links(target, absolute=False)
 
@@ -110,7 +110,7 @@ def read_control(deb: Path) -> bytes:
     Raises IntegrityError for a deb that is broken or has no such file.
     """
     with reported(f"{deb}: cannot be unpacked safely"), deb.open("rb") as file:
-        for member in tar_members(deb_section(file, "control.tar")):
+        for member in tar_members(deb_section(file, "control.tar"), limit_of(deb)):
             content = member.read() if checked_path(member.name) == "control" else None
             if content:
                 return content.read()

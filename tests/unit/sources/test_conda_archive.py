@@ -274,6 +274,9 @@ def test_an_archive_that_unpacks_to_far_more_than_it_has(
 ) -> None:
     monkeypatch.setattr(unpack, "LEAST_LIMIT", 0)
     refused(conda(tmp_path, file("zeros", bytes(10 << 20))), "it unpacks to far more than its")
+    headers = tar((member("bin", tarfile.DIRTYPE), b""))[:512] * (1 << 14)
+    bomb = write_conda(tmp_path / "odd-1-0.conda", {"info": headers, "pkg": tar()})
+    refused(bomb, "it unpacks to far more than its")
 
 
 def cut(data: bytearray, chance: random.Random) -> None:

@@ -249,6 +249,20 @@ def test_a_bomb_behind_the_last_member_is_refused(tmp_path: Path) -> None:
         unpack_tar(tmp_path / "a", tmp_path / "out")
 
 
+def test_a_bomb_of_headers_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "LEAST_LIMIT", 1 << 16)
+    bomb = zstandard.compress(tar((FOLDER, b""))[:512] * (1 << 16) + bytes(1024))
+    (tmp_path / "a").write_bytes(bomb)
+    with pytest.raises(IntegrityError, match="unpacks to far more than its size"):
+        unpack_tar(tmp_path / "a", tmp_path / "out")
+    (tmp_path / "a.deb").write_bytes(ar(("data.tar.zst", bomb)))
+    with pytest.raises(IntegrityError, match="unpacks to far more than its size"):
+        unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+    (tmp_path / "a.deb").write_bytes(ar(("control.tar.zst", bomb)))
+    with pytest.raises(IntegrityError, match="unpacks to far more than its size"):
+        read_control(tmp_path / "a.deb")
+
+
 def test_a_file_that_is_missing_is_not_a_broken_archive(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         unpack_tar(tmp_path / "a.tar", tmp_path / "out")
