@@ -179,10 +179,10 @@ def deb_section(file: IO[bytes], name: str) -> IO[bytes]:
             raise BrokenError("its ar header is broken")
         size = int(length)
         if header.startswith(name.encode()):
-            content = file.read(size)
-            if len(content) != size:
+            # Before so much memory is taken.
+            if size > os.fstat(file.fileno()).st_size - file.tell():
                 raise BrokenError("it is truncated")
-            return cast(IO[bytes], io.BufferedReader(io.BytesIO(content)))
+            return cast(IO[bytes], io.BufferedReader(io.BytesIO(file.read(size))))
         file.seek(size + size % 2, os.SEEK_CUR)
     raise BrokenError(f"it has no {name}")
 

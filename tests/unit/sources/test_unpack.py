@@ -10,6 +10,7 @@ import random
 import shutil
 import stat
 import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -202,6 +203,17 @@ def test_a_broken_deb_is_refused(tmp_path: Path, body: bytes, reason: str) -> No
     (tmp_path / "a.deb").write_bytes(body)
     with pytest.raises(IntegrityError, match=rf"(?s)a\.deb: cannot be unpacked.*{reason}.*fix"):
         unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+
+
+def test_a_deb_takes_no_memory_for_what_only_its_header_says(tmp_path: Path) -> None:
+    (tmp_path / "a.deb").write_bytes(flipped(ar(("data.tar", GOOD)), 56, b"9999999999"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(IntegrityError, match=r"a\.deb: cannot be unpacked.*truncated"):
+            unpack_deb(tmp_path / "a.deb", tmp_path / "out")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
 
 
 def checked(header: bytes) -> bytes:
