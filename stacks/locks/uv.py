@@ -129,7 +129,9 @@ def environment(
         "UV_INDEX": " ".join(others),
         # What pip leaves out with a warning is an error of uv.
         "UV_FIND_LINKS": ",".join(
-            place for place in settings.find_links if "://" in place or Path(place).exists()
+            place
+            for place in settings.find_links
+            if not place.startswith("/") or Path(place).exists()
         ),
         "UV_INSECURE_HOST": " ".join(settings.trusted_hosts),
         "UV_NO_INDEX": "" if first else "1",

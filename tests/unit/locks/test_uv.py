@@ -20,7 +20,7 @@ def test_uv_is_pinned(workspace: Workspace) -> None:
 def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path) -> None:
     settings = PipSettings(
         index_urls=("https://one/simple", "https://two/simple"),
-        find_links=(str(tmp_path), str(tmp_path / "none"), "https://wheels"),
+        find_links=(str(tmp_path), str(tmp_path / "none"), "https://wheels", "file:/srv/wheels"),
         trusted_hosts=("one",),
         cert="/ca.pem",
         timeout=30.0,
@@ -33,7 +33,7 @@ def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path) -> None:
         "UV_INDEX_STRATEGY": "unsafe-best-match",
         "UV_DEFAULT_INDEX": "https://one/simple",
         "UV_INDEX": "https://two/simple",
-        "UV_FIND_LINKS": f"{tmp_path},https://wheels",
+        "UV_FIND_LINKS": f"{tmp_path},https://wheels,file:/srv/wheels",
         "UV_INSECURE_HOST": "one",
         "UV_HTTP_TIMEOUT": "30",
         "SSL_CERT_FILE": "/ca.pem",
