@@ -152,9 +152,11 @@ def _by_pip(
     # So that a source archive's own setup finds the environment's compiler.
     inherited = surroundings.pip(os.environ)
     env = {**inherited, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
-    # Absolute: pip does not run in the user's folder.
+    # Absolute: pip does not run in the user's folder. URLs: pip splits paths at their blanks.
     if find_links := pip_settings().find_links:
-        env["PIP_FIND_LINKS"] = " ".join(find_links)
+        env["PIP_FIND_LINKS"] = " ".join(
+            Path(place).as_uri() if place.startswith("/") else place for place in find_links
+        )
     words += ["-d", str(files), "-r", str(requests), "-c", str(constraints)]
     assert variant.file
     try:

@@ -11,6 +11,7 @@ from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.locks import requirements, uv
 from stacks.locks.requirements import Distribution
+from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest
 from stacks.variants.load import load_variant
@@ -250,6 +251,25 @@ def test_another_failure_of_uv_is_no_conflict(
     monkeypatch.setattr(uv, "compile_lock", fail)
     with pytest.raises(CommandError, match="No space left"):
         requirements.resolve(workspace, variant, Path("/python"), Pins())
+
+
+def test_pip_is_given_folders_of_packages_whose_path_has_a_blank(
+    workspace: Workspace,
+    index: dict[str, str],
+    variant: Variant,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nmkdir files\nprintf %s "$PIP_FIND_LINKS" > {tmp_path}/given\n')
+    python.chmod(0o755)
+    settings = PipSettings(index_urls=(), find_links=("/my room/wheels", "https://x.test/wheels"))
+    monkeypatch.setattr(requirements, "pip_settings", lambda: settings)
+    framework = variant.framework.model_copy(update={"python": "2.7"})
+    old = variant.model_copy(update={"framework": framework})
+    assert requirements.resolve(workspace, old, python, Pins()) == ((), None)
+    given = (tmp_path / "given").read_text()
+    assert given == "file:///my%20room/wheels https://x.test/wheels"
 
 
 @pytest.mark.parametrize("version", ["2.7", "3.9"])
