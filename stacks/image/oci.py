@@ -20,6 +20,7 @@ from stacks.core import console
 from stacks.core.disk import replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
+from stacks.core.process import quoted
 from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import layout, lower
@@ -113,8 +114,8 @@ def pack(
                     f"{layers.folder / layer.name} changed after it was made",
                     expected=expected,
                     found=layer.diff_id,
-                    fix=f"rm -r {layers.folder}, then run the command again; if it fails again, "
-                    "check the disk",
+                    fix=f"{quoted(['rm', '-r', layers.folder])}, then run the command again; "
+                    "if it fails again, check the disk",
                 )
         blobs = [_saved_layer(path) for path in below.layers]
         blobs += [

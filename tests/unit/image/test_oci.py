@@ -169,6 +169,16 @@ def test_content_that_has_changed_since_is_not_packed(
     assert not (tmp_path / "image.tar").exists()
 
 
+def test_the_command_for_changed_content_can_be_pasted(
+    workspace: Workspace, base: Path, tmp_path: Path
+) -> None:
+    made = lay_out(tmp_path / "my room")
+    (tmp_path / "my room/packages/opt/theano/python").write_text("changed")
+    with pytest.raises(IntegrityError) as caught:
+        oci.pack(workspace, VARIANT, made, tmp_path / "image.tar", lower.of_root(base))
+    assert f"rm -r '{tmp_path}/my room', then" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
