@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import console
-from stacks.core.disk import replace_atomically, sha256_of
+from stacks.core.disk import replace_atomically, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
 from stacks.core.process import quoted
@@ -100,10 +100,7 @@ def pack(
     IntegrityError if a layer changed after it was made.
     """
     config = config_of(workspace, variant, below.name)
-    with replace_atomically(target) as made:
-        # Removed with the folder of `made`.
-        folder = made.with_name("layers")
-        folder.mkdir()
+    with replace_atomically(target) as made, temporary_folder(made.parent, "layers-") as folder:
         with console.step("layers", "") as description:
             compressed = compress(below.root, layers.folders, folder)
             description.append(f"{sum(la.size for la in compressed) / 1e6:.0f} MB, compressed")

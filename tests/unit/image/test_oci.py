@@ -100,6 +100,15 @@ def test_the_layout_holds_the_layers_and_how_they_start(
     assert f"PATH={expected.environment['PATH']}" in config["config"]["Env"]
 
 
+def test_the_file_may_have_any_name(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    oci.write(workspace, VARIANT, tmp_path / "out/layers", base)
+    assert "oci-layout" in read(tmp_path / "out/layers")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["layers"]
+
+
 def test_docker_load_finds_names_config_and_layers(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
