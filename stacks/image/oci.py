@@ -96,7 +96,8 @@ def pack(
 ) -> Digests:
     """Write the image of these layers, which are ready, to the file `target`.
 
-    below: what they lie on. names: instead of the image's names, with their tags. Raises DiskError,
+    below: what they lie on; the files of its layers are deleted, so that an image does not need its
+    space twice. names: instead of the image's names, with their tags. Raises DiskError,
     IntegrityError if a layer changed after it was made.
     """
     config = config_of(workspace, variant, below.name)
@@ -180,7 +181,10 @@ def image_config(
 def _archive(
     target: Path, layers: Sequence[Blob], settings: Blob, sbom: Blob, names: Sequence[str]
 ) -> Digests:
-    """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM."""
+    """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM.
+
+    The files of the layers are deleted.
+    """
     manifest = _manifest(settings, layers)
     empty = _blob("application/vnd.oci.empty.v1+json", EMPTY)
     attached = _manifest(empty, [sbom], artifactType=SBOM_TYPE, subject=manifest.descriptor)
@@ -218,6 +222,8 @@ def _archive(
         for blob in sorted({blob.name: blob for blob in blobs}.values(), key=lambda b: b.name):
             with blob.path.open("rb") if blob.path else io.BytesIO(blob.data) as file:
                 tar.addfile(_entry(blob.name, blob.size), file)
+            if blob.path:
+                blob.path.unlink()
     return Digests(manifest.digest, settings.digest)
 
 
