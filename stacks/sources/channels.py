@@ -99,10 +99,14 @@ class PublishedChannel:
     def quick_place(self, stop: threading.Event) -> Place:
         """Return the channel as a place that is given up soon, as others can take over."""
         retries = RETRIES if self.configured else 0
-        return self.place(replace(environment_web(stop), timeout=TIMEOUT, retries=retries))
+        web = replace(environment_web(stop), timeout=TIMEOUT, retries=retries)
+        return self.place(web, LONGEST_LOOKUP)
 
-    def place(self, web: Web) -> Place:
-        """Return the channel as a place of packages, with an access to servers."""
+    def place(self, web: Web, longest: float | None = None) -> Place:
+        """Return the channel as a place of packages, with an access to servers.
+
+        longest: seconds in which a release must answer; None for as long as the access waits.
+        """
         tokens = Tokens(self.registry) if self.registry else None
         # The caller warns once: no note of the first wait for the server.
         noted = {*web.noted_hosts, host_of(self.root)}
@@ -115,8 +119,11 @@ class PublishedChannel:
         def check() -> None:
             if self.release:
                 url = f"{self.address}/{LIST}"
+                if longest is None:
+                    get_document(access, url, "*/*", LARGEST_LIST)
+                    return
                 quick = replace(access, retries=0)
-                _within(LONGEST_LOOKUP, lambda: get_document(quick, url, "*/*", LARGEST_LIST))
+                _within(longest, lambda: get_document(quick, url, "*/*", LARGEST_LIST))
             elif self.folder and not self.folder.is_dir():
                 raise FetchError(f"{self.name}: no such folder")
 

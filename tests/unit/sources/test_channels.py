@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import socket
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from stacks.core import yamlfile
-from stacks.core.errors import UsageError
+from stacks.core.errors import FetchError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import channels
 from stacks.sources.channels import (
@@ -18,6 +21,8 @@ from stacks.sources.channels import (
 )
 from stacks.sources.pins import CondaPin
 from stacks.sources.vendored import VARIABLE as VENDOR
+from stacks.sources.web import environment_web
+from unit.helpers.serving import raw_serving
 
 SHA256, FILE = "a" * 64, "six-1.16.0-py_0.conda"
 SIX = CondaPin(
@@ -106,6 +111,20 @@ def test_a_static_channel_has_folders_and_a_registry_has_blobs(address: str, url
 def test_a_release_has_flat_names() -> None:
     place = PublishedChannel("https://h.example/r", release=True)
     assert place.url(SIX) == f"https://h.example/r/{FILE}"
+
+
+def test_only_a_build_gives_up_a_release_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channels, "LONGEST_LOOKUP", 0.05)
+
+    def slow(connection: socket.socket) -> None:
+        time.sleep(0.5)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    with raw_serving(slow) as address:
+        channel, stop = PublishedChannel(address, release=True, configured=False), threading.Event()
+        channel.place(environment_web(stop)).check()
+        with pytest.raises(FetchError, match=r"no answer within 0\.05 s"):
+            channel.quick_place(stop).check()
 
 
 def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
