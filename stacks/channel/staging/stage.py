@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -20,7 +21,7 @@ from stacks.core.models import FileName, RelativePath, Strict
 LICENCE = "LICENSE-"
 
 
-class Stage(Strict):
+class Stage(Strict, ABC):
     """A way to make a package's files: a recipe's `extra`, whose other keys are these fields.
 
     A subclass has its name in recipes as the literal type of its field `stage`, its options as
@@ -40,13 +41,13 @@ class Stage(Strict):
         default={}, description="link in lib/: its target there, or in that of a required package"
     )
 
+    @abstractmethod
     def write(self, context: BuildContext) -> Path | None:
         """Write the files below `context.root`; return the dist-info folder of a Python package.
 
         Raises IntegrityError where a source has other files than expected, UsageError where the
         recipe asks for what the sources lack, CommandError where a compiler fails.
         """
-        raise NotImplementedError
 
     def make(self, context: BuildContext) -> None:
         """Write the files, then what most packages have: links, licences, RPATHs and RECORD.
