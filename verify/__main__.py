@@ -62,10 +62,33 @@ def main(argv):
     return program.main(argv[1:] if module else argv)
 
 
+def cannot_start(error, trace):
+    """Print which file the suite, or a module that it needs, cannot be imported from; return 2."""
+    while trace.tb_next:
+        trace = trace.tb_next
+    path = getattr(error, "filename", None) or trace.tb_frame.f_code.co_filename
+    if not os.path.isabs(path):  # importlib's own frame
+        path = _folder
+    library = os.path.dirname(os.__file__)
+    if path.startswith(_folder):
+        fix = "the suite's files are damaged or incomplete: take a whole copy"
+    elif path.startswith(library) and "-packages" not in path:
+        fix = "this Python is incomplete: install it again, or take another"
+    else:
+        fix = "if it hides a module of Python, rename it, or take its folder off PYTHONPATH"
+    sys.stderr.write("verify cannot start with %s\n" % sys.executable)
+    sys.stderr.write("  %s: %s (%s)\n  fix: %s\n" % (type(error).__name__, error, path, fix))
+    return 2
+
+
 def run():
     """Run the program that the command line names, and end with its status."""
     try:
         sys.exit(main(sys.argv[1:]))
+    except (ImportError, SyntaxError) as error:
+        if "--debug" in sys.argv:
+            raise
+        sys.exit(cannot_start(error, sys.exc_info()[2]))
     except KeyboardInterrupt:
         importlib.import_module("verify.core.progress").interrupted()
         sys.exit(130)

@@ -149,7 +149,8 @@ def run(arguments, folder):
     finally:
         progress.end()
     content = suite.document(context, checks, timings)
-    table.show(table.render(content, table.terminal_width(), table.wants_colour()))
+    width, colour = table.terminal_width(), table.wants_colour()
+    table.show(table.render(content, width, colour, arguments.full))
     if arguments.json:
         report.write(arguments.json, content)
     if arguments.junit:

@@ -21,11 +21,14 @@ COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 CONTROL = re.compile(text(r"[\x00-\x08\x0b\x0c\x0e-\x1f]"))
 
 
-def render(report, width, colour=False):
-    """Return the table as text, `width` characters wide, with the verdict in its first line."""
+def render(report, width, colour=False, full=False):
+    """Return the table as text, `width` characters wide, with the verdict in its first line.
+
+    full: show all lines of the checks that passed.
+    """
     lines = [verdict(report), ""]
     lines += textwrap.wrap(title(report), width, break_on_hyphens=False) + [""]
-    lines += check_lines(report["checks"], width, colour)
+    lines += check_lines(report["checks"], width, colour, full)
     lines.append("")
     lines += timing_lines(report["timings"])
     graph = device_report.table(report.get("device"))
@@ -33,8 +36,8 @@ def render(report, width, colour=False):
     return "\n".join(lines) + "\n"
 
 
-def check_lines(checks, width, colour=False):
-    """Return the lines of checks; of a long detail the first few.
+def check_lines(checks, width, colour=False, full=False):
+    """Return the lines of checks; of a long detail the first few, of a check that passed the first.
 
     A fault is one row: the checks that fail because of it are named below its fix.
     """
@@ -47,7 +50,7 @@ def check_lines(checks, width, colour=False):
         if colour:
             status = "\033[%sm%s\033[0m" % (COLOURS[check["status"]], status)
         head = "%s  %s  " % (status, check["name"].ljust(left))
-        lines += _wrapped(head, 4 + 2 + left + 2, _shortened(check["detail"]), width)
+        lines += _wrapped(head, 4 + 2 + left + 2, _shortened(check, full), width)
         if check["fix"]:
             prose, _, rest = check["fix"].partition("\n")
             lines += _wrapped(FIX, len(FIX), prose, width)
@@ -59,10 +62,13 @@ def check_lines(checks, width, colour=False):
     return lines
 
 
-def _shortened(detail):
-    lines = detail.splitlines()
+def _shortened(check, full):
+    lines = check["detail"].splitlines()
     more = len(lines) - MOST_LINES
-    if more > 1:
+    if check["status"] == PASS:
+        if len(lines) > 1 and not full:
+            return lines[0] + ": --full or --json FILE shows them"
+    elif more > 1:
         lines[MOST_LINES:] = ["and {:,} more: --json FILE has all".format(more)]
     return "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -42,8 +43,8 @@ def build_packages(
     Unless quiet, a line says how many were built.
     """
     offers = tuple(offers)
-    with _counted(len(offers), quiet) as origins:
-        return _build(workspace, channel, offers, also, origins)
+    with _counted(len(offers), quiet) as counted:
+        return _build(workspace, channel, offers, also, counted)
 
 
 def obtain_packages(
@@ -63,7 +64,7 @@ def obtain_packages(
     the lock, if known. Raises MissingPackagesError for packages that are nowhere, IntegrityError if
     one that was built has other bytes.
     """
-    with _counted(len(packages), quiet) as origins:
+    with _counted(len(packages), quiet) as counted:
         found = {}
         for each in packages:
             if built := package.sound(workspace, each.file_name, each.sha256):
@@ -75,12 +76,12 @@ def obtain_packages(
 
             channels = published_channels(workspace)
             for name, taken in retrieval.retrieve(workspace, channels, missing).items():
-                origins[name], found[name] = taken.place.name, taken.built
+                counted.origins[name], found[name] = taken.place.name, taken.built
             missing = [each for each in missing if each.file_name not in found]
         if nowhere := [each for each in missing if each.file_name not in channel.offers]:
             raise MissingPackagesError(nowhere, made_by)
         offers = [channel.offers[each.file_name] for each in missing]
-        built_here = _build(workspace, channel, offers, also, origins)
+        built_here = _build(workspace, channel, offers, also, counted)
         check_bytes(missing, built_here)
         return found | built_here
 
@@ -123,9 +124,9 @@ def _build(
     channel: Channel,
     offers: Sequence[Offer],
     also: Iterable[Pin],
-    origins: dict[str, str],
+    counted: _Counted,
 ) -> dict[str, Built]:
-    """Return the packages by file name; origins gets SOURCES for each that was built."""
+    """Return the packages by file name; the origin of each that was built is SOURCES."""
     packages = {}
     for offer in offers:
         if built := package.built_before(workspace, offer):
@@ -134,8 +135,8 @@ def _build(
     pins = {pin for offer in missing for pin in _sources(workspace, offer, channel.pins)}
     fetch(workspace, {*also, *pins})
     if missing:
-        packages |= _build_missing(workspace, channel, missing)
-        origins |= {offer.file_name: SOURCES for offer in missing}
+        packages |= _build_missing(workspace, channel, missing, counted)
+        counted.origins |= {offer.file_name: SOURCES for offer in missing}
     return packages
 
 
@@ -148,7 +149,7 @@ def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
 
 
 def _build_missing(
-    workspace: Workspace, channel: Channel, missing: Sequence[Offer]
+    workspace: Workspace, channel: Channel, missing: Sequence[Offer], counted: _Counted
 ) -> dict[str, Built]:
     offers = {offer.file_name: offer for offer in missing}
 
@@ -163,12 +164,14 @@ def _build_missing(
 
     def build_one(offer: Offer) -> tuple[Built | StacksError, list[logging.LogRecord]]:
         process = idle.get()
+        counted.begin(offer, len(missing))
         try:
             result: tuple[Built | StacksError, list[logging.LogRecord]] = process.call(
                 _build_logged, workspace, offer, channel.pins
             )
             return result
         finally:
+            counted.end(offer, len(missing))
             idle.put(process)
 
     order = TopologicalSorter(_tools_of(missing))
@@ -217,18 +220,54 @@ def _build_logged(
             return error, records
 
 
-@contextmanager
-def _counted(total: int, quiet: bool) -> Iterator[dict[str, str]]:
-    """Give a dict for the origin of each package that was not in the cache; print their counts.
+class _Counted:
+    """What a step says of its packages.
 
-    It is the name of the place that had the package, or SOURCES.
+    origins: of each that was not in the cache, the name of the place that had it, or SOURCES.
+    summaries: those of `step`; the last one is what it does now.
     """
-    origins: dict[str, str] = {}
+
+    def __init__(self, summaries: list[str]) -> None:
+        self.origins: dict[str, str] = {}
+        self.summaries = summaries
+        self._running: list[str] = []
+        self._ended = 0
+        self._lock = threading.Lock()
+
+    def begin(self, offer: Offer, total: int) -> None:
+        """Name a package that is being built, one of `total`."""
+        with self._lock:
+            self._running.append(_title(offer))
+            self._say(total)
+
+    def end(self, offer: Offer, total: int) -> None:
+        """Count a package that is built."""
+        with self._lock:
+            self._running.remove(_title(offer))
+            self._ended += 1
+            self._say(total)
+
+    def _say(self, total: int) -> None:
+        done = f"{self._ended} of {plural(total, 'package')} built"
+        now = f"building {' and '.join(self._running)}" if self._running else ""
+        self.summaries.append(", ".join(filter(None, (now, done))))
+
+
+def _title(offer: Offer) -> str:
+    about = offer.recipe.package
+    return f"{about.name} {about.version}"
+
+
+@contextmanager
+def _counted(total: int, quiet: bool) -> Iterator[_Counted]:
+    """Give the origins for each package that was not in the cache; print their counts."""
     if quiet:
-        yield origins
+        yield _Counted([])
         return
     with step("channel", plural(total, "package")) as summaries:
-        yield origins
+        counted = _Counted(summaries)
+        yield counted
+        origins = counted.origins
         counts = Counter(origins.values())
         words = [f"{plural(counts.pop(SOURCES, 0), 'package')} built"]
         words += [f"{count} fetched from {place}" for place, count in counts.items()]

@@ -92,6 +92,8 @@ def check(context):
         if framework.flag(framework.amdlibm_flag):
             return failed(NAME, fault, undo_fix(context, framework.amdlibm_flag))
         lines.insert(0, "%s is off: %s" % (flag, fault))
+    if len(lines) > 1:
+        lines.insert(0, "%d of this version, and what to do instead" % len(lines))
     return passed(NAME, "\n".join(lines)) if lines else skipped(NAME, "none of this version")
 
 

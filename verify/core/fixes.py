@@ -198,7 +198,8 @@ def compiler_fix(context):
         return own_fix(context, "cxx")
     steps = [undo_fix(context, "cxx")]
     if not packages.program("g++"):
-        command = packages.system_command("g++", "gcc-c++", "gxx")
+        framework = context.framework
+        command = packages.compiler_command(framework.name, framework.version)
         steps.append("install a C++ compiler" + command)
     steps = [step for step in steps if step]
     return "\n".join(steps) or setting_fix(context, "cxx", packages.program("g++"))
@@ -217,12 +218,8 @@ def repair_command(expectation):
     """Return the command of repair_fix; of an image, which has none, what to do."""
     if os.environ.get(REPAIR_VARIABLE):
         return os.environ[REPAIR_VARIABLE]
-    home = os.path.dirname(process.SUITE)
-    if os.path.exists(os.path.join(home, "invoke")):
-        program = "./invoke"
-    elif os.path.isdir(os.path.join(home, "stacks")):
-        program = "theano-stacks"
-    else:
+    program = packages.builder()
+    if not program:
         return OF_IMAGE
     names = expectation or {"variant": "NAME", "framework": "FRAMEWORK"}
     words = [program, "build", "--variant", names["variant"]]

@@ -22,6 +22,14 @@ if not PY2:
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
 # The last release whose library has this file name.
 PIP_MKL, PIP_FILE = "mkl==2024.2.2", "libmkl_rt.so.2"
+# (module, the first number of its version): the variant that has a compiler and a BLAS with it.
+VARIANTS = {
+    ("theano", "1"): "openblas",
+    ("theano", "0"): "theano-0.8.2/openblas",
+    ("aesara", "2"): "aesara-2.8.7/openblas",
+    ("pytensor", "2"): "pytensor-2.38.3/openblas",
+    ("pytensor", "3"): "pytensor-3.3.7/openblas",
+}
 
 
 def is_installed(name):
@@ -69,6 +77,34 @@ def system_command(debian, fedora, conda):
     if program("dnf"):
         return ":\ndnf install " + fedora
     return " (Debian, Ubuntu: %s; Fedora: %s; conda: %s)" % (debian, fedora, conda)
+
+
+def compiler_command(framework, version):
+    """Return, after a colon, how to install a C++ compiler and Python's header files.
+
+    framework: the name of its module. The second way, by the builder, needs no root.
+    """
+    python = "python%d.%d" % sys.version_info[:2]
+    names = ["g++", "gcc-c++", "gxx"]
+    if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
+        names = ["g++ %s-dev" % python, "gcc-c++ %s-devel" % python, "gxx"]
+    program = builder()
+    if not program:
+        return system_command(*names)
+    variant = VARIANTS.get((framework, str(version).partition(".")[0]), "openblas")
+    return "%s\nor, without root, take an environment that has one:\n%s build --variant %s" % (
+        system_command(*names),
+        program,
+        variant,
+    )
+
+
+def builder():
+    """Return the command by which the builder is started, None if the suite came without it."""
+    home = os.path.dirname(process.SUITE)
+    if os.path.exists(os.path.join(home, "invoke")):
+        return "./invoke"
+    return "theano-stacks" if os.path.isdir(os.path.join(home, "stacks")) else None
 
 
 def installed(name):

@@ -59,6 +59,40 @@ def test_no_bytecode_is_written(tmp_path: Path) -> None:
     assert sorted(written) in ([], ["__main__", "__pycache__"])
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "fix"),
+    [
+        # Before the suite's process is made, and in it.
+        ("verify/cli.py", "import verify.nothing", "take a whole copy"),
+        ("verify/suite.py", "import verify.nothing", "take a whole copy"),
+        ("verify/core/noise.py", "def", "take a whole copy"),
+        ("path/argparse.py", "import nothing", "take its folder off PYTHONPATH"),
+    ],
+)
+def test_a_suite_that_cannot_start_names_the_file(
+    name: str, text: str, fix: str, tmp_path: Path
+) -> None:
+    shutil.copytree(REPOSITORY / "verify", tmp_path / "verify")
+    (tmp_path / "path").mkdir()
+    with (tmp_path / name).open("a") as file:
+        file.write(text)
+    numpy = tmp_path / "path/numpy"
+    numpy.mkdir()
+    (numpy / "__init__.py").write_text("__version__ = '1'")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "verify"],
+        env={"PATH": os.defpath, "PYTHONPATH": str(tmp_path / "path")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "verify cannot start with " in done.stderr
+    assert str(tmp_path / name) in done.stderr
+    assert done.stderr.endswith(f"{fix}\n")
+
+
 def test_the_suite_takes_ctrl_c_that_was_ignored_while_python_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -48,6 +48,16 @@ def test_the_table_wraps_details_at_its_width() -> None:
     assert sum("some words" in line for line in lines) > 1
 
 
+def test_of_a_check_that_passed_the_first_line_is_shown_and_with_full_all() -> None:
+    checks = report.passed("known faults", "2 of this version\na: write b\nc: write d")
+    short = table.render(document(checks), 80)
+    assert "2 of this version: --full or --json FILE shows them\n" in short
+    assert "a: write b" not in short
+    full = table.render(document(checks), 80, full=True).splitlines()
+    start = full.index("pass  known faults  2 of this version")
+    assert [line.strip() for line in full[start + 1 : start + 3]] == ["a: write b", "c: write d"]
+
+
 def test_colours_are_only_in_the_status() -> None:
     text = table.render(document(), 80, colour=True)
     assert "\033[32mpass\033[0m  blas.ldflags" in text

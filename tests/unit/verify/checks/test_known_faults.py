@@ -58,6 +58,8 @@ def test_wrong_results_of_a_version_are_named(
 ) -> None:
     check = known_faults.check(context(name, version=version))
     lines = check.detail.replace("none of this version", "").splitlines()
+    if len(lines) > 1:
+        assert lines.pop(0) == f"{len(lines)} of this version, and what to do instead"
     lines = [line for line in lines if "amdlibm is off" not in line]
     assert [line[: len(fault)] for line, fault in zip(lines, faults, strict=True)] == list(faults)
     assert all(": " in line for line in lines)
@@ -67,7 +69,9 @@ def test_wrong_results_of_a_version_are_named(
 def test_a_flag_that_is_off_passes_with_the_fault_named() -> None:
     check = known_faults.check(context("pytensor"))
     assert check.status == "pass"
-    assert check.detail.startswith("lib__amdlibm is off: PyTensor cannot compile exp")
+    assert check.detail.splitlines()[1].startswith(
+        "lib__amdlibm is off: PyTensor cannot compile exp"
+    )
 
 
 def test_a_flag_that_breaks_the_framework_fails_with_its_spelling(
