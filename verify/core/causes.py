@@ -188,11 +188,14 @@ def _missing_header(match, facts):
     """Python's header files, which every compiled module needs."""
     names = [form % pythons.text(facts.python) for form in ("python%s-dev", "python%s-devel")]
     names.append("python=" + pythons.text(facts.python))
-    return "Python's header files are missing", "install them" + packages.system_command(*names)
+    fix = "install them" + packages.system_command(*names)
+    fix += packages.or_environment(facts.framework, facts.version)
+    return "Python's header files are missing", fix
 
 
 def _missing_tool(match, facts):
     command = packages.system_command("g++", "gcc-c++", "gxx")
+    command += packages.or_environment(facts.framework, facts.version)
     return "the compiler lacks its part %s" % match.group(1), "install it again" + command
 
 

@@ -82,21 +82,23 @@ def system_command(debian, fedora, conda):
 def compiler_command(framework, version):
     """Return, after a colon, how to install a C++ compiler and Python's header files.
 
-    framework: the name of its module. The second way, by the builder, needs no root.
+    framework: the name of its module.
     """
     python = "python%d.%d" % sys.version_info[:2]
     names = ["g++", "gcc-c++", "gxx"]
     if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
         names = ["g++ %s-dev" % python, "gcc-c++ %s-devel" % python, "gxx"]
+    return system_command(*names) + or_environment(framework, version)
+
+
+def or_environment(framework, version):
+    """Return, on lines of their own, the way that needs no root: by the builder, if it is there."""
     program = builder()
     if not program:
-        return system_command(*names)
+        return ""
     variant = VARIANTS.get((framework, str(version).partition(".")[0]), "openblas")
-    return "%s\nor, without root, take an environment that has one:\n%s build --variant %s" % (
-        system_command(*names),
-        program,
-        variant,
-    )
+    words = "\nor, without root, take an environment that has all of it:\n%s build --variant %s"
+    return words % (program, variant)
 
 
 def builder():
