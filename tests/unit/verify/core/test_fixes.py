@@ -171,7 +171,9 @@ def test_a_missing_compiler_is_installed_or_its_flag_removed(
     programs("apt")
     root, without_root = fixes.compiler_fix(context()).split("\nor, without root, ")
     assert root.startswith("install a C++ compiler:\napt install g++")
-    assert without_root == "take an environment that has all of it:\n./invoke build --variant openblas"
+    assert (
+        without_root == "take an environment that has all of it:\n./invoke build --variant openblas"
+    )
     programs("g++")
     assert fixes.compiler_fix(context(user_flags="mode=x, cxx=")) == "remove cxx= from THEANO_FLAGS"
 
