@@ -79,14 +79,14 @@ def run(context, debug=False):
     add_check(compile_folder.NAME, compile_folder.check)
     add_check("blas.ldflags", serving.check_ldflags)
     add_timings("compile", compile_time.compilation)
+    # Other processes do these beside this one, before what is timed.
+    finish_scan = start(scan.NAME, scan.start)
+    finish_compiling = start(registers.NAME, precompile.start)
     add_check(serving.NAME, serving.check)
     add_check(serving.ONE_BLAS, serving.check_one_blas)
     if context.framework.name == "pytensor":
         add_check(chains.NUMBA, chains.check_numba)
     add_check(known_faults.NAME, known_faults.check)
-    # Other processes do these beside this one, before what is timed.
-    finish_scan = start(scan.NAME, scan.start)
-    finish_compiling = start(registers.NAME, precompile.start)
     for operation in blas_operations.OPERATIONS:
         add_check("%s in C" % operation.name, blas_operations.check, operation)
     finish_compiling()

@@ -174,14 +174,21 @@ def _build_missing(
             counted.end(offer, len(missing))
             idle.put(process)
 
-    order = TopologicalSorter(_tools_of(missing))
+    tools = _tools_of(missing)
+    awaited = {name for names in tools.values() for name in names}
+    order = TopologicalSorter(tools)
     order.prepare()
     jobs = {}
+    ready: list[str] = []
     with ThreadPoolExecutor(max_workers=len(processes)) as pool:
         try:
             while order.is_active():
-                # The largest first, so that no worker ends long after the others.
-                for name in sorted(order.get_ready(), key=size, reverse=True):
+                ready += order.get_ready()
+                # What others wait for comes first, then the largest, so that no worker ends long
+                # after the others.
+                ready.sort(key=lambda name: (name in awaited, size(name)))
+                while ready and len(jobs) < len(processes):
+                    name = ready.pop()
                     jobs[pool.submit(build_one, offers[name])] = name
                 for job in wait(jobs, return_when=FIRST_COMPLETED).done:
                     name = jobs.pop(job)
