@@ -8,12 +8,10 @@ PATH/stack.build/   its environment and reports, and copies of it on other flavo
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,18 +27,9 @@ from stacks.core.models import Flag, Line, Setting, Spec, Strict
 from stacks.core.paths import expanded, is_file
 from stacks.core.process import quoted
 from stacks.variants.files import FloatX, Variables
+from stacks.variants.requests import file_requests, request_of
 
 NAME = "stack.yaml"
-MAX_REQUIREMENTS = 1 << 20
-# UTF-32 first: its mark begins with that of UTF-16.
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-
 TEMPLATE = """\
 # Your variant: `./invoke lock --variant FILE`, then `./invoke build --variant FILE`.
 summary: {summary}
@@ -64,24 +53,6 @@ pip: []
 # environment: {{OMP_NUM_THREADS: "2"}}
 # packages: []
 """
-
-# Options of requirements files, and why a lock cannot follow them.
-REFUSED = {
-    "an index": (
-        "the index is that of your own pip configuration, so that nothing here names a host",
-        ("-i", "--index-url", "--extra-index-url", "--no-index", "-f", "--find-links"),
-    ),
-    "a trusted host": ("set it in your own pip configuration", ("--trusted-host",)),
-    "an editable install": (
-        "an environment is made of locked files; add its folder to PYTHONPATH instead",
-        ("-e", "--editable"),
-    ),
-    "another file": (
-        "name its packages here, or in `pip:`",
-        ("-r", "--requirement", "-c", "--constraint"),
-    ),
-    "hashes": ("the lock has them: leave them out here", ("--hash",)),
-}
 
 # Variables that have their effect before a Python can set them, as patterns, and who reads them.
 EARLY = {
@@ -194,12 +165,10 @@ def read(file: Path) -> Stack:
     requests = [
         request
         for number, text in enumerate(content.pip)
-        if (request := _request(text, where(("pip", number))))
+        if (request := request_of(text, where(("pip", number))))
     ]
     if content.requirements:
-        requests += _requirements(
-            file.parent / content.requirements, where(("requirements",)), file.parent
-        )
+        requests += file_requests(file.parent / content.requirements, where(("requirements",)))
     return Stack(file, content, document.positions, tuple(dict.fromkeys(requests)))
 
 
@@ -213,101 +182,6 @@ def _check_variable(name: str, where: str) -> None:
                 found=reason,
                 fix=f"set it where you start programs: {name}=VALUE ./invoke run ... passes it on",
             )
-
-
-def _requirements(path: Path, where: str, folder: Path) -> list[str]:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_REQUIREMENTS + 1)
-        text = _decoded(data)
-    except (OSError, ValueError, LookupError) as error:
-        reason = (
-            error.strerror
-            if isinstance(error, OSError)
-            else "it is not UTF-8, nor what it says it is"
-        )
-        raise UsageError(f"{where}: {display_path(path)}: {reason}") from error
-    if len(data) > MAX_REQUIREMENTS:
-        raise UsageError(f"{where}: {display_path(path)}: larger than {MAX_REQUIREMENTS >> 20} MiB")
-    return [
-        request
-        for number, line in _joined_lines(text)
-        if (request := _request(re.sub(r"(^|\s)#.*", "", line), f"{display_path(path)}:{number}"))
-    ]
-
-
-def _decoded(data: bytes) -> str:
-    """Return the text of a requirements file, whose first bytes may name its encoding, as in pip.
-
-    Raises ValueError or LookupError if it has another encoding.
-    """
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding)
-    for line in data.split(b"\n", 2)[:2]:
-        if found := re.match(rb"\s*#.*coding[:=]\s*([-\w.]+)", line):
-            return data.decode(found[1].decode("ascii"))
-    return data.decode()
-
-
-def _joined_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line, with those that it continues on, as pip does.
-
-    A backslash at the end continues a line, but not a comment's.
-    """
-    start, parts = 1, list[str]()
-    for number, line in enumerate(text.splitlines(), 1):
-        is_comment = line.lstrip().startswith("#")
-        parts.append(f" {line}" if is_comment else line.removesuffix("\\"))
-        if is_comment or not line.endswith("\\"):
-            yield start, "".join(parts)
-            start, parts = number + 1, []
-    if parts:
-        yield start, "".join(parts)
-
-
-def _request(text: str, where: str) -> str:
-    """Return a request in its normal form, empty if the text has none; UsageError names a fault."""
-    text = text.strip()
-    if not text:
-        return ""
-    if text.startswith("-"):
-        raise _option(where, text)
-    if re.match(r"[./~]|[A-Za-z+]+://|.*\.(whl|zip|tar\.\w+)$", text):
-        raise _elsewhere(where, text)
-    # Loaded here: every command reads this module, and few a stack.yaml.
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    try:
-        requirement = Requirement(text)
-    except InvalidRequirement as error:
-        if re.search(r"\s-", text):
-            raise _option(where, text) from None
-        raise UsageError(
-            f"{where}: {text!r} is no requirement",
-            expected="such as lasagne, lasagne==0.1 or \"matplotlib<4; python_version<'3.10'\"",
-            found=str(error).splitlines()[0],
-        ) from None
-    if requirement.url:
-        raise _elsewhere(where, text)
-    return str(requirement)
-
-
-def _option(where: str, text: str) -> UsageError:
-    """Return the error for a line with an option of pip."""
-    option = next(word for word in text.split() if word.startswith("-")).partition("=")[0]
-    found = ((what, why) for what, (why, options) in REFUSED.items() if option in options)
-    what, why = next(found, ("an option of pip", "only packages can be named here"))
-    return UsageError(f"{where}: {text!r} is {what}", fix=why)
-
-
-def _elsewhere(where: str, text: str) -> UsageError:
-    return UsageError(
-        f"{where}: {text!r} is a file or an address",
-        expected="the name of a package in your index, such as lasagne==0.1",
-        fix="a lock names files that any index can have; for a package of your own, put it into "
-        "a folder that pip's find-links names, or its source folder on PYTHONPATH",
-    )
 
 
 def write_template(folder: Path, *, extends: str, framework: str) -> Path:

@@ -1,26 +1,104 @@
+"""Builds of packages: their order, errors of conda, and the processes that make them."""
+
 from __future__ import annotations
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from rattler import exceptions
 
 from stacks.channel import build as package_builds
-from stacks.channel import offers as offers_module
-from stacks.channel.offers import Channel, Offer
+from stacks.channel.build_process import ROOT, BuildProcess
+from stacks.channel.offers import Offer, read_channel
+from stacks.channel.rattler_errors import CondaError, translated
 from stacks.core import console
+from stacks.core.disk import DiskError
+from stacks.core.errors import StacksError
+from stacks.core.process import call
 from stacks.core.workspace import Workspace
 from unit.helpers.checkout import CHECKOUT
 
 
-@pytest.fixture(scope="module")
-def channel() -> Channel:
-    return offers_module.read_channel(CHECKOUT)
+def test_results_and_errors_come_back_and_prints_do_not_disturb_them() -> None:
+    process = BuildProcess()
+    try:
+        assert process.call(divmod, 7, 2) == (3, 1)
+        assert process.call(print, "for the person") is None
+        assert process.call(call, ["echo", "a"]) == "a\n"
+        with pytest.raises(ZeroDivisionError) as caught:
+            process.call(divmod, 1, 0)
+        assert "function(*arguments)" in str(caught.value.__cause__)
+        with pytest.raises(StacksError, match="cannot run no-such-command"):
+            process.call(call, ["no-such-command"])
+        with pytest.raises(TypeError) as caught_too:
+            process.call(threading.Lock)
+        assert "cannot pickle" in str(caught_too.value)
+        assert process.call(divmod, 7, 2) == (3, 1)
+    finally:
+        process.end()
 
 
-def test_no_missing_package_builds_nothing(workspace: Workspace, channel: Channel) -> None:
-    assert package_builds.build_packages(workspace, channel, []) == {}
+def test_a_killed_process_is_an_error() -> None:
+    process = BuildProcess()
+    try:
+        with pytest.raises(StacksError, match="a process that built a package was killed"):
+            process.call(os._exit, 1)
+        with pytest.raises(StacksError, match="was killed"):
+            process.call(divmod, 7, 2)
+    finally:
+        process.end()
+
+
+def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_killed() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from stacks.channel.build_process import BuildProcess\n"
+        "from stacks.core.process import call\n"
+        "process = BuildProcess()\n"
+        "print(process._process.pid, flush=True)\n"
+        "process.call(call, ['sh', '-c', 'exec sleep 1000'])\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert parent.stdout
+    pid = int(parent.stdout.readline())
+    child = psutil.Process(pid)
+    while not any(each.name() == "sleep" for each in child.children(recursive=True)):
+        assert child.is_running()
+    below = child.children(recursive=True)
+    parent.send_signal(signal.SIGKILL)
+    # The child, too, holds the pipe until it has ended.
+    assert parent.communicate()[1] == ""
+    until = time.monotonic() + 60
+    while any(map(_runs, (child, *below))):
+        assert time.monotonic() < until
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_process_whose_parent_was_killed_at_once_prints_nothing() -> None:
+    code = (
+        f"import os, signal, sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from stacks.channel.build_process import BuildProcess\n"
+        "BuildProcess(); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
 
 
 def wait_for_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -30,12 +108,10 @@ def wait_for_line(capsys: pytest.CaptureFixture[str]) -> str:
     return shown
 
 
-def test_a_package_is_built_after_its_tools(
-    own_workspace: Workspace,
-    channel: Channel,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_packages_are_built_after_their_tools_and_a_log_says_what_it_waits_for(
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    channel = read_channel(CHECKOUT)
     events, shown = [], []
     monkeypatch.setattr(console, "BEAT", 0.01)
 
@@ -52,11 +128,11 @@ def test_a_package_is_built_after_its_tools(
 
     monkeypatch.setattr(package_builds, "BuildProcess", NoProcess)
     monkeypatch.setattr(package_builds, "fetch", lambda *_: None)
+    assert package_builds.build_packages(own_workspace, channel, []) == {}
     names = {"blas-threads", "gxx", "libopenblas", "mako", "markupsafe"}
     offers = [each for each in channel.offers.values() if each.recipe.package.name in names]
     package_builds.build_packages(own_workspace, channel, offers)
     assert len(events) == 2 * len(offers) >= 10
-    # A log says what it waits for.
     [gxx] = [each for each in offers if each.recipe.package.name == "gxx"]
     assert re.search(
         rf"channel \(.*gxx {gxx.recipe.package.version}.*, \d of {len(offers)} packages built\)",
@@ -67,3 +143,24 @@ def test_a_package_is_built_after_its_tools(
     for each, tool in pairs:
         ended = events.index(("ended", tool.recipe.package.name))
         assert ended < events.index(("began", each.recipe.package.name))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "what"),
+    [
+        (
+            exceptions.IoError("No space left on device (os error 28)"),
+            DiskError,
+            "/any: .*No space",
+        ),
+        # `extract` raises OSErrors without a number.
+        (OSError("failed: No space left on device (os error 28)"), DiskError, "/any: .*No space"),
+        (exceptions.ExtractError("not an archive"), CondaError, "x could not be read"),
+        (ZeroDivisionError("our own"), ZeroDivisionError, "our own"),
+    ],
+)
+def test_errors_of_conda_say_what_could_not_be_done(
+    error: Exception, kind: type[Exception], what: str
+) -> None:
+    with pytest.raises(kind, match=what), translated(Path("/any"), "x could not be read"):
+        raise error

@@ -127,12 +127,19 @@ def test_each_copyleft_part_is_published_with_its_source_in_the_same_version(
             assert [file for file in files if re.search(r"\.(debian\.tar\.xz|diff\.gz)$", file)]
 
 
-def test_no_package_with_copyleft_parts_is_published_without_a_word(workspace: Workspace) -> None:
+def test_what_each_recipe_says_of_its_licence(workspace: Workspace) -> None:
+    licence = (workspace.root / "LICENSE").read_bytes()
     for name, each in read_recipes(workspace.recipes).items():
         if re.search("GPL|Sleepycat", each.about.license):
             assert each.about.republish in ("with sources", "on request"), name
         if each.about.license.startswith("LicenseRef"):
             assert not each.may_republish(), name
+        # The fields for publishing are in no hash.
+        assert set(each.model_dump(mode="json")["about"]) == {"homepage", "license", "summary"}
+        own = [path for path in each.project_files() if path.name.startswith("LICENSE-")]
+        # The function that replaces one of PoCL's is under PoCL's licence.
+        if each.extra.takes_src and each.package.name != "pocl":
+            assert [path.read_bytes() for path in own] == [licence], name
 
 
 def test_pythons_declare_the_copyleft_libraries_that_they_load(workspace: Workspace) -> None:
@@ -144,21 +151,6 @@ def test_pythons_declare_the_copyleft_libraries_that_they_load(workspace: Worksp
             assert "libreadline8" in debs, name
             for deb, licence in declared.items():
                 assert (deb in debs) == (licence in each.about.license), (name, licence)
-
-
-def test_the_fields_for_publishing_are_in_no_hash(workspace: Workspace) -> None:
-    for each in read_recipes(workspace.recipes).values():
-        assert set(each.model_dump(mode="json")["about"]) == {"homepage", "license", "summary"}
-
-
-def test_the_projects_own_code_is_packaged_with_the_projects_licence(workspace: Workspace) -> None:
-    licence = (workspace.root / "LICENSE").read_bytes()
-    for name, each in read_recipes(workspace.recipes).items():
-        files = each.project_files()
-        own = [path for path in files if path.name.startswith("LICENSE-")]
-        # The function that replaces one of PoCL's is under PoCL's licence.
-        if each.extra.takes_src and each.package.name != "pocl":
-            assert [path.read_bytes() for path in own] == [licence], name
 
 
 def test_the_page_lists_every_package_with_conditions(workspace: Workspace) -> None:

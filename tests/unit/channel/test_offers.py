@@ -1,19 +1,23 @@
-"""What the channel offers: the packages of recipes, and those of variants' settings."""
+"""What the channel offers: packages of recipes and of settings, its index, and how they solve."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import zstandard
 
-from stacks.channel import assemble, package
-from stacks.channel import offers as offers_module
-from stacks.channel.offers import Channel, offer_of, with_settings
+from stacks.channel import assemble, package, solve
+from stacks.channel.index import IndexEntry, index_files, listed_digests
+from stacks.channel.locked_package import Digests
+from stacks.channel.offers import Channel, offer_of, read_channel, repodata, with_settings
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.locks.solution import locked_package
 from stacks.sources.conda_archive import read_archive
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.variants.load import load_variant
@@ -23,11 +27,11 @@ from unit.helpers.checkout import CHECKOUT
 
 @pytest.fixture(scope="module")
 def channel() -> Channel:
-    return offers_module.read_channel(CHECKOUT)
+    return read_channel(CHECKOUT)
 
 
 def test_the_index_of_a_subdir(channel: Channel) -> None:
-    index = json.loads(offers_module.repodata(channel.offers.values(), "noarch"))
+    index = json.loads(repodata(channel.offers.values(), "noarch"))
     [(name, six)] = [(n, p) for n, p in index["packages.conda"].items() if p["name"] == "six"]
     assert six == {
         "name": "six",
@@ -42,17 +46,27 @@ def test_the_index_of_a_subdir(channel: Channel) -> None:
         "timestamp": 1704067200000,
     }
     assert {p["subdir"] for p in index["packages.conda"].values()} == {"noarch"}
-
-
-def test_offers_by_their_files_names(channel: Channel) -> None:
     for name, offer in channel.offers.items():
-        assert offer.file_name == name
-        assert offer.url.endswith(f"/{offer.recipe.subdir}/{name}")
+        assert offer.file_name == name and offer.url.endswith(f"/{offer.recipe.subdir}/{name}")
+    # That of the user's archive is not offered.
+    names = {offer.recipe.package.name for offer in channel.offers.values()}
+    assert "amdlibm-compat" in names and "amdlibm" not in names
 
 
-def test_a_channel_without_recipes_is_empty(tmp_path: Path) -> None:
-    write_pins(tmp_path / "recipes/sources.lock", Pins())
-    assert offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache")).offers == {}
+def test_a_recipe_is_built_with_packages_of_recipes(tmp_path: Path) -> None:
+    own = Workspace(tmp_path, tmp_path / "cache")
+    write_pins(own.sources_lock, Pins())
+    assert read_channel(own).offers == {}
+    folder = tmp_path / "recipes/made"
+    folder.mkdir()
+    (folder / "recipe.yaml").write_text(
+        "package: {name: made, version: '1'}\n"
+        "requirements: {build: [gxxx]}\n"
+        'about: {license: BSD-3-Clause, summary: s, republish: "yes"}\n'
+        "extra: {stage: openblas-wheel}\n"
+    )
+    with pytest.raises(UsageError, match="the recipe made cannot be built with gxxx"):
+        read_channel(own)
 
 
 def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> None:
@@ -67,27 +81,11 @@ def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> N
     assert offer.cache_key != replace(offer, tools=()).cache_key
 
 
-def test_an_unknown_build_requirement_is_an_error(tmp_path: Path) -> None:
-    folder = tmp_path / "recipes" / "made"
-    folder.mkdir(parents=True)
-    (folder / "recipe.yaml").write_text(
-        "package: {name: made, version: '1'}\n"
-        "requirements: {build: [gxxx]}\n"
-        'about: {license: BSD-3-Clause, summary: s, republish: "yes"}\n'
-        "extra: {stage: openblas-wheel}\n"
-    )
-    write_pins(tmp_path / "recipes/sources.lock", Pins())
-    with pytest.raises(UsageError, match="the recipe made cannot be built with gxxx"):
-        offers_module.read_channel(Workspace(tmp_path, tmp_path / "cache"))
-
-
-def test_a_package_of_the_users_archive_is_not_offered(channel: Channel) -> None:
-    names = {offer.recipe.package.name for offer in channel.offers.values()}
-    assert "amdlibm-compat" in names and "amdlibm" not in names
-
-
-def test_the_offer_follows_from_the_variant(workspace: Workspace, variant: Variant) -> None:
-    index = offer_of(variant).index
+def test_the_offer_of_settings_follows_from_the_variant(
+    workspace: Workspace, variant: Variant
+) -> None:
+    offer = offer_of(variant)
+    index = offer.index
     assert (index["name"], index["version"], index["noarch"]) == (
         "theano-settings",
         "1.0.5",
@@ -104,10 +102,13 @@ def test_the_offer_follows_from_the_variant(workspace: Workspace, variant: Varia
         "six ==1.16.0",
         "theano ==1.0.5",
     ]
-    by_pip = load_variant(workspace, "pip-default", "pytensor-3.3.7")
-    assert offer_of(by_pip).index["depends"] == ["python 3.13.*"]
-    assert offer_of(by_pip).file_name.startswith("pytensor-settings-3.3.7-h")
-    assert offer_of(by_pip).file_name.endswith("_0_pip_default.conda")
+    by_pip = offer_of(load_variant(workspace, "pip-default", "pytensor-3.3.7"))
+    assert by_pip.index["depends"] == ["python 3.13.*"]
+    assert by_pip.file_name.startswith("pytensor-settings-3.3.7-h")
+    assert by_pip.file_name.endswith("_0_pip_default.conda")
+    other = load_variant(workspace, "openblas@conda-forge")
+    found = with_settings(Channel({}, Pins()), [variant, variant, other])
+    assert found.offers == {offer.file_name: offer}
 
 
 def test_other_settings_are_another_package(workspace: Workspace, variant: Variant) -> None:
@@ -124,14 +125,7 @@ def test_other_settings_are_another_package(workspace: Workspace, variant: Varia
     assert offer_of(variant.model_copy(update=more)) == offers[0]
 
 
-def test_a_channel_with_the_settings_of_variants(workspace: Workspace, variant: Variant) -> None:
-    other = load_variant(workspace, "openblas@conda-forge")
-    offer = offer_of(variant)
-    found = with_settings(Channel({}, Pins()), [variant, variant, other])
-    assert found.offers == {offer.file_name: offer}
-
-
-def test_the_package_has_the_environments_path_where_it_is_installed(
+def test_settings_have_the_environments_path_where_they_are_installed(
     workspace: Workspace, variant: Variant, tmp_path: Path
 ) -> None:
     offer = offer_of(variant)
@@ -142,3 +136,70 @@ def test_the_package_has_the_environments_path_where_it_is_installed(
     assert [name for name, entry in archive.files.items() if entry.is_rewritten] == ["etc/theanorc"]
     assert "share/licenses/theano-settings/LICENSE" in archive.files
     assert dict(archive.index).items() >= {"subdir": "noarch", "noarch": "python"}.items()
+
+
+def test_the_files_of_an_index_and_the_list_of_their_digests(channel: Channel) -> None:
+    chosen = [o for o in channel.offers.values() if o.recipe.package.name in ("six", "libopenblas")]
+    entries = [
+        IndexEntry(locked_package(offer, Digests("a" * 64, "b" * 32, 1000 + n)), offer.index, offer)
+        for n, offer in enumerate(chosen)
+    ]
+    files = index_files(entries)
+    assert files == index_files(reversed(entries))
+    assert sorted(files) == [
+        f"{subdir}/repodata.json{end}" for subdir in ("linux-64", "noarch") for end in ("", ".zst")
+    ]
+    repodata = json.loads(files["noarch/repodata.json"])
+    assert repodata["info"] == {"subdir": "noarch"} and repodata["packages"] == {}
+    [(name, six)] = repodata["packages.conda"].items()
+    assert name == f"six-{six['version']}-{six['build']}.conda"
+    assert six["sha256"] == "a" * 64 and six["md5"] == "b" * 32 and six["size"] in (1000, 1001)
+    for path, data in files.items():
+        if path.endswith(".zst"):
+            plain = zstandard.ZstdDecompressor().decompress(data)
+            assert plain == files[path.removesuffix(".zst")]
+    lines = listed_digests(entries, files, {"sources/a.dsc": "c" * 64}).splitlines()
+    assert len(lines) == 7 and lines[-1] == "c" * 64 + "  sources/a.dsc"
+    assert [line[66:] for line in lines] == sorted(line[66:] for line in lines)
+    digest = hashlib.sha256(files["noarch/repodata.json.zst"]).hexdigest()
+    assert f"{digest}  noarch/repodata.json.zst" in lines
+    assert sum(line.startswith("a" * 64 + "  ") for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        (
+            ["python 3.9.*", "theano ==0.8.2"],
+            r"(?s)cannot satisfy python 3.9.\*, theano ==0.8.2\n.+",
+        ),
+        *(
+            ([spec], "correct the specs in envs/")
+            for spec in ("six ==", "six >=1,<", "=", "six [[")
+        ),
+    ],
+)
+def test_specs_that_nothing_satisfies(channel: Channel, specs: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        solve.solve(channel, specs)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("theano ==0.8.2", {"python": "2.7.18", "numpy": "1.13.3"}),
+        ("theano", {"theano": "1.0.5", "numpy": "1.21.6", "setuptools": "59.8.0"}),
+        ("theano-pymc", {"numpy": "1.21.6", "setuptools": "59.8.0", "filelock": "3.19.1"}),
+        ("aesara", {"python": "3.9.2", "setuptools": "82.0.1", "filelock": "3.19.1"}),
+        ("pytensor", {"python": "3.13.5", "numpy": "2.5.5", "filelock": "4.2.11"}),
+        ("pytensor <3", {"python": "3.11.2", "numpy": "2.4.6", "etuples": "0.3.10"}),
+    ],
+)
+def test_a_frameworks_name_alone_gives_what_it_runs_on(
+    spec: str, expected: dict[str, str], channel: Channel
+) -> None:
+    """`import` is tried in tests/integration/test_free_solve.py."""
+    packages = [offer.recipe.package for offer in solve.solve(channel, [spec], "2.36")]
+    found = {package.name: package.version for package in packages}
+    assert found.items() >= expected.items()
+    assert [*found] == sorted(found), "a solution is sorted"

@@ -1,18 +1,26 @@
+"""A package from its recipe to the cache: its name, its file, its place."""
+
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
-import stat
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stacks.channel import assemble, package
-from stacks.channel.build_context import BuildContext
+from stacks.channel.build_context import Build, BuildContext
 from stacks.channel.offers import Offer
-from stacks.channel.recipe import Recipe
+from stacks.channel.recipe import Recipe, read_recipes
+from stacks.channel.staging.libraries import Libraries
+from stacks.channel.staging.python_sources import Sdist
+from stacks.channel.staging.relinked_wheel import RelinkedWheel
+from stacks.channel.staging.stage import Stage
+from stacks.channel.staging.wheel import Wheel
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -27,11 +35,13 @@ DATA = {
     "about": {"license": "MIT", "summary": "small", "republish": "yes"},
     "extra": {"stage": "wheel"},
 }
+RECIPE = Recipe.model_validate_json(json.dumps(DATA))
 BODY = b"a wheel"
 PIN = IndexPin(
     name="small", version="1.0", filename="small-1.0.whl", size=len(BODY), sha256=sha256(BODY)
 )
 PINS = Pins(files=(PIN,))
+LINKS = {"liba.so": "liba.so.1"}
 
 
 def write(context: BuildContext) -> None:
@@ -49,7 +59,7 @@ def write(context: BuildContext) -> None:
 
 @pytest.fixture
 def offer() -> Offer:
-    recipe = written_by(Recipe.model_validate_json(json.dumps(DATA)), write)
+    recipe = written_by(RECIPE, write)
     return Offer(recipe, assemble.recipe_hash(recipe, [PIN]))
 
 
@@ -63,47 +73,142 @@ def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) ->
     return room
 
 
-def test_a_built_package_is_returned_from_the_cache(
+def test_the_name_follows_from_the_recipe_its_pins_and_its_tools() -> None:
+    inputs = "0123456789abcdef" * 4
+    assert assemble.file_name(RECIPE, inputs) == "small-1.0-pyh0123456_3.conda"
+    hashes = [
+        assemble.recipe_hash(RECIPE, [PIN]),
+        assemble.recipe_hash(RECIPE, [replace(PIN, sha256="0" * 64)]),
+        assemble.recipe_hash(RECIPE.model_copy(update={"build": Build(number=4)}), [PIN]),
+        assemble.recipe_hash(RECIPE, [PIN], ["0" * 64]),
+    ]
+    assert len({*hashes}) == 4
+
+    class Longer(Wheel):
+        option: str = "as before"
+
+    longer = RECIPE.model_copy(update={"extra": Longer(stage="wheel")})
+    assert assemble.recipe_hash(longer, [PIN]) == hashes[0], "an option with a default"
+
+
+def test_the_name_follows_from_the_projects_own_sources_and_their_paths(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    committed = read_recipes(workspace.recipes)["blas-threads-openblas"]
+    recipe = committed.model_copy(update={"recipes": tmp_path})
+    hashes = set()
+    for name, text in (("a.h", "1"), ("a.h", "2"), ("inner/a.h", "2"), ("a/inner.h", "2")):
+        shutil.rmtree(recipe.src, ignore_errors=True)
+        (recipe.src / name).parent.mkdir(parents=True)
+        (recipe.src / name).write_text(text)
+        hashes.add(assemble.recipe_hash(recipe, ()))
+    assert len(hashes) == 4
+
+
+def test_a_raised_revision_renames_the_packages_of_its_stage_alone(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipes = read_recipes(workspace.recipes)
+    before = {name: assemble.recipe_hash(each, ()) for name, each in recipes.items()}
+    monkeypatch.setattr(RelinkedWheel, "revision", 2)
+    changed = {n for n, each in recipes.items() if assemble.recipe_hash(each, ()) != before[n]}
+    assert changed == {n for n, each in recipes.items() if isinstance(each.extra, RelinkedWheel)}
+    assert changed
+
+
+def test_the_key_of_the_cache_covers_the_code_that_decides_the_bytes() -> None:
+    def names(stage: type[Stage]) -> list[str]:
+        return [path.stem for path in assemble.code_of(stage)]
+
+    shared = {"debian", "dist_info", "elf", "stage", "tree"}
+    assert names(Libraries) == sorted(shared | {"libraries"})
+    assert names(Sdist) == sorted(shared | {"python_sources", "wheel"})
+    assert names(RelinkedWheel) == sorted(shared | {"relinked_wheel", "shortened_elf", "wheel"})
+    unpacking = ["archives.py", "unpack.py", "links.py", "reproducible.py"]
+    deciding = [Path(file).name for file in assemble.DECIDING]
+    assert deciding == ["build_context.py", *unpacking, "assemble.py"]
+
+
+def linked(target: str) -> Callable[[BuildContext], None]:
+    def write(context: BuildContext) -> None:
+        context.lib.mkdir()
+        (context.lib / "libb.so").symlink_to(target.replace("NAME", context.root.name))
+
+    return write
+
+
+def test_a_link_to_another_package_is_packed(tmp_path: Path) -> None:
+    recipe = written_by(RECIPE, lambda context: context.lib.mkdir(), links=LINKS)
+    path = assemble.assemble(recipe, "0" * 64, {}, tmp_path)
+    assert path.name == "small-1.0-pyh0000000_3.conda"
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("liba.so.1", "a link to nothing"),
+        ("../../../outside", "the link leads out"),
+        ("/outside", "the link leads out"),
+        ("../../NAME/lib/a", "the link leads out"),
+    ],
+)
+def test_a_link_that_no_package_may_have(target: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(IntegrityError, match=rf"small 1\.0: lib/libb\.so: {message}"):
+        assemble.assemble(written_by(RECIPE, linked(target), links=LINKS), "0" * 64, {}, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        (lambda root: (root / "missing").read_text(), "No such file or directory: 'root/missing'"),
+        (lambda root: (root / ".").read_bytes(), "Is a directory"),
+        (lambda root: root.mkdir(), "File exists: 'root'"),
+        (lambda root: b"\xe9".decode(), "can't decode byte 0xe9"),
+    ],
+)
+def test_sources_of_another_layout_are_named_without_a_traceback(
+    fault: Callable[[Path], None], found: str, tmp_path: Path
+) -> None:
+    message = r"small 1\.0: its sources have other files than the stage wheel expects"
+    faulty = written_by(RECIPE, lambda context: fault(context.root))
+    with pytest.raises(IntegrityError, match=message) as caught:
+        assemble.assemble(faulty, "0" * 64, {}, tmp_path)
+    assert found in str(caught.value.found)
+
+
+def test_a_full_disk_is_no_fault_of_the_sources(tmp_path: Path) -> None:
+    def write(context: BuildContext) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        assemble.assemble(written_by(RECIPE, write), "0" * 64, {}, tmp_path)
+
+
+def test_a_package_is_kept_by_its_bytes_whoever_made_it(
     workspace: Workspace, offer: Offer, staged: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built = package.build(workspace, offer, PINS)
-    assert sha256(built.path.read_bytes()) == built.sha256
-    assert built.size == built.path.stat().st_size
-    monkeypatch.setattr(package, "assemble", None)
-    assert package.build(workspace, offer, PINS) == built
-
-
-def test_a_package_is_read_only_in_the_cache(
-    workspace: Workspace, offer: Offer, staged: Path
-) -> None:
-    built = package.build(workspace, offer, PINS)
-    assert stat.S_IMODE(built.path.stat().st_mode) == 0o444
-
-
-def test_a_package_is_found_by_its_bytes_whoever_made_it(
-    workspace: Workspace, offer: Offer, staged: Path
 ) -> None:
     built = package.build(workspace, offer, PINS)
     name = built.path.name
     assert built.path == workspace.cache / "packages" / built.sha256 / name
+    assert sha256(built.path.read_bytes()) == built.sha256
+    assert (built.size, built.path.stat().st_mode & 0o777) == (built.path.stat().st_size, 0o444)
+    with monkeypatch.context() as patch:
+        patch.setattr(package, "assemble", None)
+        assert package.build(workspace, offer, PINS) == built
     assert package.cached(workspace, name, built.sha256) == built
     assert package.cached(workspace, name, "0" * 64) is None
     assert package.cached(workspace, f"other-{name}", built.sha256) is None
+    # Another code builds it again, and gives the same bytes.
+    monkeypatch.setattr(assemble, "_code_hash", lambda stage: "edited")
+    assert package.built_before(workspace, offer) is None
+    assert package.build(workspace, offer, PINS) == built
+    assert len([*(workspace.cache / "built").glob("[!.]*")]) == 2
     # Where versions before the first release kept it.
     older = workspace.cache / "packages" / ("1" * 64)
     built.path.parent.rename(older)
     found = package.cached(workspace, name, built.sha256)
     assert found and found.path == older / name
-
-
-def test_another_code_builds_again_and_gives_the_same_bytes(
-    workspace: Workspace, offer: Offer, staged: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built = package.build(workspace, offer, PINS)
-    monkeypatch.setattr(assemble, "_code_hash", lambda stage: "edited")
-    assert package.built_before(workspace, offer) is None
-    assert package.build(workspace, offer, PINS) == built
-    assert len([*(workspace.cache / "built").glob("[!.]*")]) == 2
 
 
 def test_the_bytes_do_not_depend_on_the_umask(
@@ -118,9 +223,10 @@ def test_the_bytes_do_not_depend_on_the_umask(
         os.umask(before)
 
 
-@pytest.mark.parametrize(
-    "damage", ["flip", "folder", "no json", "a list", "deep", "other json", "missing", "no record"]
-)
+RECORDS = {"no json": "{", "a list": "[1]", "deep": "[" * 100_000, "other json": '{"a": 1}'}
+
+
+@pytest.mark.parametrize("damage", ["flip", "folder", "missing", "no record", *RECORDS])
 def test_a_damaged_package_or_record_is_made_again(
     workspace: Workspace,
     damage: str,
@@ -137,14 +243,12 @@ def test_a_damaged_package_or_record_is_made_again(
         built.path.write_bytes(data[:-1] + b"x")
     elif damage == "missing":
         shutil.rmtree(built.path.parent)
-    elif damage == "folder":
-        record.unlink()
-        record.mkdir()
-    elif damage == "no record":
-        record.unlink()
+    elif damage in RECORDS:
+        record.write_text(RECORDS[damage])
     else:
-        texts = {"no json": "{", "a list": "[1]", "deep": "[" * 100_000, "other json": '{"a": 1}'}
-        record.write_text(texts[damage])
+        record.unlink()
+        if damage == "folder":
+            record.mkdir()
     assert package.built_before(workspace, offer) is None
     assert package.build(workspace, offer, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256
@@ -166,14 +270,12 @@ def test_a_package_that_cannot_be_read_is_a_disk_error(
         package.cached(workspace, built.path.name, built.sha256)
 
 
-def test_a_broken_link_is_an_error_that_leaves_nothing_in_the_cache(
+def test_a_build_that_fails_leaves_nothing_in_the_cache(
     workspace: Workspace, offer: Offer, staged: Path
 ) -> None:
-    def link(context: BuildContext) -> None:
-        (context.root / "link").symlink_to("nowhere")
-
-    with pytest.raises(IntegrityError, match=r"(?s)link: a link to nothing.*nowhere"):
-        package.build(workspace, replace(offer, recipe=written_by(offer.recipe, link)), PINS)
+    with pytest.raises(IntegrityError, match=r"(?s)libb.so: a link to nothing.*nowhere"):
+        recipe = written_by(offer.recipe, linked("nowhere"))
+        package.build(workspace, replace(offer, recipe=recipe), PINS)
     for name in ("packages", "built"):
         assert not list((staged / "cache" / name).glob("[!.]*"))
         assert not list((staged / "cache" / name).glob("*.part"))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from stacks.channel.build_context import BuildContext
-from stacks.channel.staging import compiler
 from stacks.channel.staging.debian import MULTIARCH
 from stacks.core.errors import IntegrityError, UsageError
-from unit.helpers.openssl import PERL, openssl_archives, source_archive
+from unit.helpers.archives import source_archive
+from unit.helpers.openssl import PERL, openssl_archives
 from unit.helpers.staging import Content, elf_library, make, make_context, tree, write_gcc
 
 LIBRARY = "usr/lib/python3.9"
@@ -74,19 +73,13 @@ def test_debians_python_is_relocated_without_debians_own_modules(
         f"{LIBRARY}/config-3.9/Makefile": "",
     }
     root = make(debian_python(tmp_path, files))
-    assert tree(root) == [
-        "bin/python",
-        "bin/python3",
-        "bin/python3.9",
-        "include/python3.9/Python.h",
-        "include/python3.9/pyconfig.h",
-        "lib/python3.9/_sysconfigdata_x.py",
-        "lib/python3.9/config-3.9/Makefile",
-        "lib/python3.9/pydoc.py",
-        "lib/python3.9/site-packages/README.txt",
-        "lib/python3.9/site.py",
-        "share/licenses/a/liba.copyright",
-    ]
+    assert " ".join(tree(root)) == (
+        "bin/python bin/python3 bin/python3.9 include/python3.9/Python.h "
+        "include/python3.9/pyconfig.h lib/python3.9/_sysconfigdata_x.py "
+        "lib/python3.9/config-3.9/Makefile lib/python3.9/pydoc.py "
+        "lib/python3.9/site-packages/README.txt lib/python3.9/site.py "
+        "share/licenses/a/liba.copyright"
+    )
     assert (root / "lib/python3.9/pydoc.py").read_text() == EDIT["new"]
     assert (root / "bin/python3.9").read_bytes() == b"a site-packages\0"
     assert (root / "include/python3.9/pyconfig.h").read_text() == "#define A"
@@ -209,23 +202,14 @@ def test_python_is_compiled_and_installed_without_what_only_its_build_needs(
     """The folders have blanks in them, which no makefile of Python's could have."""
     context = source_python(tmp_path / "a folder, é")
     root = make(context)
-    assert tree(root) == [
-        "bin/python",
-        "bin/python3",
-        "bin/python3.13",
-        "lib/libcrypto.so.3",
-        "lib/libssl.so.3",
-        "lib/libz.so.1",
-        "lib/python3.13/_sysconfigdata__linux_x.py",
-        "lib/python3.13/applied",
-        "lib/python3.13/config-3.13-x/Makefile",
-        "lib/python3.13/os.py",
-        "share/licenses/a/LICENSE",
-        "share/licenses/a/copyright",
-        "share/licenses/a/libz.copyright",
-        "share/licenses/a/openssl.LICENSE",
-        "share/licenses/a/openssl.copyright",
-    ]
+    assert " ".join(tree(root)) == (
+        "bin/python bin/python3 bin/python3.13 lib/libcrypto.so.3 lib/libssl.so.3 "
+        "lib/libz.so.1 lib/python3.13/_sysconfigdata__linux_x.py lib/python3.13/applied "
+        "lib/python3.13/config-3.13-x/Makefile lib/python3.13/os.py "
+        "share/licenses/a/LICENSE share/licenses/a/copyright "
+        "share/licenses/a/libz.copyright share/licenses/a/openssl.LICENSE "
+        "share/licenses/a/openssl.copyright"
+    )
     assert str((root / "bin/python").readlink()) == "python3.13"
     # Relinked with the interpreter inside.
     assert (root / "bin/python3.13").read_bytes().startswith(b"\x7fELF")
@@ -245,24 +229,16 @@ def test_python_is_compiled_and_installed_without_what_only_its_build_needs(
     words = (context.scratch / "openssl-build/configure.log").read_text().split()
     assert words[:2] == ["linux-x86_64", "no-x"]
     assert words[-1].split(":")[0] == f"{folder}/debs/usr/lib/x86_64-linux-gnu/perl-base"
-    assert tree(context.scratch / "openssl/lib") == [
-        "libcrypto.so",
-        "libcrypto.so.3",
-        "libssl.so",
-        "libssl.so.3",
-    ]
+    assert " ".join(tree(context.scratch / "openssl/lib")) == (
+        "libcrypto.so libcrypto.so.3 libssl.so libssl.so.3"
+    )
     monkeypatch.setattr("sys.base_prefix", "/a b")
     variables: dict[str, dict[str, str]] = {}
     exec((library / "_sysconfigdata__linux_x.py").read_text(), variables)
     assert variables["build_time_vars"] == {"prefix": "/a b", "CFLAGS": "-O3"}
-
-
-def test_two_builds_in_other_folders_are_the_same(tmp_path: Path) -> None:
-    contents = []
-    for name in ("one", "another, deeper"):
-        root = make(source_python(tmp_path / name))
-        contents.append({name: (root / name).read_bytes() for name in tree(root)})
-    assert contents[0] == contents[1]
+    again = make(source_python(tmp_path / "another, deeper"))
+    assert tree(again) == tree(root)
+    assert all((again / name).read_bytes() == (root / name).read_bytes() for name in tree(root))
 
 
 @pytest.mark.parametrize(
@@ -320,19 +296,3 @@ def test_nothing_outside_of_the_sysroot_is_removed(tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match="outside of the folder"):
         compiler_root(tmp_path, {f"usr/lib/{MULTIARCH}/evil": "../../../../../../../outside"})
     assert tree(tmp_path / "outside") == ["lto1"]
-
-
-@pytest.mark.parametrize("template", [compiler.WRAPPER, compiler.TOOL])
-def test_its_programs_run_where_the_path_has_only_their_own_folder(
-    template: str, tmp_path: Path
-) -> None:
-    """PyTensor drops a compiler that fails without a word."""
-    prefix = tmp_path / "a prefix"
-    program = prefix / "lib/gxx-sysroot/usr/bin/real"
-    wrapper = prefix / "bin/g++"
-    for path, text in ((program, '#!/bin/sh\necho "$PATH $*"\n'), (wrapper, template)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace("{program}", "real"))
-        path.chmod(0o755)
-    output = subprocess.check_output(["g++", "x.c"], env={"PATH": f"{prefix}/bin"}, text=True)
-    assert output.startswith(f"{prefix}/bin ") and " x.c" in f" {output}"

@@ -43,6 +43,8 @@ def test_a_recipe(workspace: Workspace, tmp_path: Path) -> None:
     assert [pin.filename for pin in recipe.pins(read_pins(workspace.sources_lock))] == [
         "six-1.16.0-py2.py3-none-any.whl"
     ]
+    with pytest.raises(UsageError, match=r"no file six-1.16.0.* is pinned"):
+        recipe.pins(Pins())
 
 
 @pytest.mark.parametrize(
@@ -87,12 +89,6 @@ def test_a_stage_names_no_path_outside_its_folders(tmp_path: Path, extra: str) -
     path = write(tmp_path, RECIPE.partition("extra:")[0] + f"extra: {extra}\n")
     with pytest.raises(UsageError, match=rf"^{path}:12:\d+: extra\."):
         read_recipes(tmp_path)
-
-
-def test_a_source_that_is_not_pinned_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path, RECIPE)
-    with pytest.raises(UsageError, match=r"no file six-1.16.0.* is pinned"):
-        read_recipes(tmp_path)["six"].pins(Pins())
 
 
 # Stages that need the project's own code only, or the user's file.

@@ -67,22 +67,12 @@ def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: P
     assert hook(variant, prefix, PATH="/bin", **{name: "0"})[name] == "0"
 
 
-@pytest.mark.parametrize(
-    ("flavour", "framework", "modules"),
-    [
-        ("openblas", "theano-1.0.5", None),
-        ("pip-default", "theano-1.0.5", Path("/modules")),
-        ("openblas", "pytensor-3.3.7", Path("/modules")),
-    ],
-)
-def test_variants_that_share_no_modules(
-    workspace: Workspace, tmp_path: Path, flavour: str, framework: str, modules: Path | None
-) -> None:
-    chosen = load_variant(workspace, flavour, framework)
+@pytest.mark.parametrize("name", ["pip-default theano-1.0.5", "openblas pytensor-3.3.7"])
+def test_variants_that_share_no_modules(workspace: Workspace, tmp_path: Path, name: str) -> None:
+    chosen = load_variant(workspace, *name.split())
     install_settings(chosen, tmp_path)
-    settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), modules)
+    settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), Path("/modules"))
     assert not (tmp_path / MODULES).exists()
-    assert MODULES_VARIABLE not in hook(chosen, tmp_path, PATH="/bin")
 
 
 @pytest.mark.parametrize(
@@ -228,6 +218,13 @@ V1 = "/sys/fs/cgroup/cpu,cpuacct"
             {**CGROUP_1, f"{V1}/cpu.cfs_quota_us": "3000\n", f"{V1}/cpu.cfs_period_us": "1000\n"},
             "3",
         ),
+        (
+            {
+                "/proc/self/cgroup": "0::/my jobs/a\n",
+                "/sys/fs/cgroup/my jobs/cpu.max": "200000 100000\n",
+            },
+            "2",
+        ),
     ],
 )
 def test_a_containers_quota_bounds_the_threads(
@@ -242,16 +239,6 @@ def test_a_containers_quota_bounds_the_threads(
         # The user's own count wins.
         own = hook(variant, place, files=text, PATH="/bin", OMP_NUM_THREADS="5")
         assert name not in own
-
-
-def test_the_path_of_a_control_group_may_have_a_blank(workspace: Workspace, prefix: Path) -> None:
-    files = {
-        "/proc/self/cgroup": "0::/my jobs/a\n",
-        "/sys/fs/cgroup/my jobs/cpu.max": "200000 100000\n",
-    }
-    variant = load_variant(workspace, "openblas", "theano-1.0.5")
-    found = hook(variant, prefix, files=json.dumps(files), PATH="/bin")
-    assert found["OPENBLAS_NUM_THREADS"] == "2"
 
 
 def test_the_number_of_another_environment_is_no_wish(workspace: Workspace, prefix: Path) -> None:
@@ -271,8 +258,3 @@ def test_the_number_of_another_environment_is_no_wish(workspace: Workspace, pref
     # So is what this environment's variant sets.
     stack = variant.model_copy(update={"variables": {"BLIS_NUM_THREADS": "4"}})
     assert hook(stack, other, PATH="/bin", **number)["BLIS_NUM_THREADS"] == "4"
-
-
-def test_the_threads_of_a_library_whose_default_is_one(workspace: Workspace, prefix: Path) -> None:
-    variant = load_variant(workspace, "blis", "theano-1.0.5")
-    assert hook(variant, prefix, PATH="/bin")["BLIS_NUM_THREADS"] == "8"

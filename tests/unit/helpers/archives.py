@@ -6,7 +6,7 @@ import io
 import lzma
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 
@@ -49,6 +49,13 @@ def deb(
             (f"data.tar{suffix}", compress(tar(*members))),
         )
     )
+    return path
+
+
+def source_archive(path: Path, files: Mapping[str, bytes]) -> Path:
+    """Write an archive of a source package."""
+    members = [(member(name, mode=0o755), data) for name, data in files.items()]
+    path.write_bytes(lzma.compress(tar(*members)))
     return path
 
 

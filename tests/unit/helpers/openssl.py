@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import lzma
 from pathlib import Path
 
-from unit.helpers.archives import member, tar
+from unit.helpers.archives import source_archive
 from unit.helpers.staging import elf_library
 
 # Runs a shell script in place of Perl's.
@@ -14,13 +13,6 @@ CONFIGURE = b"""\
 #!/bin/sh
 echo "$* $PERL5LIB" > "$TMPDIR/configure.log"
 """
-
-
-def source_archive(path: Path, files: dict[str, bytes]) -> Path:
-    """Write an archive of a source package."""
-    members = [(member(name, mode=0o755), data) for name, data in files.items()]
-    path.write_bytes(lzma.compress(tar(*members)))
-    return path
 
 
 def openssl_archives(folder: Path) -> tuple[Path, Path]:

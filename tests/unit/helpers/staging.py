@@ -8,15 +8,16 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from stacks.channel.build_context import BuildContext
 from stacks.channel.recipe import Recipe
-from stacks.channel.staging.elf import PATCHELF, exported, imported
+from stacks.channel.staging.elf import PATCHELF, exported, imported, needed
 from stacks.channel.staging.wheel import Wheel
 from stacks.core.process import call
-from unit.helpers.archives import deb, member, tar
+from unit.helpers.archives import deb, member, source_archive, tar
 
 WHEEL, SDIST = "a-1-py3-none-any.whl", "a-1.tar.gz"
 METADATA = "Metadata-Version: 2.1\nName: a\nVersion: 1\n"
@@ -155,3 +156,42 @@ def write_gcc(context: BuildContext) -> Path:
 def tree(root: Path) -> list[str]:
     """Return the sorted paths of the files and links below a folder."""
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
+
+
+@dataclass(frozen=True)
+class Made:
+    """A package: `extra`, its sources as make_context takes them, and what is made of it.
+
+    files: their paths. needs: the first libraries that a file needs. texts: what is in a file.
+    rpaths: the RPATH of a file.
+    """
+
+    extra: Mapping[str, Any]
+    given: Mapping[str, Any]
+    files: str
+    needs: Mapping[str, list[str]] = field(default_factory=dict)
+    texts: Mapping[str, list[str]] = field(default_factory=dict)
+    rpaths: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, folder: Path) -> None:
+        """Make the package, and compare."""
+        root = make(with_compiler(folder, self.extra, self.given))
+        assert " ".join(tree(root)) == self.files
+        for name, libraries in self.needs.items():
+            assert needed(root / name)[: len(libraries)] == libraries
+        for name, texts in self.texts.items():
+            content = (root / name).read_text()
+            assert not [text for text in texts if text not in content], content
+        for name, rpath in self.rpaths.items():
+            assert call([PATCHELF, "--print-rpath", root / name]).strip() == rpath
+
+
+def with_compiler(folder: Path, extra: Mapping[str, Any], given: Mapping[str, Any]) -> BuildContext:
+    """Return the context of a package, with a compiler that writes a real library."""
+    given = dict(given)
+    if upstream := given.pop("upstream", None):
+        archive = source_archive(folder / "b_1.orig.tar.xz", upstream)
+        given["archives"] = {archive.name: archive}
+    context = make_context(folder, extra, **given)
+    write_gcc(context)
+    return context

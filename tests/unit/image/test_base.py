@@ -61,31 +61,20 @@ def root(workspace: Workspace, tmp_path: Path) -> Path:
     return made
 
 
-def test_the_root_is_one_of_merged_usr(root: Path) -> None:
+def test_the_root_has_merged_usr_and_what_maintainer_scripts_would_write(root: Path) -> None:
+    assert [path.name for path in root.parent.iterdir()] == ["root"]
     assert (root / "bin").readlink() == Path("usr/bin")
     assert (root / "usr/bin/dash").read_text() == "bin/dash\n"
     assert (root / "usr/lib/x86_64-linux-gnu/libc.so.6").is_file()
     assert (root / "usr/bin/awk").readlink() == Path("mawk")
-
-
-def test_what_maintainer_scripts_would_have_written_is_there(root: Path) -> None:
     assert (root / "etc/passwd").read_text() == "usr/share/base-passwd/passwd.master\n"
     bundle = (root / "etc/ssl/certs/ca-certificates.crt").read_text()
     assert bundle == "".join(f"usr/share/ca-certificates/mozilla/{n}.crt\n" for n in "AB")
     assert (root / "tmp").stat().st_mode & 0o7777 == 0o1777
-
-
-def test_manuals_are_left_out_and_copyright_files_stay(root: Path) -> None:
+    # Manuals are left out, copyright files stay, and scanners find the packages.
     assert not (root / "usr/share/man").exists()
     assert [p.name for p in (root / "usr/share/doc/base-files").iterdir()] == ["copyright"]
-
-
-def test_scanners_find_the_packages(root: Path) -> None:
     assert (root / "var/lib/dpkg/status.d/base-files").read_bytes() == CONTROL
-
-
-def test_nothing_of_the_package_is_left_beside_the_root(root: Path) -> None:
-    assert [path.name for path in root.parent.iterdir()] == ["root"]
 
 
 def test_every_package_of_the_locked_base_is_pinned(workspace: Workspace) -> None:
@@ -160,25 +149,24 @@ def content(folder: Path) -> dict[str, str]:
     }
 
 
-def test_an_absolute_link_names_a_file_of_the_root(tmp_path: Path) -> None:
-    links = {"usr/share/libc-bin/nsswitch.conf": "/usr/share/real/nsswitch.conf"}
-    names = [*set(base.COPIES.values()).difference(links), "usr/share/real/nsswitch.conf"]
-    package = deb(tmp_path / "a_1_all.deb", CONTROL, *names, links=links)
-    root = tmp_path / "root"
-    base.make(root, {"a": package})
-    assert (root / "etc/nsswitch.conf").read_text() == "usr/share/real/nsswitch.conf\n"
-
-
 @pytest.mark.parametrize(
     "name", ["usr/share/libc-bin/nsswitch.conf", "usr/share/ca-certificates/mozilla/A.crt"]
 )
 def test_a_file_of_this_machine_never_gets_into_the_base(
     name: str, tmp_path: Path, outside: Path
 ) -> None:
-    names = set(base.COPIES.values()).difference([name])
-    package = deb(tmp_path / "a_1_all.deb", CONTROL, *names, links={name: outside / "file"})
-    with pytest.raises(IntegrityError, match=f"no {name}"):
-        base.make(tmp_path / "root", {"a": package})
+    """An absolute link names a file of the root."""
+    names = [*set(base.COPIES.values()).difference([name]), "usr/share/real/file"]
+    for target, root in ((outside / "file", "one"), ("/usr/share/real/file", "two")):
+        package = deb(tmp_path / "a_1_all.deb", CONTROL, *names, links={name: target})
+        if root == "one":
+            with pytest.raises(IntegrityError, match=f"no {name}"):
+                base.make(tmp_path / root, {"a": package})
+        else:
+            base.make(tmp_path / root, {"a": package})
+    copies = {copy: path for path, copy in base.COPIES.items()}
+    if name in copies:
+        assert (tmp_path / "two" / copies[name]).read_text() == "usr/share/real/file\n"
 
 
 @pytest.mark.parametrize(

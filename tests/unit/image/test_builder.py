@@ -36,14 +36,11 @@ def test_the_tools_have_python_and_pip_and_nothing_to_compute_with(workspace: Wo
     assert builder.with_pip(whole).requirements == ()
 
 
-def test_the_program_without_a_c_library_is_pinned(workspace: Workspace) -> None:
-    assert builder.static_pin(workspace).name == "busybox-static"
-
-
 def test_another_program_than_the_dockerfiles_name_is_refused(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pin, program = builder.static_pin(workspace), b"#!/bin/sh\n"
+    assert pin.name == "busybox-static"
     content = builder.read_builder_file(workspace)
     body = tar(
         (member("./bin", tarfile.DIRTYPE, mode=0o755), b""), (member("./bin/busybox"), program)

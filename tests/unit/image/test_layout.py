@@ -61,33 +61,30 @@ def test_key_is_of_the_inputs_and_no_code(
             assert layout.key_of(workspace, variant, LOCK) != before[0]
 
 
-@pytest.mark.parametrize("name", ["cli.py", "workloads/networks.py", "blas/peak.c"])
-def test_key_changes_with_a_file_of_the_suite(copy: Workspace, variant: Variant, name: str) -> None:
-    before = layout.key_of(copy, variant, LOCK)
-    with (copy.suite / name).open("a") as file:
-        file.write("\n")
-    assert layout.key_of(copy, variant, LOCK) != before
-
-
-@pytest.mark.parametrize("name", ["ruff.toml", "workloads/__pycache__/lstm.pyc", ".cache/x.py"])
-def test_key_ignores_a_file_that_is_not_copied(
-    copy: Workspace, variant: Variant, name: str
-) -> None:
-    before = layout.key_of(copy, variant, LOCK)
-    (copy.suite / name).parent.mkdir(exist_ok=True)
-    (copy.suite / name).write_text("changed")
-    assert layout.key_of(copy, variant, LOCK) == before
-
-
-def test_the_image_gets_the_files_of_the_suite_that_the_key_covers(
+def test_key_and_image_have_the_same_files_of_the_suite(
     copy: Workspace, variant: Variant, tmp_path: Path
 ) -> None:
-    config = config_of(copy, variant)
-    layout._add_programs(tmp_path / "root", variant, config, copy.suite)
+    before = layout.key_of(copy, variant, LOCK)
+    for name in ("ruff.toml", "workloads/__pycache__/lstm.pyc", ".cache/x.py"):
+        (copy.suite / name).parent.mkdir(exist_ok=True)
+        (copy.suite / name).write_text("changed")
+        assert layout.key_of(copy, variant, LOCK) == before, name
+    # Modes of the checkout do not count.
+    (copy.suite / "cli.py").chmod(0o444)
+    (copy.suite / "suite.py").chmod(0o755)
+    with fixed_umask():
+        layout._add_programs(tmp_path / "root", variant, config_of(copy, variant), copy.suite)
     copied = tmp_path / "root" / layers.SHARE[1:] / "verify"
     names = [path.relative_to(copied) for path in copied.rglob("*") if path.is_file()]
     assert sorted(names) == layout._files(copy.suite)
-    assert Path("workloads/networks.py") in names
+    assert {path.stat().st_mode & 0o777 for path in copied.rglob("*.py")} == {0o644}
+    (copy.suite / "cli.py").chmod(0o644)
+    for name in ("cli.py", "workloads/networks.py", "blas/peak.c"):
+        assert Path(name) in names
+        before = layout.key_of(copy, variant, LOCK)
+        with (copy.suite / name).open("a") as file:
+            file.write("\n")
+        assert layout.key_of(copy, variant, LOCK) != before, name
 
 
 SUMMARY = """Alice's "model" for $5 `id` $(id) \\n %s {module} END ü"""
@@ -108,18 +105,6 @@ def test_an_image_shows_its_summary_as_it_is_written(
     heading, *lines = done.stdout.splitlines()
     assert heading == f"theano-openblas: {SUMMARY}, on {variant.framework.summary}"
     assert "{" not in "".join(lines)
-
-
-def test_files_of_the_suite_have_one_mode_whatever_the_checkouts_is(
-    copy: Workspace, variant: Variant, tmp_path: Path
-) -> None:
-    (copy.suite / "cli.py").chmod(0o444)
-    (copy.suite / "suite.py").chmod(0o755)
-    config = config_of(copy, variant)
-    with fixed_umask():
-        layout._add_programs(tmp_path / "root", variant, config, copy.suite)
-    copied = (tmp_path / "root" / layers.SHARE[1:] / "verify").rglob("*.py")
-    assert {path.stat().st_mode & 0o777 for path in copied} == {0o644}
 
 
 def test_layers_whose_modes_have_changed_are_made_again(
@@ -154,17 +139,6 @@ def test_layers_whose_modes_have_changed_are_made_again(
     assert (target / "packages/lib/file").stat().st_mode & 0o777 == 0o444
 
 
-def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Path) -> None:
-    file = tmp_path / "small.yaml"
-    file.write_text("summary: mine\nextends: openblas\nframework: theano-1.0.5\n")
-    variant = load_variant(workspace, str(file))
-    assert layout.layout_folder(workspace, variant) == tmp_path / "small.build/image"
-    beside = layout.path_beside(workspace, variant, "context")
-    assert beside == tmp_path / "small.build/image.context"
-    report = docker.report_path(workspace, variant)
-    assert report == tmp_path / "small.build/image.report.json"
-
-
 @pytest.mark.parametrize(
     ("variant", "framework", "names"),
     [
@@ -177,29 +151,33 @@ def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Pat
 def test_an_image_is_named_after_framework_and_flavour(
     workspace: Workspace, variant: str, framework: str, names: tuple[str, ...]
 ) -> None:
-    assert config_of(workspace, load_variant(workspace, variant, framework)).names == names
+    config = config_of(workspace, load_variant(workspace, variant, framework))
+    assert config.names == names
+    found = {name.rpartition(".")[2]: text for name, text in config.labels.items()}
+    assert f"{found['title']}:{found['version']}" == names[0]
 
 
-def test_labels_are_those_of_the_oci_and_name_the_base(workspace: Workspace) -> None:
-    labels = config_of(workspace, load_variant(workspace, "openblas")).labels
-    assert labels["org.opencontainers.image.title"] == "theano-openblas"
-    assert labels["org.opencontainers.image.version"] == "1.0.5"
-    assert labels["org.opencontainers.image.base.name"] == base.name(workspace)
+def test_the_base_is_a_label(workspace: Workspace, variant: Variant) -> None:
+    label = "org.opencontainers.image.base.name"
+    assert config_of(workspace, variant).labels[label] == base.name(workspace)
     assert re.fullmatch(r"theano-stacks-base:[0-9a-f]{12}", base.name(workspace))
-    other = config_of(workspace, load_variant(workspace, "openblas"), base_name="debian:bookworm")
-    assert other.labels["org.opencontainers.image.base.name"] == "debian:bookworm"
+    other = config_of(workspace, variant, base_name="debian:bookworm")
+    assert other.labels[label] == "debian:bookworm"
 
 
-def test_the_image_of_a_stack_has_a_name_that_no_flavour_has(
+def test_the_image_of_a_stack_lies_beside_it_and_has_a_name_that_no_flavour_has(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "openblas"
-    folder.mkdir()
-    (folder / "stack.yaml").write_text(
-        "summary: mine\nextends: openblas\nframework: theano-0.8.2\n"
-    )
-    config = config_of(workspace, load_variant(workspace, str(folder)))
-    assert config.names == ("stack-openblas:0.8.2", "stack-openblas:latest")
+    (tmp_path / "openblas").mkdir()
+    file = tmp_path / "openblas/stack.yaml"
+    file.write_text("summary: mine\nextends: openblas\nframework: theano-0.8.2\n")
+    variant = load_variant(workspace, str(file))
+    names = config_of(workspace, variant).names
+    assert names == ("stack-openblas:0.8.2", "stack-openblas:latest")
+    folder = tmp_path / "openblas/stack.build"
+    assert layout.layout_folder(workspace, variant) == folder / "image"
+    assert layout.path_beside(workspace, variant, "context") == folder / "image.context"
+    assert docker.report_path(workspace, variant) == folder / "image.report.json"
 
 
 def test_each_component_has_a_package_url_a_hash_and_a_licence(

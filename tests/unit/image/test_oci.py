@@ -77,14 +77,16 @@ def blob(files: dict[str, bytes], descriptor: dict[str, Any]) -> bytes:
 def test_the_layout_holds_the_layers_and_how_they_start(
     workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
-    digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
-    files = read(tmp_path / "image.tar")
+    (tmp_path / "out").mkdir()
+    digest = oci.write(workspace, VARIANT, tmp_path / "out/layers", base)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["layers"], "any name will do"
+    files = read(tmp_path / "out/layers")
     assert json.loads(files["oci-layout"]) == {"imageLayoutVersion": "1.0.0"}
-    first = json.loads(files["index.json"])["manifests"][0]
+    first, second = json.loads(files["index.json"])["manifests"]
     assert first["digest"] == digest
     # By its tag Apptainer finds the image; the SBOM beside it has no name.
     assert first["annotations"]["org.opencontainers.image.ref.name"] == "1.0.5"
-    assert "annotations" not in json.loads(files["index.json"])["manifests"][1]
+    assert "annotations" not in second
     manifest = json.loads(blob(files, first))
     config = json.loads(blob(files, manifest["config"]))
     plain = [gzip.decompress(blob(files, layer)) for layer in manifest["layers"]]
@@ -98,35 +100,17 @@ def test_the_layout_holds_the_layers_and_how_they_start(
     assert config["config"]["User"] == expected.user
     assert config["config"]["Labels"] == expected.labels
     assert f"PATH={expected.environment['PATH']}" in config["config"]["Env"]
-
-
-def test_the_file_may_have_any_name(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "out").mkdir()
-    oci.write(workspace, VARIANT, tmp_path / "out/layers", base)
-    assert "oci-layout" in read(tmp_path / "out/layers")
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["layers"]
-
-
-def test_docker_load_finds_names_config_and_layers(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
-) -> None:
-    oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
-    files = read(tmp_path / "image.tar")
+    attached = json.loads(blob(files, second))
+    assert attached["subject"]["digest"] == digest
+    assert attached["artifactType"] == "application/vnd.cyclonedx+json"
+    assert [blob(files, layer) for layer in attached["layers"]] == [SBOM]
+    # For `docker load`.
     [image] = json.loads(files["manifest.json"])
     assert image["RepoTags"] == ["theano-openblas:1.0.5", "theano-openblas:latest"]
-    assert image["Config"] in files
-    assert len(image["Layers"]) == 3 and set(image["Layers"]) <= set(files)
-
-
-def test_an_entry_comes_after_those_of_its_folders(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
-) -> None:
-    oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
+    assert len(image["Layers"]) == 3 and {*image["Layers"], image["Config"]} <= set(files)
+    # Apptainer makes no parent folders for others than root.
     (tmp_path / "there").mkdir()
-    # As Apptainer does for all users but root: it makes no parent folders.
-    with tarfile.open(tmp_path / "image.tar") as archive:
+    with tarfile.open(tmp_path / "out/layers") as archive:
         for entry in archive:
             path = tmp_path / "there" / entry.name
             if entry.isdir():
@@ -134,17 +118,6 @@ def test_an_entry_comes_after_those_of_its_folders(
                 assert entry.mode == 0o755
             else:
                 path.write_bytes(b"")
-
-
-def test_the_sbom_refers_to_the_image(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
-) -> None:
-    digest = oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
-    files = read(tmp_path / "image.tar")
-    attached = json.loads(blob(files, json.loads(files["index.json"])["manifests"][1]))
-    assert attached["subject"]["digest"] == digest
-    assert attached["artifactType"] == "application/vnd.cyclonedx+json"
-    assert [blob(files, layer) for layer in attached["layers"]] == [SBOM]
 
 
 def test_the_same_content_gives_the_same_archive(
@@ -169,48 +142,32 @@ def test_long_layers_are_compressed_in_parts(
 
 
 def test_content_that_has_changed_since_is_not_packed(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path
+    workspace: Workspace, base: Path, tmp_path: Path
 ) -> None:
-    (build / "laid-out/packages/opt/theano/python").write_text("changed")
+    """The command of the fix can be pasted."""
+    made = lay_out(tmp_path / "my room")
+    (tmp_path / "my room/packages/opt/theano/python").write_text("changed")
     with pytest.raises(IntegrityError, match="packages changed after it was made") as caught:
-        oci.write(workspace, VARIANT, tmp_path / "image.tar", base)
-    assert f"rm -r {build}/laid-out" in str(caught.value)
+        oci.pack(workspace, VARIANT, made, tmp_path / "image.tar", lower.of_root(base))
+    assert f"rm -r '{tmp_path}/my room', then" in str(caught.value)
     assert not (tmp_path / "image.tar").exists()
 
 
-def test_the_command_for_changed_content_can_be_pasted(
-    workspace: Workspace, base: Path, tmp_path: Path
-) -> None:
-    made = lay_out(tmp_path / "my room")
-    (tmp_path / "my room/packages/opt/theano/python").write_text("changed")
-    with pytest.raises(IntegrityError) as caught:
-        oci.pack(workspace, VARIANT, made, tmp_path / "image.tar", lower.of_root(base))
-    assert f"rm -r '{tmp_path}/my room', then" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("missing/image.tar", r"(?s)missing is no folder.*mkdir -p"),
-        ("folder", r"(?s)folder is a folder.*folder/image.tar"),
-    ],
-)
-def test_an_impossible_target_file_is_an_error(
-    workspace: Workspace, build: Path, base: Path, tmp_path: Path, name: str, message: str
+def test_a_target_or_a_base_that_cannot_be(
+    workspace: Workspace, build: Path, base: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError, match=message):
-        oci.write(workspace, VARIANT, tmp_path / name, base)
-
-
-def test_a_base_that_is_not_an_archive_is_an_error(
-    workspace: Workspace, build: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "base").write_text("no archive")
+    (tmp_path / "text").write_text("no archive")
     tarfile.open(tmp_path / "base.tar.gz", "w:gz").close()
-    for name in ("base", "base.tar.gz", "missing"):
-        with pytest.raises(UsageError, match=f"{name} is no tar archive of a root"):
-            oci.write(workspace, VARIANT, tmp_path / "image.tar", tmp_path / name)
+    for target, below, message in (
+        ("missing/image.tar", base, r"(?s)missing is no folder.*mkdir -p"),
+        ("folder", base, r"(?s)folder is a folder.*folder/image.tar"),
+        ("image.tar", tmp_path / "text", "text is no tar archive of a root"),
+        ("image.tar", tmp_path / "base.tar.gz", "base.tar.gz is no tar archive of a root"),
+        ("image.tar", tmp_path / "missing", "missing is no tar archive of a root"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            oci.write(workspace, VARIANT, tmp_path / target, below)
 
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])

@@ -14,7 +14,6 @@ import pytest
 
 from stacks.channel.settings_files import HOOK
 from stacks.core.errors import UsageError
-from stacks.core.workspace import Workspace
 from stacks.image import precompiled
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
@@ -107,16 +106,12 @@ def test_the_first_start_copies_the_warm_modules_to_a_folder_of_the_users(image:
     # The framework throws away modules that were not used for a month.
     assert module.stat().st_mtime > 0
     assert place.parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_second_start_takes_what_is_there(image: Image) -> None:
-    compiled_since = image.settings().parent / "theano-stacks/compiledir/new.so"
+    # A second start takes what is there.
+    compiled_since = place / "theano-stacks/compiledir/new.so"
     compiled_since.write_text("new")
-    image.settings()
+    assert image.settings() == settings
     assert compiled_since.read_text() == "new"
-    assert [path.name for path in compiled_since.parents[2].parent.iterdir()] == [
-        f"openblas-0123-{precompiled.MARCH}"
-    ]
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
 
 
 def test_starts_side_by_side_find_one_whole_folder(image: Image) -> None:
@@ -163,16 +158,14 @@ def test_a_cpu_that_cannot_run_the_warm_modules_compiles_its_own(image: Image) -
 
 
 def test_the_user_may_choose_what_to_compile_for(image: Image) -> None:
-    settings = image.settings(THEANO_STACKS_MARCH="native")
-    assert "cxxflags = -march=native" in settings.read_text()
-    assert re.fullmatch("openblas-0123-native-[0-9a-f]{8}", settings.parent.name)
-
-
-def test_another_cpu_on_one_volume_compiles_its_own(image: Image) -> None:
+    """Each CPU on one volume compiles its own."""
     found = set()
     for flags in ("fpu sse2", "fpu sse2 avx2"):
         image.has_cpu(flags)
-        found.add(image.settings(THEANO_STACKS_MARCH="native").parent.name)
+        settings = image.settings(THEANO_STACKS_MARCH="native")
+        assert "cxxflags = -march=native" in settings.read_text()
+        assert re.fullmatch("openblas-0123-native-[0-9a-f]{8}", settings.parent.name)
+        found.add(settings.parent.name)
     assert len(found) == 2
 
 
@@ -186,27 +179,23 @@ def test_the_user_may_choose_the_folder(image: Image, tmp_path: Path) -> None:
     assert list(image.tmp.iterdir()) == []
 
 
-def test_a_folder_that_others_may_write_is_not_used(image: Image) -> None:
-    trap = image.tmp / f"theano-{os.getuid()}"
-    trap.mkdir()
-    trap.chmod(0o777)
-    settings = image.settings()
-    assert settings.is_relative_to(image.home)
-    assert list(trap.iterdir()) == []
-
-
-def test_a_strangers_folder_in_the_chosen_one_is_not_used(image: Image, tmp_path: Path) -> None:
-    trap = tmp_path / "volume" / f"theano-{os.getuid()}"
-    trap.mkdir(parents=True)
-    trap.chmod(0o777)
-    done = image.start(THEANO_STACKS_COMPILEDIR=str(trap.parent))
-    assert "others may write to it" in done.stderr and list(trap.iterdir()) == []
-
-
-def test_a_link_is_not_followed(image: Image, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_folder_that_others_may_write_and_a_link_are_not_used(
+    image: Image, tmp_path: Path, is_link: bool
+) -> None:
     (tmp_path / "elsewhere").mkdir(mode=0o700)
-    (image.tmp / f"theano-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
+    for folder in (image.tmp, tmp_path / "elsewhere"):
+        trap = folder / f"theano-{os.getuid()}"
+        if is_link:
+            trap.symlink_to(tmp_path / "elsewhere")
+        else:
+            trap.mkdir()
+            trap.chmod(0o777)
     assert image.settings().is_relative_to(image.home)
+    done = image.start(THEANO_STACKS_COMPILEDIR=str(tmp_path / "elsewhere"))
+    assert f"what is compiled goes to {image.home}" in done.stderr
+    assert is_link or "others may write to it" in done.stderr
+    assert not list(image.tmp.glob("theano-*/*/theano-stacks"))
 
 
 def test_the_error_without_a_writable_folder_has_a_fix(image: Image) -> None:
@@ -225,36 +214,31 @@ def test_a_place_where_nothing_may_be_executed_is_refused(image: Image, tmp_path
     assert "it does not allow execution (noexec)" in done.stderr
 
 
-def test_a_program_of_the_environment_hands_on_only_what_is_the_users(image: Image) -> None:
-    # The environment's own hook drops files that lie beside a folder of this name.
-    assert (image.settings().parent / "theano-stacks").is_dir()
+NAME = """it's "my"\\n cache"""
 
 
-@pytest.mark.parametrize("variables", [{}, {"POCL_CACHE_DIR": "/own/kernels"}])
-def test_a_devices_kernels_go_to_a_folder_of_the_users(
-    workspace: Workspace, image: Image, variables: dict[str, str]
+@pytest.mark.parametrize(
+    ("flavour", "given", "variables", "folder"),
+    [
+        ("gpuarray", "", {}, "pocl"),
+        ("gpuarray", "", {"POCL_CACHE_DIR": "/own/kernels"}, "/own/kernels"),
+        # A stack's, of any characters.
+        ("openblas", "POCL_CACHE_DIR", {}, NAME),
+    ],
+)
+def test_folders_in_variables_go_to_a_folder_of_the_users(
+    image: Image, flavour: str, given: str, variables: dict[str, str], folder: str
 ) -> None:
-    precompiled.add_hook(load_variant(workspace, "gpuarray"), image.prefix, "gpuarray-0123")
+    variant = load_variant(CHECKOUT, flavour)
+    if given:
+        variant = variant.model_copy(update={"variables": {given: f"{{prefix}}/var/{NAME}"}})
+    precompiled.add_hook(variant, image.prefix, "own-0123")
     output = subprocess.check_output(
         [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
         env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "zen", **variables},
         text=True,
     )
-    own = image.tmp / f"theano-{os.getuid()}" / "gpuarray-0123-zen/pocl"
-    assert output.splitlines()[-1] == variables.get("POCL_CACHE_DIR", str(own))
-
-
-def test_a_folder_in_a_variable_has_any_characters(workspace: Workspace, image: Image) -> None:
-    name = """it's "my"\\n cache"""
-    variant = load_variant(workspace, "openblas")
-    stack = variant.model_copy(update={"variables": {"MY_CACHE": f"{{prefix}}/var/{name}"}})
-    precompiled.add_hook(stack, image.prefix, "own-0123")
-    output = subprocess.check_output(
-        [sys.executable, "-c", PROGRAM + 'print(os.environ["MY_CACHE"])', image.prefix],
-        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "zen"},
-        text=True,
-    )
-    own = image.tmp / f"theano-{os.getuid()}" / "own-0123-zen" / name
+    own = image.tmp / f"theano-{os.getuid()}" / "own-0123-zen" / folder
     assert output.splitlines()[-1] == str(own)
 
 

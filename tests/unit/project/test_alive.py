@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -98,16 +99,19 @@ def rows(text: str) -> list[str]:
 
 
 def test_two_places_for_each_are_enough(
-    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
+    own: Workspace, full: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    report(own)
-    assert rows(capsys.readouterr().out) == [
+    for name in ("a.json", "b.json"):
+        report(own, tmp_path / name)
+    assert rows(capsys.readouterr().out)[:5] == [
         "pinned dropped soon? files 2 places or more 1 place none",
         "debs of bookworm 1 1 0 0",
         "debs of bullseye support ended 2026-08-31 2 2 0 0",
         "debs of forky not released: its files change every day 1 1 0 0",
         "files of the package index 1 1 0 0",
     ]
+    # It has no clock and no order of its own.
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
 def test_what_is_at_one_place_or_none_is_named(
@@ -132,22 +136,47 @@ def test_what_is_at_one_place_or_none_is_named(
     assert foo["places"] == [f"{full.url}/two"] and foo["sha256"] == sha256(b"foo")
 
 
-def test_a_whole_class_at_one_place_is_one_line(
+EXPIRED = b"Suite: testing\nValid-Until: Fri, 06 Nov 2026 20:00:00 UTC\n"
+FOO = "/one/pool/bullseye-libfoo.deb"
+SUITES = f"pool/bookworm-{PACKAGE}.deb"
+
+
+@pytest.mark.parametrize(
+    ("changes", "scarce", "line"),
+    [
+        # A whole class at one place is one line.
+        ({FOO: None, "/one/pool/bullseye-libbar.deb": None}, True, "all 2 debs of bullseye"),
+        ({"/two/dists/forky/InRelease": EXPIRED}, False, "expired 2026-11-06 at URL/two"),
+        # Without the table of suites the places are still shown.
+        ({f"/one/{SUITES}": None, f"/two/{SUITES}": None}, True, "end of support unknown"),
+        ({FOO: b"a page"}, True, "answers with 6 bytes; pinned are 3"),
+    ],
+)
+def test_what_a_reader_must_know(
+    changes: dict[str, bytes | None],
+    scarce: bool,
+    line: str,
+    own: Workspace,
+    full: Site,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for path, content in changes.items():
+        if content is None:
+            del full.files[path]
+        else:
+            full.files[path] = content
+    with pytest.raises(ScarceError) if scarce else nullcontext():
+        report(own)
+    printed = capsys.readouterr()
+    assert line.replace("URL", full.url) in printed.out
+    assert ("the ends of support are unknown" in printed.err) is ("unknown" in line)
+
+
+def test_a_support_that_ends_within_half_a_year_is_named(
     own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path in [path for path in full.files if path.startswith("/one/pool/bullseye")]:
-        del full.files[path]
-    with pytest.raises(ScarceError):
-        report(own)
-    assert "all 2 debs of bullseye" in capsys.readouterr().out
-
-
-def test_the_report_has_no_clock_and_no_order_of_its_own(
-    own: Workspace, full: Site, tmp_path: Path
-) -> None:
-    for name in ("a.json", "b.json"):
-        report(own, tmp_path / name)
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    alive.report(own, clock=lambda: datetime(2028, 3, 1, tzinfo=timezone.utc))
+    assert "debs of bookworm support ends 2028-06-30 1 1 0 0" in rows(capsys.readouterr().out)
 
 
 def test_a_dead_mirror_is_named_and_does_not_count(
@@ -159,55 +188,13 @@ def test_a_dead_mirror_is_named_and_does_not_count(
         report(own)
     out = capsys.readouterr().out
     assert f"{dead} was not asked to the end: " in out and "cannot be reached" in out
-
-
-def test_no_network_is_no_news_of_the_files(
-    own: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dead = f"http://127.0.0.1:{closed_port()}"
+    # No network is no news of the files.
     mirrors(monkeypatch, dead)
     indexes(monkeypatch, dead)
     with pytest.raises(FetchError, match="none of 2 places answers") as caught:
         report(own)
     assert caught.value.exit_code == 1
     assert capsys.readouterr().out == ""
-
-
-def test_an_index_of_debian_past_its_date_is_named(
-    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = b"Valid-Until: Fri, 06 Nov 2026 20:00:00 UTC\n"
-    full.files["/two/dists/forky/InRelease"] = b"Suite: testing\n" + line
-    report(own)
-    assert f"expired 2026-11-06 at {full.url}/two" in capsys.readouterr().out
-
-
-def test_a_support_that_ends_within_half_a_year_is_named(
-    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    alive.report(own, clock=lambda: datetime(2028, 3, 1, tzinfo=timezone.utc))
-    assert "debs of bookworm support ends 2028-06-30 1 1 0 0" in rows(capsys.readouterr().out)
-
-
-def test_without_the_table_of_suites_the_places_are_still_shown(
-    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for root in ("one", "two"):
-        del full.files[f"/{root}/pool/bookworm-{PACKAGE}.deb"]
-    with pytest.raises(ScarceError):
-        report(own)
-    printed = capsys.readouterr()
-    assert "warning: the ends of support are unknown" in printed.err
-    assert "end of support unknown" in printed.out
-
-
-def test_an_answer_that_is_another_file_is_shown(
-    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    full.files["/one/pool/bullseye-libfoo.deb"] = b"a page"
-    with pytest.raises(ScarceError):
-        report(own)
-    assert "answers with 6 bytes; pinned are 3" in capsys.readouterr().out
 
 
 def test_two_servers_are_asked_each_for_itself(
@@ -239,13 +226,9 @@ def test_published_packages_stand_for_their_sources(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "")
+    file = "linux-64/made-1-0.conda"
     package = CondaPin(
-        name="made",
-        version="1",
-        filename="made-1-0.conda",
-        size=4,
-        sha256=sha256(b"made"),
-        urls=("linux-64/made-1-0.conda",),
+        name="made", version="1", filename=file[9:], size=4, sha256=sha256(b"made"), urls=(file,)
     )
 
     def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
@@ -253,7 +236,7 @@ def test_published_packages_stand_for_their_sources(
         return Published((place,), (package,), {package: pins.debs[1:3]})
 
     monkeypatch.setattr(alive_packages, "published", published)
-    full.files["/channel/linux-64/made-1-0.conda"] = b"made"
+    full.files[f"/channel/{file}"] = b"made"
     with pytest.raises(ScarceError):
         report(own)
     assert rows(capsys.readouterr().out)[1:6] == [
@@ -265,35 +248,27 @@ def test_published_packages_stand_for_their_sources(
     ]
 
 
-def test_a_vendored_folder_is_a_place(
-    own: Workspace, full: Site, pins: Pins, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_vendored_folder_is_a_place_for_source_packages_too(
+    own: Workspace,
+    full: Site,
+    pins: Pins,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    del full.files["/one/pool/bullseye-libfoo.deb"]
     folder = tmp_path / "vendored"
-    kept = vendored_path(folder, pins.deb("bullseye", "libfoo"))
-    kept.parent.mkdir(parents=True)
-    kept.write_bytes(b"fo")
     monkeypatch.setenv("THEANO_STACKS_VENDOR", str(folder))
     monkeypatch.setattr(alive_packages, "published", lambda *_: Published())
-    with pytest.raises(ScarceError, match="1 pinned file "):
-        report(own)
-    kept.write_bytes(b"foo")
-    report(own)
     source = pinned("bookworm", "bar", b"bar_1.dsc")
     write_pins(own.sources_lock, replace(pins, sources=(source,)))
     full.files[f"/one/{source.path}"] = b"bar_1.dsc"
-    kept = vendored_path(folder, source)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_bytes(b"bar_1.dsc")
-    report(own)
-
-
-def test_the_source_packages_that_are_published_are_asked_for_too(
-    own: Workspace, full: Site, pins: Pins, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = pinned("bookworm", "bar", b"bar_1.dsc")
-    write_pins(own.sources_lock, replace(pins, sources=(source,)))
-    for root in ("/one", "/two"):
-        full.files[f"{root}/{source.path}"] = b"bar_1.dsc"
+    del full.files[FOO]
+    for pin, body in ((source, b"bar_1.dsc"), (pins.deb("bullseye", "libfoo"), b"fo")):
+        kept = vendored_path(folder, pin)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_bytes(body)
+    with pytest.raises(ScarceError, match="1 pinned file "):
+        report(own)
+    kept.write_bytes(b"foo")
     report(own)
     assert "source packages of bookworm 1 1 0 0" in rows(capsys.readouterr().out)

@@ -30,54 +30,35 @@ def test_sources_at_one_place_are_no_failure_of_the_job(
     assert (runner.folder / "build" / "sources.txt").read_text() == "report\n"
 
 
-def ask_for_issue(
-    runner: Runner, status: str, *, has_issues: str = "true", number: str = ""
-) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize(
+    ("status", "has_issues", "search", "last"),
+    [
+        ("4", "true", "", "POST repos/me/fork/issues -f title=T -F body=@body.md"),
+        ("4", "true", "echo 17; echo 18", "PATCH repos/me/fork/issues/17 -F body=@body.md"),
+        ("0", "true", "echo 17", "PATCH repos/me/fork/issues/17 -f state=closed"),
+        ("0", "true", "", ""),
+        ("4", "false", "", ""),
+        # A failed search opens no second issue.
+        ("4", "true", "exit 1", ""),
+    ],
+)
+def test_an_issue_is_opened_updated_or_closed(
+    runner: Runner, status: str, has_issues: str, search: str, last: str
+) -> None:
     (runner.folder / "sources.txt").write_text(REPORT)
-    runner.program(
-        "gh", f'case "$*" in *.has_issues) echo {has_issues};; *select*) printf "{number}";; esac'
-    )
+    script = f'case "$*" in *.has_issues) echo {has_issues};; *select*) {search or ":"};; esac'
+    runner.program("gh", script)
     variables = {"STATUS": status, "TITLE": "T", "GITHUB_REPOSITORY": "me/fork"}
-    return runner.run("alive.yml", "issue", "Open, update or close the issue", **variables)
-
-
-def test_an_issue_is_opened_with_the_report_as_plain_text(runner: Runner) -> None:
-    assert ask_for_issue(runner, "4").returncode == 0
-    *_, last = runner.calls
-    assert last == "gh api --method POST repos/me/fork/issues -f title=T -F body=@body.md"
-    body = (runner.folder / "body.md").read_text().split("\n\n", 1)[1]
-    assert body == "".join(f"    {line}\n" for line in REPORT.splitlines())
-
-
-def test_an_open_issue_is_updated(runner: Runner) -> None:
-    assert ask_for_issue(runner, "4", number="17\\n18\\n").returncode == 0
-    assert runner.calls[-1] == "gh api --method PATCH repos/me/fork/issues/17 -F body=@body.md"
-
-
-def test_the_issue_is_closed_when_all_is_well(runner: Runner) -> None:
-    assert ask_for_issue(runner, "0", number="17").returncode == 0
-    assert runner.calls[-1] == "gh api --method PATCH repos/me/fork/issues/17 -f state=closed"
-
-
-def test_nothing_is_opened_when_all_is_well(runner: Runner) -> None:
-    assert ask_for_issue(runner, "0").returncode == 0
-    assert not any("--method" in call for call in runner.calls)
-
-
-def test_a_failed_search_opens_no_second_issue(runner: Runner) -> None:
-    (runner.folder / "sources.txt").write_text(REPORT)
-    runner.program("gh", 'case "$*" in *.has_issues) echo true;; *select*) exit 1;; esac')
-    variables = {"STATUS": "4", "TITLE": "T", "GITHUB_REPOSITORY": "me/fork"}
     done = runner.run("alive.yml", "issue", "Open, update or close the issue", **variables)
-    assert done.returncode == 1
-    assert not any("--method" in call for call in runner.calls)
-
-
-def test_a_fork_without_issues_says_so(runner: Runner) -> None:
-    done = ask_for_issue(runner, "4", has_issues="false")
-    assert done.returncode == 0
-    assert "::notice::This repository has no issues." in done.stdout
-    assert len(runner.calls) == 1
+    assert done.returncode == ("exit" in search)
+    assert ("::notice::This repository has no issues." in done.stdout) is (has_issues == "false")
+    if last:
+        assert runner.calls[-1] == f"gh api --method {last}"
+    else:
+        assert not any("--method" in call for call in runner.calls)
+    if "body.md" in last:
+        body = (runner.folder / "body.md").read_text().split("\n\n", 1)[1]
+        assert body == "".join(f"    {line}\n" for line in REPORT.splitlines()), "plain text"
 
 
 def push(runner: Runner, copy: str, fork: str) -> subprocess.CompletedProcess[str]:
@@ -124,56 +105,46 @@ def test_only_a_fork_may_lack_the_right_to_push(
     assert runner.outputs == []
 
 
-def tag(runner: Runner) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize("pushed", ["theano-mkl latest sha256:1\n", ""])
+def test_images_get_their_tags(runner: Runner, pushed: str) -> None:
+    if pushed:
+        (runner.folder / "pushed").mkdir()
+        (runner.folder / "pushed" / "a.txt").write_text(pushed)
     runner.program("skopeo", "true")
     variables = {"REGISTRY": "host/Owner", "IMAGE_USER": "me", "IMAGE_TOKEN": "t"}
-    return runner.run("release.yml", "tags", "Give the images their tags", **variables)
-
-
-def test_images_get_their_tags(runner: Runner) -> None:
-    (runner.folder / "pushed").mkdir()
-    (runner.folder / "pushed" / "a.txt").write_text("theano-mkl latest sha256:1\n")
-    assert tag(runner).returncode == 0
+    done = runner.run("release.yml", "tags", "Give the images their tags", **variables)
+    assert done.returncode == 0
     image = "docker://host/owner/theano-mkl"
-    assert f"skopeo copy --preserve-digests {image}@sha256:1 {image}:latest" in runner.calls
+    if pushed:
+        assert f"skopeo copy --preserve-digests {image}@sha256:1 {image}:latest" in runner.calls
+    else:
+        assert "::notice::No image was pushed" in done.stdout
+        assert runner.calls == [] and not (runner.folder / "images.txt").exists()
 
 
-def test_without_images_there_are_no_tags(runner: Runner) -> None:
-    done = tag(runner)
-    assert done.returncode == 0
-    assert "::notice::No image was pushed" in done.stdout
-    assert runner.calls == [] and not (runner.folder / "images.txt").exists()
-
-
-@pytest.mark.parametrize("exists", [True, False])
-def test_a_second_run_finds_the_release(runner: Runner, exists: bool) -> None:
-    (runner.folder / "pushed").mkdir()
-    (runner.folder / "pushed" / "a.sbom.json").write_text("{}")
-    (runner.folder / "files").mkdir()
-    (runner.folder / "files" / "SHA256SUMS").touch()
-    (runner.folder / "images.txt").touch()
+@pytest.mark.parametrize(
+    ("tag", "images", "exists"),
+    [
+        ("v1", ["pushed/a.sbom.json", "images.txt"], True),
+        ("v1", ["pushed/a.sbom.json", "images.txt"], False),
+        ("v1.0.0rc1", [], False),
+        ("v1.0.0", [], False),
+    ],
+)
+def test_a_release_is_made_or_found(
+    runner: Runner, tag: str, images: list[str], exists: bool
+) -> None:
+    for name in ("files/SHA256SUMS", *images):
+        (runner.folder / name).parent.mkdir(exist_ok=True)
+        (runner.folder / name).write_text("{}")
     runner.program("gh", f'[ "$2" = create ] && exit {int(exists)}; exit 0')
-    done = runner.run(
-        "release.yml", "tags", "Make the release", GITHUB_REF_NAME="v1", GITHUB_REPOSITORY="me/it"
-    )
+    variables = {"GITHUB_REF_NAME": tag, "GITHUB_REPOSITORY": "me/it"}
+    done = runner.run("release.yml", "tags", "Make the release", **variables)
     assert done.returncode == 0
-    assert runner.calls[-1] == (
-        "gh release upload v1 --repo me/it --clobber files/SHA256SUMS pushed/a.sbom.json images.txt"
-    )
-
-
-@pytest.mark.parametrize("tag", ["v1.0.0rc1", "v1.0.0"])
-def test_a_release_without_images_has_its_files(runner: Runner, tag: str) -> None:
-    (runner.folder / "files").mkdir()
-    (runner.folder / "files" / "SHA256SUMS").touch()
-    runner.program("gh", "true")
-    done = runner.run(
-        "release.yml", "tags", "Make the release", GITHUB_REF_NAME=tag, GITHUB_REPOSITORY="me/it"
-    )
-    assert done.returncode == 0
-    create, upload = runner.calls
+    words = " ".join(["files/SHA256SUMS", *images])
+    assert runner.calls[-1] == f"gh release upload {tag} --repo me/it --clobber {words}"
+    [create] = [call for call in runner.calls if " create " in call]
     assert create.endswith(f"--notes-file files/NOTES.md{' --prerelease' * ('rc' in tag)}")
-    assert upload == f"gh release upload {tag} --repo me/it --clobber files/SHA256SUMS"
 
 
 @pytest.mark.parametrize("same", [True, False])
