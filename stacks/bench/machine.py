@@ -30,12 +30,6 @@ def is_here(report: dict[str, Any]) -> bool:
     return all(there[name] == here[name] for name in ("cpu", "cores", "kernel"))
 
 
-def has_processor(machine: Machine) -> bool:
-    """Say whether a result is of this kind of processor."""
-    here = suite_machine.described({})
-    return (machine.vendor, machine.model) == (here["vendor"], here["model"])
-
-
 def slug(text: str) -> str:
     """Return a text as a folder name: `AMD EPYC 7B13, 2 cores` gives amd-epyc-7b13-2-cores."""
     return str(suite_machine.folder_name(text))

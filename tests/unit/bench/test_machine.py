@@ -50,8 +50,16 @@ def test_a_machine_is_described_with_the_peaks_of_its_reports(files: dict[str, s
     assert found.name == "intel-xeon-e5-2680-v4-4-cores"
     assert (found.model, found.microcode, found.vendor) == ("6 79 1", "0xb", "GenuineIntel")
     assert [peak.gflops for peak in found.peak] == [55.0]
-    assert machine.has_processor(found)
-    assert not machine.has_processor(found.model_copy(update={"model": "6 80 1"}))
+    others: list[dict[str, object]] = [
+        {},
+        {"cores": 3},
+        {"cores": 7},
+        {"cores": 2},
+        {"cores": 8},
+        {"model": "6 80 1"},
+    ]
+    speaks = [found.speaks_for(found.model_copy(update=more)) for more in others]
+    assert speaks == [True, True, True, False, False, False]
 
 
 @pytest.mark.parametrize(

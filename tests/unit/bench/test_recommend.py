@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stacks.bench import candidates, machine, recommend, rounds, store
+from stacks.bench import candidates, recommend, rounds, store
 from stacks.bench import rows as bench_rows
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Run
@@ -123,12 +123,6 @@ FOREIGN, DEVICE = subject("blis", "theano-0.8.2"), subject("gpuarray-cuda")
 LATER = "2026-11-24T05:30:00Z"
 
 
-@pytest.fixture
-def stored(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setattr(machine, "has_processor", lambda described: described.cpu == "Here")
-    return own_workspace
-
-
 def keep(workspace: Workspace, usual: list[float], other: list[float], **more: object) -> None:
     """Store a result in which flavours that are no choice are the fastest."""
     found: list[Run] = runs(OTHER, other, name=recommend.MEASURE)
@@ -144,35 +138,55 @@ def keep_busy(workspace: Workspace, usual: list[float], other: list[float], **mo
     store.write(workspace, result(beside_loops(found), USUAL, OTHER, **more))
 
 
-def test_a_flavour_that_is_clearly_faster_here_is_recommended(stored: Workspace) -> None:
-    keep(stored, SLOW, QUICK)
-    variant, reason = recommend.recommended(stored)
+def test_a_flavour_that_is_clearly_faster_here_is_recommended(own_workspace: Workspace) -> None:
+    keep(own_workspace, SLOW, QUICK)
+    variant, reason = recommend.recommended(own_workspace, here=MACHINE)
     assert variant.id == "theano-1.0.5/mkl"
     assert reason == (
-        "Gemm float64 2000, GFLOP/s on this processor (2026-11-21): openblas 40.0, mkl 100"
+        "Gemm float64 2000, GFLOP/s on such a machine (2026-11-21): openblas 40.0, mkl 100"
     )
     # The newest result of this processor counts.
-    keep(stored, QUICK, ALIKE, began=LATER)
-    there = MACHINE.model_copy(update={"cpu": "Elsewhere", "name": "elsewhere"})
-    keep(stored, SLOW, QUICK, began="2026-11-25T05:30:00Z", machine=there)
-    variant, reason = recommend.recommended(stored)
+    keep(own_workspace, QUICK, ALIKE, began=LATER)
+    others: list[dict[str, object]] = [{"model": "1 2 4"}, {"cores": 4}, {"cores": 16}]
+    for number, more in enumerate(others):
+        there = MACHINE.model_copy(update={**more, "name": "elsewhere"})
+        keep(own_workspace, SLOW, QUICK, began=f"2026-11-25T05:3{number}:00Z", machine=there)
+    variant, reason = recommend.recommended(own_workspace, here=MACHINE)
     assert variant.id == "theano-1.0.5/openblas" and "openblas 100, mkl 101" in reason
 
 
-def test_without_a_result_of_this_processor_it_is_openblas(stored: Workspace) -> None:
+@pytest.mark.parametrize(
+    ("vendor", "cores", "tries_mkl"),
+    [("GenuineIntel", cores, cores >= 8) for cores in (2, 4, 8, 16, 64)]
+    + [("AuthenticAMD", 64, False)],
+)
+def test_many_cores_of_intel_get_advice(
+    own_workspace: Workspace, vendor: str, cores: int, tries_mkl: bool
+) -> None:
+    keep(own_workspace, QUICK, SLOW, machine=MACHINE.model_copy(update={"vendor": vendor}))
+    here = MACHINE.model_copy(update={"vendor": vendor, "cores": cores})
+    variant, reason = recommend.recommended(own_workspace, here=here)
+    assert variant.name == "openblas"
+    assert (recommend.UNKNOWN in reason) == (cores > 2)
+    assert ("--variant mkl" in reason) == tries_mkl
+
+
+def test_without_a_result_of_this_processor_it_is_openblas(own_workspace: Workspace) -> None:
     busy = [*runs(USUAL, SLOW, name=recommend.MEASURE), *runs(OTHER, QUICK, name=recommend.MEASURE)]
-    store.write(stored, result(beside_loops(busy), USUAL, OTHER))
-    assert recommend.recommended(stored)[1] == recommend.UNKNOWN
-    variant, reason = recommend.recommended(stored, "pytensor-3.3.7")
+    store.write(own_workspace, result(beside_loops(busy), USUAL, OTHER))
+    assert recommend.recommended(own_workspace, here=MACHINE)[1] == recommend.UNKNOWN
+    variant, reason = recommend.recommended(own_workspace, "pytensor-3.3.7", MACHINE)
     assert (variant.id, reason) == ("pytensor-3.3.7/openblas", recommend.UNKNOWN)
 
 
-def test_a_flavour_that_is_slower_beside_busy_loops_is_not_recommended(stored: Workspace) -> None:
-    keep(stored, SLOW, QUICK)
-    keep_busy(stored, [0.1] * 7, [0.1] * 7)
-    assert recommend.recommended(stored)[0].name == "mkl"
-    keep_busy(stored, [0.1] * 7, [0.2] * 7, began=LATER)
-    variant, reason = recommend.recommended(stored)
+def test_a_flavour_that_is_slower_beside_busy_loops_is_not_recommended(
+    own_workspace: Workspace,
+) -> None:
+    keep(own_workspace, SLOW, QUICK)
+    keep_busy(own_workspace, [0.1] * 7, [0.1] * 7)
+    assert recommend.recommended(own_workspace, here=MACHINE)[0].name == "mkl"
+    keep_busy(own_workspace, [0.1] * 7, [0.2] * 7, began=LATER)
+    variant, reason = recommend.recommended(own_workspace, here=MACHINE)
     assert variant.name == "openblas"
     assert reason.endswith(
         "openblas 40.0, mkl 100; but openblas is faster than mkl in mlp step beside 2 busy loops, "
