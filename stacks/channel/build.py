@@ -8,7 +8,7 @@ import queue
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from graphlib import TopologicalSorter
 
@@ -178,7 +178,7 @@ def _build_missing(
     awaited = {name for names in tools.values() for name in names}
     order = TopologicalSorter(tools)
     order.prepare()
-    jobs = {}
+    jobs: dict[Future[tuple[Built | StacksError, list[logging.LogRecord]]], str] = {}
     ready: list[str] = []
     with ThreadPoolExecutor(max_workers=len(processes)) as pool:
         try:
