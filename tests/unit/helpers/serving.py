@@ -18,6 +18,8 @@ from unit.helpers.web_server import Request, web_server
 
 BODY = bytes(range(256)) * 4000
 POOL = "/pool/main/f/foo/foo_1.0_amd64.deb"
+# The path of that file on the mirror of the fixture.
+DEB = f"/debian{POOL}"
 SECRET = "hunter2"
 
 

@@ -1,111 +1,202 @@
+"""Pinned files from the cache, a vendored folder or one mirror."""
+
 from __future__ import annotations
 
+import re
 import signal
+import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stacks.core import disk
 from stacks.core.disk import DiskError
-from stacks.core.errors import FetchError
+from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.sources import retries
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import DebPin
-from unit.helpers.serving import BODY, POOL, Answer, Site, closed_port, deb, part_of
+from stacks.sources.parallel import parallel_map
+from stacks.sources.pins import DebPin, cached_path
+from stacks.sources.progress import download_progress
+from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
+from unit.helpers.serving import BODY, DEB, Answer, Site, closed_port, deb, part_of, sha256
 
 pytestmark = pytest.mark.usefixtures("room")
+Got = Callable[..., bytes]
 
 
 def test_a_file_is_fetched_once(
-    workspace: Workspace, mirror: Site, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, mirror: Site, room: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = fetch(workspace, [deb()])
-    again = fetch(workspace, [deb(), deb()])
-    assert first[deb()].read_bytes() == BODY
-    assert again == first
-    assert mirror.paths() == [f"/debian{POOL}"]
-    message = capsys.readouterr().err.splitlines()
-    assert [line.split()[0] for line in message] == ["fetching", "fetched"]
-    assert "1 file, 1.0 MB" in message[0]
+    [path] = fetch(workspace, [deb()]).values()
+    folder = room / "cache/sources/sha256" / sha256(BODY)[:2] / sha256(BODY)
+    assert path == folder / "foo_1.0_amd64.deb" and list(folder.glob("*.part")) == []
+    assert path.read_bytes() == BODY and stat.S_IMODE(path.stat().st_mode) == 0o444
+    other = replace(deb(), suite="bookworm")
+    assert fetch(workspace, [deb(), other, deb()]) == {deb(): path, other: path}
+    assert fetch(workspace, []) == {}
+    assert mirror.paths() == [DEB]
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "fetching 1 file, 1.0 MB" and second.startswith("fetched 1 file, 1.0 MB in ")
 
 
-def test_a_flipped_byte_in_the_cache_is_thrown_away_and_fetched_again(
-    workspace: Workspace, mirror: Site, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("change", [
+    {"path": "pool/.."}, {"path": "pool/"}, {"path": "pool/-x"}, {"path": "pool/a\nb"},
+    {"sha256": "../" * 3 + "x"}, {"sha256": ""},
+])  # fmt: skip
+def test_a_pin_cannot_name_a_path_outside_its_folder(
+    workspace: Workspace, change: dict[str, Any]
+) -> None:
+    with pytest.raises(IntegrityError, match="cannot be a file of the cache") as caught:
+        cached_path(workspace, replace(deb(), **change))
+    assert caught.value.expected and caught.value.found
+
+
+def test_a_file_that_changed_in_the_cache_is_thrown_away(
+    workspace: Workspace, mirror: Site, got: Got, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = fetch(workspace, [deb()])[deb()]
     path.write_bytes(BODY[:99] + b"\xff" + BODY[100:])
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    assert got() == BODY
     assert f"{path}: deleted" in capsys.readouterr().err
-    assert len(mirror.asked) == 2
-
-
-def test_a_folder_in_place_of_a_cached_file_is_thrown_away(
-    workspace: Workspace, mirror: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = fetch(workspace, [deb()])[deb()]
     path.unlink()
     path.mkdir()
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    assert got() == BODY
     assert "found a folder" in capsys.readouterr().err
+    assert len(mirror.asked) == 3
 
 
-def test_a_flipped_byte_without_a_network_is_an_error(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
+def test_offline_takes_the_cache_and_asks_nobody(
+    workspace: Workspace, mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = fetch(workspace, [deb()])[deb()]
+    got()
+    [path] = fetch(workspace, [deb()], offline=True).values()
+    with pytest.raises(FetchError, match=r"(?s)missing.*with a network"):
+        fetch(workspace, [deb(b"other")], offline=True)
+    assert len(mirror.asked) == 1
     path.write_bytes(BODY[:99] + b"\xff" + BODY[100:])
     with pytest.raises(FetchError, match=f"(?s){path.name}: wrong.*expected.*found.*fix"):
         fetch(workspace, [deb()], offline=True)
     monkeypatch.setenv("DEBIAN_MIRROR", f"http://127.0.0.1:{closed_port()}")
     with pytest.raises(FetchError, match="Connection refused"):
-        fetch(workspace, [deb()])
+        got()
     assert not path.exists()
 
 
-def test_offline_takes_the_cache_and_asks_nobody(workspace: Workspace, mirror: Site) -> None:
-    fetch(workspace, [deb()])
-    requested = len(mirror.asked)
-    assert fetch(workspace, [deb()], offline=True)[deb()].read_bytes() == BODY
-    with pytest.raises(FetchError, match=r"(?s)missing.*with a network"):
-        fetch(workspace, [deb(b"other")], offline=True)
-    assert len(mirror.asked) == requested
+ALL, FROM = len(BODY), "bytes={}-".format
 
 
-def test_no_pins_need_nothing(workspace: Workspace) -> None:
-    assert fetch(workspace, []) == {}
+@pytest.mark.parametrize(
+    ("part", "answers", "ranges"),
+    [
+        (BODY[:1000], [], [FROM(1000)]),
+        (BODY, [], []),
+        (b"\xff" * 1000, [], [FROM(1000), None]),
+        (b"\xff" * ALL, [], [None]),
+        (BODY + b"more", [], [None]),
+        (BODY[:1000], [Answer(200, BODY)], [FROM(1000)]),
+        (
+            BODY[:1000],
+            [Answer(206, BODY, {"Content-Range": f"bytes 0-{ALL - 1}/{ALL}"})],
+            [FROM(1000), None],
+        ),
+        (b"", [Answer(200, BODY[:5000], announced=ALL)], [None, FROM(5000)]),
+        (b"", [Answer(200, BODY[:5000])], [None, FROM(5000)]),
+        (b"", [Answer(200, b"!" * ALL)], [None, None]),
+    ],
+    ids=[
+        *("resumed", "complete", "wrong", "wrong to the end", "too long", "not resumed by server"),
+        *("wrong Content-Range", "broken transfer", "too short", "wrong bytes once"),
+    ],
+)
+def test_what_a_part_and_the_answers_lead_to(
+    workspace: Workspace,
+    mirror: Site,
+    got: Got,
+    part: bytes,
+    answers: list[Answer],
+    ranges: list[str | None],
+) -> None:
+    path = part_of(workspace, deb(), part)
+    mirror.plans[DEB] = answers
+    assert got() == BODY
+    assert [asked.headers.get("range") for asked in mirror.asked] == ranges
+    assert not path.exists()
 
 
-def test_a_full_disk_is_an_error(workspace: Workspace, mirror: Site) -> None:
+def test_wrong_bytes_are_fetched_once_more_and_then_refused(
+    mirror: Site, got: Got, room: Path
+) -> None:
+    wrong = BODY[:-1] + b"!"
+    mirror.files[DEB] = wrong
+    with pytest.raises(IntegrityError) as caught:
+        got()
+    message = str(caught.value)
+    assert f"foo_1.0_amd64.deb from {mirror.url}{DEB}" in message
+    assert f"expected: sha256 {sha256(BODY)}" in message
+    assert f"found:    sha256 {sha256(wrong)}" in message
+    assert len(mirror.asked) == 2
+    assert list((room / "cache").rglob("foo*")) == []
+
+
+def test_a_busy_server_is_tried_again(
+    mirror: Site, got: Got, pauses: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    mirror.plans[DEB] = [Answer(503), Answer(502), Answer(429)]
+    assert got() == BODY
+    assert len(pauses) == 3
+    assert 0.25 <= pauses[0] <= 0.5 <= pauses[1] <= 1.0 <= pauses[2] <= 2.0
+    assert capsys.readouterr().err.count("trying again: ") == 1
+
+
+def test_retry_after_is_obeyed(mirror: Site, got: Got, pauses: list[float]) -> None:
+    waits = ("17", "86400", "Sat, 01 Jan 2000 00:00:00 GMT", "soon")
+    mirror.plans[DEB] = [Answer(503, headers={"Retry-After": text}) for text in waits]
+    got()
+    assert pauses[:2] == [17.0, retries.LONGEST_PAUSE]
+    assert pauses[3] < retries.LONGEST_PAUSE
+
+
+def test_a_server_that_stays_unavailable_is_an_error(
+    mirror: Site, got: Got, pauses: list[float]
+) -> None:
+    mirror.plans[DEB] = [Answer(503)] * 99
+    with pytest.raises(FetchError, match=r"(?s)answered 503.*fix"):
+        got()
+    assert len(pauses) == 4
+
+
+def test_a_full_disk_is_an_error(workspace: Workspace, mirror: Site, got: Got) -> None:
     part = part_of(workspace, deb(), b"")
     part.unlink()
     part.symlink_to("/dev/full")
     with pytest.raises(DiskError, match=r"(?s)No space left.*THEANO_STACKS_CACHE"):
-        fetch(workspace, [deb()])
+        got()
 
 
-def test_a_cache_that_cannot_be_created_is_an_error(
-    workspace: Workspace, mirror: Site, room: Path
-) -> None:
+def test_a_cache_that_cannot_be_made_is_an_error(mirror: Site, got: Got, room: Path) -> None:
     (room / "cache").write_text("a file")
     with pytest.raises(DiskError, match=r"(?s)fix"):
-        fetch(workspace, [deb()])
+        got()
 
 
 def test_a_cache_that_may_not_be_written_still_serves(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
+    mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fetch(workspace, [deb()])
-
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError(30, "Read-only file system")
 
+    got()
     monkeypatch.setattr(Path, "mkdir", refuse)
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    assert got() == BODY
     with pytest.raises(DiskError, match=r"(?s)Read-only.*THEANO_STACKS_CACHE"):
-        fetch(workspace, [deb(b"other")])
+        got(deb(b"other"))
 
 
 PROGRAM = """
@@ -115,7 +206,6 @@ from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin
 pin = DebPin(suite="s", name="foo", version="1", path=sys.argv[1], size=int(sys.argv[2]),
              sha256=sys.argv[3])
-print("asking", flush=True)
 try:
     print(fetch(default_workspace(), [pin])[pin].stat().st_size)
 except KeyboardInterrupt:
@@ -133,22 +223,20 @@ def another(pin: DebPin) -> subprocess.Popen[str]:
 def test_two_processes_fetch_one_file_once(mirror: Site) -> None:
     both = [another(deb()), another(deb())]
     output = [process.communicate() for process in both]
-    assert [process.returncode for process in both] == [0, 0], output
-    assert [out.split()[-1] for out, _ in output] == [str(len(BODY))] * 2
+    assert [out for out, _ in output] == [f"{ALL}\n"] * 2, output
     assert len(mirror.asked) == 1
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_fetch_is_resumed(
-    workspace: Workspace, mirror: Site, blow: signal.Signals
+    workspace: Workspace, mirror: Site, got: Got, blow: signal.Signals
 ) -> None:
     requested, go_on = threading.Event(), threading.Event()
     answer = mirror.answer
 
     def slow(path: str, headers: dict[str, str]) -> Answer:
-        if "range" in headers:
-            requested.set()
-            assert go_on.wait(60)
+        requested.set()
+        assert go_on.wait(60)
         return answer(path, headers)
 
     part = part_of(workspace, deb(), BODY[:5000])
@@ -162,4 +250,96 @@ def test_a_stopped_fetch_is_resumed(
     assert "Traceback" not in message
     assert part.read_bytes()[:5000] == BODY[:5000]
     mirror.answer = answer  # type: ignore[method-assign]
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    assert got() == BODY
+
+
+@pytest.fixture
+def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have a vendored folder; give the path of the deb in it."""
+    path = vendored_path(tmp_path / "carried", deb())
+    path.parent.mkdir(parents=True)
+    path.write_bytes(BODY)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
+    return path
+
+
+@pytest.mark.usefixtures("carried")
+@pytest.mark.parametrize("offline", [True, False])
+def test_a_vendored_file_is_copied_into_the_cache(workspace: Workspace, offline: bool) -> None:
+    path = fetch(workspace, [deb()], offline=offline)[deb()]
+    assert path == cached_path(workspace, deb()) and path.read_bytes() == BODY
+    assert stat.S_IMODE(path.stat().st_mode) == 0o444
+
+
+@pytest.mark.parametrize(
+    ("data", "warning"),
+    [
+        (b"!" + BODY[1:], "its bytes are not the pinned ones"),
+        (BODY + b"!", "too much"),
+        (None, None),
+    ],
+)
+def test_a_vendored_file_that_is_wrong_is_warned_of_and_not_taken(
+    workspace: Workspace,
+    carried: Path,
+    data: bytes | None,
+    warning: str | None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    carried.write_bytes(data) if data else carried.unlink()
+    with pytest.raises(FetchError, match=r"foo_1\.0_amd64\.deb: missing"):
+        fetch(workspace, [deb()], offline=True)
+    lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("warning")]
+    assert len(lines) == (warning is not None)
+    for line in lines:
+        assert carried.name in line and str(warning) in line and "next place is tried" in line
+    path = cached_path(workspace, deb())
+    assert not path.exists() and not list(path.parent.glob("*.part"))
+
+
+def test_the_variable_may_be_empty_and_must_name_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    assert vendored_folder() is None
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "missing"))
+    with pytest.raises(UsageError, match="names no folder"):
+        vendored_folder()
+
+
+def test_an_unknown_size_is_left_out_and_what_came_is_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with download_progress(3, None) as progress:
+        with pytest.raises(ValueError, match="away"), progress.file("a", None, 0):
+            raise ValueError("away")
+        with progress.file("b", None, 0):
+            pass
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "fetching 3 files"
+    assert re.fullmatch(r"fetched 1 of 3 files in \d\.\d s", second)
+
+
+def test_results_of_threads_come_in_the_order_of_the_items() -> None:
+    last = threading.Event()
+
+    def work(item: int) -> int:
+        if item == 3:
+            last.set()
+        assert item or last.wait(60)
+        return item * 10
+
+    assert parallel_map(work, [0, 1, 2, 3], threading.Event(), threads=2) == [0, 10, 20, 30]
+
+
+def test_the_first_failure_of_a_thread_stops_the_rest() -> None:
+    stop, done = threading.Event(), []
+
+    def work(item: int) -> None:
+        done.append(item)
+        if item == 1:
+            raise ValueError("item 1")
+
+    with pytest.raises(ValueError, match="item 1"):
+        parallel_map(work, range(100), stop, threads=1)
+    assert stop.is_set() and done == [0, 1]

@@ -1,54 +1,190 @@
+"""Pinned files from several places: their order, the servers that fail, and the error to show."""
+
 from __future__ import annotations
 
-import stat
+import socket
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.sources import debian_mirrors, places
+from stacks.sources import debian_mirrors, places, retrieve
+from stacks.sources.connection import Server
 from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, Pins, write_pins
+from stacks.sources.web import Web
 from unit.helpers.debops import SETTINGS, wheel_with
-from unit.helpers.serving import BODY, POOL, Site, closed_port, deb, sha256
+from unit.helpers.serving import BODY, DEB, POOL, Answer, Site, closed_port, deb, sha256
 
 pytestmark = pytest.mark.usefixtures("room")
+Got = Callable[..., bytes]
+COUNT = 12
 # The fixture `room` has another one in its place.
 ENDED_MIRRORS = debian_mirrors.ended_mirrors
 
 
-def test_one_file_in_two_suites_is_fetched_once(workspace: Workspace, mirror: Site) -> None:
-    other = DebPin(**{**vars(deb()), "suite": "bookworm"})
-    assert len(fetch(workspace, [deb(), other])) == 2
-    assert len(mirror.asked) == 1
+def away() -> str:
+    return f"http://127.0.0.1:{closed_port()}/debian"
 
 
-def test_a_file_is_read_only_in_the_cache(workspace: Workspace, mirror: Site) -> None:
-    [path] = fetch(workspace, [deb()]).values()
-    assert stat.S_IMODE(path.stat().st_mode) == 0o444
+class Silent:
+    """A server that takes connections and never answers."""
+
+    def __init__(self) -> None:
+        self.connections: list[socket.socket] = []
+        self._door = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.url = f"http://127.0.0.1:{self._door.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            self.connections.append(self._door.accept()[0])
 
 
-def test_many_files_come_in_one_go(workspace: Workspace, mirror: Site) -> None:
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Silent:
+    """Give a silent server, which is the first mirror; `fetch` waits half a second for it."""
+    silent, web = Silent(), Web(stop=threading.Event(), timeout=0.5)
+    monkeypatch.setattr(retrieve, "environment_web", lambda stop: web)
+    monkeypatch.setenv("DEBIAN_MIRROR", silent.url)
+    return silent
+
+
+@pytest.fixture
+def files(mirror: Site) -> list[DebPin]:
+    """Give the pins of some files that the mirror has."""
     pins = []
-    for number in range(30):
+    for number in range(COUNT):
         body = b"%d" % number * 1000
         pins.append(deb(body, f"/pool/{number}_1.0_amd64.deb"))
         mirror.files[f"/debian/pool/{number}_1.0_amd64.deb"] = body
-    assert [path.stat().st_size for path in fetch(workspace, pins).values()] == [
-        pin.size for pin in pins
-    ]
+    return pins
 
 
-def test_a_dropped_version_comes_from_the_snapshot_mirror(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
+def test_a_silent_mirror_is_not_asked_for_each_file(
+    workspace: Workspace,
+    mirror: Site,
+    files: list[DebPin],
+    silent: Silent,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    del mirror.files[f"/debian{POOL}"]
-    mirror.files[f"/2025/{POOL.lstrip('/')}"] = BODY
+    with pytest.raises(FetchError) as caught:
+        fetch(workspace, files)
+    assert silent.url.removeprefix("http://") in str(caught.value)
+    assert "no answer in time" in str(caught.value)
+    assert "./invoke configure --debian-mirror" in str(caught.value)
+    # Two tries for the first file, and none for the others.
+    assert len(silent.connections) == 2
+    assert capsys.readouterr().err.count(f"trying again: {silent.url}") == 1
+    web = Web(stop=threading.Event(), timeout=0.5)
+    monkeypatch.setattr(retrieve, "environment_web", lambda stop: web)
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{mirror.url}/debian")
+    assert len(fetch(workspace, files)) == COUNT
+    assert len(silent.connections) == 4
+    assert len(set(mirror.paths())) == COUNT
+
+
+def test_a_mirror_that_refuses_is_tried_for_one_file_only(
+    workspace: Workspace,
+    mirror: Site,
+    files: list[DebPin],
+    pauses: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", away())
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{mirror.url}/debian")
+    found = fetch(workspace, files)
+    assert [path.stat().st_size for path in found.values()] == [pin.size for pin in files]
+    assert len(pauses) == 4
+
+
+def test_a_mirror_that_lacks_files_is_asked_once_for_each(
+    workspace: Workspace, mirror: Site, second: Site, files: list[DebPin], pauses: list[float]
+) -> None:
+    second.files, mirror.files = mirror.files, {}
+    assert len(fetch(workspace, files)) == COUNT
+    assert len(mirror.asked) == len(second.asked) == COUNT
+    assert not pauses
+
+
+def test_a_server_that_fails_for_one_file_is_asked_for_the_others(
+    workspace: Workspace, mirror: Site, second: Site, files: list[DebPin]
+) -> None:
+    path = f"/debian/{files[0].path}"
+    mirror.plans[path] = [Answer(500)] * 9
+    second.files[path] = mirror.files[path]
+    assert len(fetch(workspace, files)) == COUNT
+    assert len(second.asked) == 1
+
+
+def test_two_mirrors_of_one_host_fail_each_for_itself() -> None:
+    roots = ("http://a.test/debian", "http://a.test/old/")
+    both = Web(stop=threading.Event(), roots=roots)
+    both.server("http://a.test/debian/pool/x.deb").fails(FetchError("away"))
+    failed = both.server("http://a.test/debian/pool/y.deb")
+    assert failed.failure and not failed.answered
+    assert not both.server("http://a.test/old/pool/y.deb").failure
+    assert not both.server("http://a.test/debian-other/y.deb").failure
+    assert not both.server("http://a.test:81/debian/y.deb").failure
+
+
+def test_only_the_first_request_to_a_server_goes_alone() -> None:
+    server, stop = Server(), threading.Event()
+    order: list[str] = []
+    entered, release = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with server.turn(stop):
+            entered.set()
+            release.wait(5)
+            order.append("first")
+            server.answers()
+
+    def later() -> None:
+        with server.turn(stop):
+            order.append("later")
+
+    threads = [threading.Thread(target=first)]
+    threads[0].start()
+    entered.wait(5)
+    threads += [threading.Thread(target=later) for _ in range(3)]
+    for thread in threads[1:]:
+        thread.start()
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert order == ["first", "later", "later", "later"]
+    assert server.answered
+
+
+def test_a_first_request_without_a_verdict_leaves_the_turn_to_the_next() -> None:
+    server, stop = Server(), threading.Event()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="neither"), server.turn(stop):
+            raise ValueError("neither an answer nor a failure")
+    assert not server.answered
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_a_server() -> None:
+    server, stop = Server(), threading.Event()
+    stop.set()
+    with server.turn(threading.Event()), server.turn(stop):
+        assert not server.answered
+
+
+@pytest.mark.parametrize("answer", [None, b"!" * len(BODY)])
+def test_the_next_mirror_has_what_the_first_lacks_or_has_wrong(
+    mirror: Site, got: Got, answer: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror.files = {f"/2025{POOL}": BODY} | ({DEB: answer} if answer else {})
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{mirror.url}/2025/")
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    assert got() == BODY
 
 
 def test_the_error_for_a_dropped_version_has_a_fix(workspace: Workspace, mirror: Site) -> None:
@@ -63,49 +199,33 @@ def test_the_error_for_a_dropped_version_has_a_fix(workspace: Workspace, mirror:
     assert "./invoke pin" in message
 
 
-def test_wrong_bytes_at_one_mirror_and_right_ones_at_the_next(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mirror.files[f"/debian{POOL}"] = b"!" * len(BODY)
-    mirror.files[f"/other{POOL}"] = BODY
-    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{mirror.url}/other")
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
-
-
 @pytest.mark.parametrize("lies_first", [True, False])
 def test_wrong_bytes_are_shown_before_what_is_away_and_that_before_what_is_missing(
-    workspace: Workspace, mirror: Site, lies_first: bool, monkeypatch: pytest.MonkeyPatch
+    mirror: Site, got: Got, lies_first: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    away, living = f"http://127.0.0.1:{closed_port()}/debian", f"{mirror.url}/debian"
-    first, second = (living, away) if lies_first else (away, living)
+    roots = [f"{mirror.url}/debian", away()]
+    first, second = roots if lies_first else reversed(roots)
     monkeypatch.setenv("DEBIAN_MIRROR", first)
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", second)
-    mirror.files[f"/debian{POOL}"] = b"!" * len(BODY)
+    mirror.files[DEB] = b"!" * len(BODY)
     with pytest.raises(IntegrityError, match="not the pinned ones"):
-        fetch(workspace, [deb()])
+        got()
     mirror.files.clear()
     with pytest.raises(FetchError, match="cannot be reached"):
-        fetch(workspace, [deb()])
+        got()
 
 
 @pytest.fixture
-def bare(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Have a machine that knows no mirror; give the folder that it would know them from."""
-    monkeypatch.delenv("DEBIAN_MIRROR", raising=False)
-    monkeypatch.setattr(debian_mirrors, "APT", room / "apt")
-    return room
-
-
 def carried(
     workspace: Workspace, site: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Workspace:
-    """Have a package index with a wheel that names two folders of `site`; give its checkout."""
+    """Have a machine that knows no mirror; give a checkout whose wheel names folders of `site`."""
+    monkeypatch.setattr(debian_mirrors, "APT", room / "apt")
     text = SETTINGS.replace("http://a.test", f"{site.url}/current")
     text = text.replace("http://old.test", f"{site.url}/ended")
     body = wheel_with(room, text).read_bytes()
     page = f'<a href="/files/{WHEEL_FILE}#sha256={sha256(body)}">{WHEEL_FILE}</a>'
-    site.files["/simple/debops/"] = page.encode()
-    site.files[f"/files/{WHEEL_FILE}"] = body
+    site.files |= {"/simple/debops/": page.encode(), f"/files/{WHEEL_FILE}": body}
     settings = PipSettings(index_urls=(f"{site.url}/simple",), retries=0)
     monkeypatch.setattr(places, "pip_settings", lambda: settings)
     monkeypatch.setattr(debian_mirrors, "ended_mirrors", ENDED_MIRRORS)
@@ -118,91 +238,62 @@ def carried(
 
 
 def test_on_a_machine_without_a_mirror_the_pinned_wheel_names_one(
-    workspace: Workspace, site: Site, bare: Path, monkeypatch: pytest.MonkeyPatch
+    carried: Workspace, site: Site
 ) -> None:
-    checkout = carried(workspace, site, bare, monkeypatch)
     site.files[f"/current/debian{POOL}"] = BODY
-    assert fetch(checkout, [deb()])[deb()].read_bytes() == BODY
+    assert fetch(carried, [deb()])[deb()].read_bytes() == BODY
     assert site.paths() == ["/simple/debops/", f"/files/{WHEEL_FILE}", f"/current/debian{POOL}"]
 
 
 def test_what_the_mirror_dropped_comes_from_the_archive_of_ended_releases(
-    workspace: Workspace, mirror: Site, room: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+    carried: Workspace, mirror: Site
 ) -> None:
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{mirror.url}/debian")
-    checkout = carried(workspace, mirror, room, monkeypatch)
-    kept = deb(b"kept", "/pool/kept_1.0_amd64.deb")
-    mirror.files[f"/debian/{kept.path}"] = b"kept"
-    fetch(checkout, [kept])
+    kept, wrong = (deb(b"%s bytes" % n, f"/pool/{n.decode()}.deb") for n in (b"kept", b"wrong"))
+    mirror.files[f"/debian/{kept.path}"] = b"kept bytes"
+    fetch(carried, [kept])
     assert len(mirror.asked) == 1
-    mirror.files[f"/ended/debian{POOL}"] = mirror.files.pop(f"/debian{POOL}")
-    assert fetch(checkout, [deb()])[deb()].read_bytes() == BODY
-    wrong = deb(b"other bytes", "/pool/wrong_1.0_amd64.deb")
-    mirror.files[f"/ended/debian/{wrong.path}"] = b"wrong bytes"
-    with pytest.raises(IntegrityError, match=r"wrong_1\.0.*/ended/debian/pool.*not the pinned"):
-        fetch(checkout, [wrong])
-
-
-def test_the_archive_of_ended_releases_is_named_where_it_lacks_a_file(
-    workspace: Workspace, mirror: Site, room: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{mirror.url}/debian")
-    checkout = carried(workspace, mirror, room, monkeypatch)
-    mirror.files.pop(f"/debian{POOL}")
+    del mirror.files[DEB]
     with pytest.raises(FetchError) as caught:
-        fetch(checkout, [deb()])
+        fetch(carried, [deb()])
     assert f"is not at: {mirror.url}/debian, {mirror.url}/ended/debian\n" in str(caught.value)
+    mirror.files[f"/ended/debian{POOL}"] = BODY
+    assert fetch(carried, [deb()])[deb()].read_bytes() == BODY
+    mirror.files[f"/ended/debian/{wrong.path}"] = b"other byte!"
+    with pytest.raises(IntegrityError, match=r"wrong\.deb.*/ended/debian/pool.*not the pinned"):
+        fetch(carried, [wrong])
 
 
 def test_an_archive_of_ended_releases_that_fails_is_named_with_the_mirror(
-    workspace: Workspace, mirror: Site, room: Path, bare: Path, monkeypatch: pytest.MonkeyPatch
+    mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{mirror.url}/debian")
-    away = f"http://127.0.0.1:{closed_port()}/debian"
-    ended = (debian_mirrors.Mirror(away, "a test"),)
+    root = away()
+    ended = (debian_mirrors.Mirror(root, "a test"),)
     monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda wheel: ended)
-    mirror.files.pop(f"/debian{POOL}")
+    del mirror.files[DEB]
     with pytest.raises(FetchError) as caught:
-        fetch(workspace, [deb()])
+        got()
     message = str(caught.value)
     assert message.startswith(f"foo 1.0 (foo_1.0_amd64.deb) is not at: {mirror.url}/debian\n")
-    assert f"{away}{POOL}: 127.0.0.1" in message
+    assert f"{root}{POOL}: 127.0.0.1" in message
     assert "cannot be reached" in message
     assert "DEBIAN_SNAPSHOT_MIRROR" in message
 
 
 def test_a_mirror_that_is_away_is_not_one_that_dropped_a_file(
-    workspace: Workspace, site: Site, bare: Path, monkeypatch: pytest.MonkeyPatch
+    carried: Workspace, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkout = carried(workspace, site, bare, monkeypatch)
-    monkeypatch.setenv("DEBIAN_MIRROR", f"http://127.0.0.1:{closed_port()}/debian")
+    monkeypatch.setenv("DEBIAN_MIRROR", away())
     with pytest.raises(FetchError, match="cannot be reached"):
-        fetch(checkout, [deb()])
+        fetch(carried, [deb()])
     assert not site.asked
 
 
-def test_no_mirror_and_no_wheel(
-    workspace: Workspace, site: Site, bare: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checkout = carried(workspace, site, bare, monkeypatch)
+def test_no_mirror_and_no_wheel(carried: Workspace, site: Site) -> None:
     body = site.files[f"/files/{WHEEL_FILE}"]
     site.files.clear()
     with pytest.raises(FetchError, match=r"(?s)^no mirror of Debian's.*debops.*export DEBIAN_MIR"):
-        fetch(checkout, [deb()])
+        fetch(carried, [deb()])
     site.files["/simple/debops/"] = f'<a href="/files/{WHEEL_FILE}">{WHEEL_FILE}</a>'.encode()
     site.files[f"/files/{WHEEL_FILE}"] = b"!" * len(body)
     with pytest.raises(FetchError, match=r"(?s)^no mirror of Debian's.*not the pinned ones, twice"):
-        fetch(checkout, [deb()])
-
-
-def test_a_mirror_can_be_a_folder(
-    workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = room / "a folder" / POOL.lstrip("/")
-    file.parent.mkdir(parents=True)
-    file.write_bytes(BODY)
-    monkeypatch.setenv("DEBIAN_MIRROR", (room / "a folder").as_uri())
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
-    file.unlink()
-    with pytest.raises(FetchError, match="is not at: file:"):
-        fetch(workspace, [deb(b"other")])
+        fetch(carried, [deb()])

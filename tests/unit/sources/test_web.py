@@ -1,175 +1,185 @@
+"""What servers may answer: redirects, garbled and slow answers, and those that are too long."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gzip
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
+import requests
 
+from stacks.core.allowance import Allowance
 from stacks.core.errors import FetchError, StacksError, UsageError
-from stacks.core.workspace import Workspace
-from stacks.sources.fetch import fetch
-from stacks.sources.web import RATE_VARIABLE
+from stacks.sources import retrieve
+from stacks.sources.connection import limited_session, redirect_target
+from stacks.sources.download import download, get_document
+from stacks.sources.web import RATE_VARIABLE, Web, environment_web
 from unit.helpers.serving import (
     BODY,
+    DEB,
+    DRIPPING,
     POOL,
     SECRET,
     Answer,
     Site,
     closed_port,
     deb,
+    drip,
     raw_serving,
-    serving,
 )
+from unit.helpers.web_server import Request, web_server
 
 pytestmark = pytest.mark.usefixtures("room")
+Got = Callable[..., bytes]
+AWAY = "http://mirror.invalid/debian"
+
+
+def with_password(site: Site) -> str:
+    return site.url.replace("//", f"//me:{SECRET}@")
 
 
 def test_no_network_names_the_host_and_the_reason(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    got: Got, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     port = closed_port()
     monkeypatch.setenv("DEBIAN_MIRROR", f"http://me:{SECRET}@127.0.0.1:{port}/debian")
     with pytest.raises(FetchError) as caught:
-        fetch(workspace, [deb()])
+        got()
     assert f"127.0.0.1:{port} cannot be reached: Connection refused" in str(caught.value)
     assert "without a network: THEANO_STACKS_VENDOR=" in str(caught.value)
-    assert "fix" in str(caught.value)
     assert SECRET not in str(caught.value) + capsys.readouterr().err
 
 
-def test_a_proxy_that_is_away_is_named(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", f"http://me:{SECRET}@127.0.0.1:{closed_port()}")
-    monkeypatch.setenv("DEBIAN_MIRROR", "http://mirror.invalid/debian")
-    with pytest.raises(FetchError, match="through the proxy: Connection refused") as caught:
-        fetch(workspace, [deb()])
-    assert SECRET not in str(caught.value)
-
-
-def test_the_environments_proxy_is_used(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
+def test_the_environments_proxy_is_used_and_named_if_it_is_away(
+    mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", mirror.url)
-    monkeypatch.setenv("DEBIAN_MIRROR", "http://mirror.invalid/debian")
-    mirror.files[f"http://mirror.invalid/debian{POOL}"] = BODY
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    monkeypatch.setenv("DEBIAN_MIRROR", AWAY)
+    mirror.files[f"{AWAY}{POOL}"] = BODY
+    assert got() == BODY
+    monkeypatch.setenv("http_proxy", f"http://me:{SECRET}@127.0.0.1:{closed_port()}")
+    with pytest.raises(FetchError, match="through the proxy: Connection refused") as caught:
+        got(deb(b"other"))
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize("root", ["http://[half/debian", "http:///debian"])
 def test_an_invalid_address_is_an_error(
-    workspace: Workspace, root: str, monkeypatch: pytest.MonkeyPatch
+    got: Got, root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DEBIAN_MIRROR", root)
     with pytest.raises(FetchError, match=r"(?s)fix.*spelling"):
-        fetch(workspace, [deb()])
+        got()
 
 
 def test_a_refusal_speaks_of_the_password_and_does_not_show_it(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch
+    mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = mirror.url.replace("//", f"//me:{SECRET}@")
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{address}/debian")
-    mirror.plans[f"/debian{POOL}"] = [Answer(401)]
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{with_password(mirror)}/debian")
+    mirror.plans[DEB] = [Answer(401)]
     with pytest.raises(FetchError, match=r"(?s)answered 401.*password") as caught:
-        fetch(workspace, [deb()])
+        got()
     assert SECRET not in str(caught.value)
     assert mirror.asked[0].headers["authorization"].startswith("Basic ")
 
 
 def test_a_missing_ca_bundle_is_an_error(
-    workspace: Workspace, mirror: Site, monkeypatch: pytest.MonkeyPatch, room: Path
+    mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch, room: Path
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(room / "nosuch.pem"))
     monkeypatch.setenv("DEBIAN_MIRROR", mirror.url.replace("http:", "https:"))
     with pytest.raises(FetchError, match=r"(?s)fix.*CA bundle"):
-        fetch(workspace, [deb()])
+        got()
 
 
-@pytest.fixture
-def second(site: Site, mirror: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """Give a second mirror with the same deb."""
-    with serving() as second:
-        second.files[f"/second{POOL}"] = BODY
-        monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{second.url}/second")
-        yield second
-
-
-LOCATIONS = [
-    "http://h:99999/",
-    "http://h:port/",
-    "http://[::1/",
-    "http://[half]/x",
-    "http://",
-    "http:///x",
-    "//",
-    "file:///etc/passwd",
-    "ftp://h/x",
-    "gopher:x",
-    "http://a\x01b/",
-    "http://a\x1b[31mb/",
-    "http://a\xff\xfeb/",
-    "http://" + "a" * 300 + "/",
-    "http://.../",
-    "http://h\\@127.0.0.1/",
-]
-
-
-@pytest.mark.parametrize("location", LOCATIONS)
-def test_a_malformed_redirect_names_the_file_and_the_mirror(
-    workspace: Workspace, mirror: Site, location: str
+@pytest.mark.parametrize("location", [
+    "http://h:99999/", "http://h:port/", "http://[::1/", "http://[half]/x", "http://", "http:///x",
+    "//", "file:///etc/passwd", "ftp://h/x", "gopher:x", "http://a\x01b/", "http://a\x1b[31mb/",
+    "http://a\xff\xfeb/", "http://" + "a" * 300 + "/", "http://.../", "http://h\\@127.0.0.1/",
+])  # fmt: skip
+def test_a_malformed_redirect_names_the_file_and_the_next_mirror_is_asked(
+    mirror: Site, got: Got, second: Site, location: str
 ) -> None:
-    mirror.plans[f"/debian{POOL}"] = [Answer(302, headers={"Location": location})] * 9
+    mirror.plans[DEB] = [Answer(302, headers={"Location": location})] * 18
     with pytest.raises(FetchError) as caught:
-        fetch(workspace, [deb()])
+        got()
     message = str(caught.value)
-    assert message.startswith(f"{mirror.url}/debian{POOL}: redirected to ")
+    assert message.startswith(f"{mirror.url}{DEB}: redirected to ")
     assert "fix:" in message and message.replace("\n", "").isprintable()
+    second.files[DEB] = BODY
+    assert got() == BODY
+    assert second.paths() == [DEB, DEB]
 
 
-@pytest.mark.parametrize("location", LOCATIONS)
-def test_after_a_malformed_redirect_the_next_mirror_is_asked(
-    workspace: Workspace, mirror: Site, second: Site, location: str
-) -> None:
-    mirror.plans[f"/debian{POOL}"] = [Answer(302, headers={"Location": location})] * 9
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
-    assert second.paths() == [f"/second{POOL}"]
-
-
-def test_a_redirect_loop_ends(workspace: Workspace, mirror: Site) -> None:
-    mirror.plans[f"/debian{POOL}"] = [Answer(301, headers={"Location": POOL})] * 99
-    mirror.plans[POOL] = [Answer(301, headers={"Location": f"/debian{POOL}"})] * 99
-    with pytest.raises(FetchError, match=rf"^{mirror.url}/debian{POOL}: redirected more than 10"):
-        fetch(workspace, [deb()])
+def test_a_redirect_loop_ends(mirror: Site, got: Got) -> None:
+    mirror.plans[DEB] = [Answer(301, headers={"Location": POOL})] * 99
+    mirror.plans[POOL] = [Answer(301, headers={"Location": DEB})] * 99
+    with pytest.raises(FetchError, match=rf"^{mirror.url}{DEB}: redirected more than 10"):
+        got()
     assert len(mirror.asked) == 11
 
 
-def test_a_redirect_without_an_address_is_refused(workspace: Workspace, mirror: Site) -> None:
-    mirror.plans[f"/debian{POOL}"] = [Answer(302, BODY)] * 9
+def test_a_redirect_without_an_address_is_refused(mirror: Site, got: Got) -> None:
+    mirror.plans[DEB] = [Answer(302, BODY)] * 9
     with pytest.raises(FetchError, match="the server answered 302"):
-        fetch(workspace, [deb()])
+        got()
 
 
 def test_a_redirect_is_followed_and_the_body_of_its_answer_is_not_read(
-    workspace: Workspace, mirror: Site
+    mirror: Site, got: Got
 ) -> None:
-    plan = Answer(302, headers={"Location": "../else where/\xc3\xa9"}, announced=1 << 40)
-    mirror.plans[f"/debian{POOL}"] = [plan]
+    location = {"Location": "../else where/\xc3\xa9"}
+    mirror.plans[DEB] = [Answer(302, headers=location, announced=1 << 40)]
     mirror.files["/debian/pool/main/f/else%20where/%C3%A9"] = BODY
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    assert got() == BODY
 
 
 def test_a_password_goes_with_a_redirect_on_its_own_host_only(
-    workspace: Workspace, mirror: Site, second: Site, monkeypatch: pytest.MonkeyPatch
+    mirror: Site, second: Site, got: Got, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = mirror.url.replace("//", f"//me:{SECRET}@")
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{address}/debian")
-    here, there = Answer(302, headers={"Location": "/x"}), f"{second.url}/second{POOL}"
-    mirror.plans[f"/debian{POOL}"] = [here]
-    mirror.plans["/x"] = [Answer(302, headers={"Location": there})]
-    assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{with_password(mirror)}/debian")
+    second.files[DEB] = BODY
+    mirror.plans[DEB] = [Answer(302, headers={"Location": "/x"})]
+    mirror.plans["/x"] = [Answer(302, headers={"Location": f"{second.url}{DEB}"})]
+    assert got() == BODY
     assert all("authorization" in requested.headers for requested in mirror.asked)
     assert "authorization" not in second.asked[0].headers
+
+
+@pytest.mark.parametrize(
+    ("address", "location", "target"),
+    [
+        ("http://a/x/y", "z", "http://a/x/z"),
+        ("http://a/x/y", "/z w", "http://a/z%20w"),
+        ("https://a/x", "//b/z", "https://b/z"),
+        ("http://a/x", "https://b:444/z", "https://b:444/z"),
+        ("http://a/x", "HTTP://B/z", "HTTP://B/z"),
+        ("http://a/x", "/\xc3\xa9", "http://a/%C3%A9"),
+        ("http://me:pw@a/x", "/z", "http://me:pw@a/z"),
+        ("http://me:pw@a/x", "http://a/z", "http://me:pw@a/z"),
+        ("http://me:pw@a/x", "https://a/z", "https://me:pw@a/z"),
+        ("http://me:pw@a/x", "http://b/z", "http://b/z"),
+        ("http://me:pw@a/x", "http://a:81/z", "http://a:81/z"),
+        ("https://me:pw@a/x", "http://a/z", "http://a/z"),
+    ],
+)
+def test_a_redirect_leads_to(address: str, location: str, target: str) -> None:
+    assert redirect_target(address, address, location, trusted=True) == target
+
+
+def test_http_after_https_is_refused() -> None:
+    with pytest.raises(FetchError, match=r"(?s)^https://a/x: redirected.*https, as before.*b/x"):
+        redirect_target("https://me:pw@a/x", "https://a/x", "http://b/x")
+
+
+def test_a_refused_address_is_shown_without_its_password() -> None:
+    with pytest.raises(FetchError, match="found:    file://etc/x") as caught:
+        redirect_target("http://a/x", "http://a/x", "file://me:secret@etc/x?token=secret")
+    assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -194,28 +204,247 @@ def test_a_password_goes_with_a_redirect_on_its_own_host_only(
     ],
 )
 def test_a_garbled_answer_is_an_error_without_a_traceback(
-    workspace: Workspace,
-    mirror: Site,
+    got: Got,
     second: Site,
     answer: bytes,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    second.files[DEB] = BODY
     with raw_serving(lambda connection: connection.sendall(answer)) as address:
         monkeypatch.setenv("DEBIAN_MIRROR", address)
-        assert fetch(workspace, [deb()])[deb()].read_bytes() == BODY
+        assert got() == BODY
         monkeypatch.delenv("DEBIAN_SNAPSHOT_MIRROR")
         with pytest.raises(StacksError, match=rf"(?s)^.*{address}/pool.*fix:") as e:
-            fetch(workspace, [deb(b"other")])
+            got(deb(b"other"))
     assert str(e.value).replace("\n", "").isprintable()
     assert "Traceback" not in caplog.text + capfd.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "fast", "1e3", "\u0663"])
 def test_a_least_rate_that_is_no_number_is_an_error(
-    workspace: Workspace, mirror: Site, text: str, monkeypatch: pytest.MonkeyPatch
+    mirror: Site, got: Got, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(RATE_VARIABLE, text)
     with pytest.raises(UsageError, match=rf"(?s)^{RATE_VARIABLE} is not a rate.*such as 1000"):
-        fetch(workspace, [deb()])
+        got()
+
+
+def test_a_connection_is_used_again_with_the_next_allowance() -> None:
+    def reply(request: Request) -> None:
+        request.send(200, {}, str(request.client_address[1]).encode())
+
+    def get(allowance: Allowance) -> bytes:
+        address = f"http://127.0.0.1:{port}"
+        with limited_session(allowance).get(address, stream=True, timeout=5) as response:
+            return b"".join(iter(lambda: response.raw.read1(1 << 16), b""))
+
+    with web_server(reply, keeps=True) as port:
+        assert get(Allowance(5, 1)) == get(Allowance(5, 1))
+        with pytest.raises(requests.Timeout):
+            get(Allowance(0, 1))
+        assert get(Allowance(5, 1)).isdigit()
+        limited_session(Allowance(5, 1)).close()
+
+
+@pytest.mark.parametrize("length", [b"5, 6", b"soon", b"-1", b"5\r\nContent-Length: 6"])
+def test_an_unclear_length_is_refused(length: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: " + length + b"\r\n\r\nhello"
+    with (
+        raw_serving(lambda connection: connection.sendall(head)) as address,
+        pytest.raises(requests.ConnectionError, match="Content-Length is not a number"),
+    ):
+        limited_session(Allowance(5, 1)).get(address, stream=True)
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+LENGTH = b"Content-Length: 1024000\r\n\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+class Hurried(Web):
+    """Waits a second for the first bytes, in which any living server of this machine answers."""
+
+    def allowance(self) -> Allowance:
+        return Allowance(1.0, self.least_rate)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[Web]:
+    """Give an access that allows 1 s, and 1 s more for each 100 kB; it gives up dripping early."""
+    monkeypatch.setenv(RATE_VARIABLE, "100000")
+    web = Hurried(stop=Event())
+    monkeypatch.setattr(retrieve, "environment_web", lambda stop: web)
+    start = time.monotonic()
+    yield web
+    assert time.monotonic() - start < DRIPPING / 2
+
+
+@pytest.fixture
+def folder(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have a folder, which is never slow, as second mirror; give the path of the deb there."""
+    file = room / "a mirror" / POOL.lstrip("/")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(BODY)
+    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", (room / "a mirror").as_uri())
+    return file
+
+
+@pytest.mark.usefixtures("hurried", "folder")
+@pytest.mark.parametrize(
+    ("head", "piece"),
+    [
+        pytest.param(OK + LENGTH, b"x", id="body"),
+        pytest.param(OK + b"\r\n", b"x", id="body without length"),
+        pytest.param(OK + CHUNKED, b"1\r\nx\r\n", id="chunks"),
+        pytest.param(OK + CHUNKED + b"1\r\nx\r\n", b"1", id="chunk head"),
+        pytest.param(OK + CHUNKED + b"1\r\nx\r\n0\r\n", b"A: b\r\n", id="trailers"),
+        pytest.param(b"", b"H", id="status"),
+        pytest.param(OK, b"A", id="header"),
+        pytest.param(OK, b"A: b\r\n", id="headers"),
+        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", id="continue"),
+        pytest.param(b"", b"", id="nothing"),
+    ],
+)
+def test_a_server_that_drips_is_left_for_the_next(
+    got: Got, head: bytes, piece: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with raw_serving(drip(head, piece)) as slow:
+        monkeypatch.setenv("DEBIAN_MIRROR", slow)
+        assert got() == BODY
+
+
+def test_a_slow_server_is_named_and_the_next_one_resumes(
+    got: Got, mirror: Site, hurried: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with raw_serving(drip(OK + LENGTH + BODY[:1000], b"")) as slow:
+        monkeypatch.setenv("DEBIAN_MIRROR", slow)
+        with pytest.raises(FetchError, match=f"{slow}{POOL}: no answer in time"):
+            got()
+    monkeypatch.setattr(retrieve, "environment_web", environment_web)
+    monkeypatch.setenv("DEBIAN_MIRROR", f"{mirror.url}/debian")
+    assert got() == BODY
+    assert [requested.headers.get("range") for requested in mirror.asked] == ["bytes=1000-"]
+
+
+def test_a_slow_server_is_named_with_its_rate(
+    got: Got, hurried: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with raw_serving(drip(OK + LENGTH, b"x" * 100)) as slow:
+        monkeypatch.setenv("DEBIAN_MIRROR", slow)
+        with pytest.raises(FetchError) as caught:
+            got()
+        with pytest.raises(FetchError, match=f"{slow}: the server is too slow"):
+            get_document(Hurried(stop=Event()), slow, "*/*")
+    assert str(caught.value).startswith(f"{slow}{POOL}: the server is too slow\n")
+    assert "expected: 100000 bytes per second after 1 s" in str(caught.value)
+    assert RATE_VARIABLE in str(caught.value)
+
+
+def test_a_steady_server_may_take_longer_than_the_grace(hurried: Web, tmp_path: Path) -> None:
+    with raw_serving(drip(OK + b"\r\n", b"x" * 10000, seconds=2.0)) as steady:
+        download(hurried, steady, tmp_path / "part", 1000000, lambda gained: None)
+    assert (tmp_path / "part").stat().st_size == 1000000
+
+
+@pytest.mark.parametrize("head", [LENGTH.replace(b"1024000", b"1024001"), b"\r\n"])
+def test_a_body_that_is_too_long_is_cut_at_the_pinned_size(
+    room: Path, hurried: Web, head: bytes
+) -> None:
+    part = room / "part"
+    part.write_bytes(BODY[:1000])
+    gained: list[int] = []
+    with (
+        raw_serving(drip(OK + head + BODY, b"x" * 100000)) as endless,
+        pytest.raises(FetchError, match=rf"(?s)^{endless}: .*at most 1024000 bytes.*fix"),
+    ):
+        download(hurried, endless, part, len(BODY), gained.append)
+    assert part.stat().st_size <= len(BODY)
+    assert 1000 + sum(gained) == part.stat().st_size
+
+
+def test_a_resumed_body_that_is_too_long_leaves_what_was_there(room: Path, hurried: Web) -> None:
+    part = room / "part"
+    part.write_bytes(BODY[:1000])
+    head = (
+        b"HTTP/1.1 206 x\r\nContent-Range: bytes 1000-9999999/*\r\nContent-Length: 9999000\r\n\r\n"
+    )
+    with (
+        raw_serving(drip(head, b"x" * 1000)) as endless,
+        pytest.raises(FetchError, match="sends too much"),
+    ):
+        download(hurried, endless, part, len(BODY), lambda gained: None)
+    assert part.read_bytes() == BODY[:1000]
+
+
+def test_a_mirror_can_be_a_folder(got: Got, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBIAN_MIRROR", (folder.parents[4]).as_uri())
+    assert got() == BODY
+    with pytest.raises(FetchError, match="sends too much"):
+        got(deb(b"other"))
+    folder.unlink()
+    with pytest.raises(FetchError, match="is not at: file:"):
+        got(deb(b"another"))
+
+
+def test_a_body_that_never_ends_is_cut(mirror: Site, got: Got) -> None:
+    mirror.files[DEB] = BODY * 20
+    with pytest.raises(FetchError, match=rf"(?s)sends too much.*at most {len(BODY)} bytes"):
+        got()
+
+
+def test_content_encoding_does_not_change_the_hashed_bytes(mirror: Site, got: Got) -> None:
+    packed = gzip.compress(BODY)
+    gzipped = {"Content-Encoding": "gzip", "Content-Type": "application/x-tar"}
+    mirror.plans[DEB] = [Answer(200, packed, gzipped)]
+    assert got(deb(packed)) == packed
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        (b"\r\n", b"x" * 3000),
+        (b"Content-Length: 3000\r\n\r\n", b"x" * 3000),
+        (b"Content-Encoding: gzip\r\n\r\n", gzip.compress(b"x" * 50_000_000)),
+    ],
+)
+def test_a_document_that_is_too_long_is_refused(hurried: Web, head: bytes, body: bytes) -> None:
+    with (
+        raw_serving(drip(OK + head + body, b"", seconds=0)) as server,
+        pytest.raises(FetchError, match=rf"(?s){server}.*too much.*at most 2000 bytes"),
+    ):
+        get_document(hurried, server, "*/*", 2000)
+
+
+def test_a_compressed_document_is_read(hurried: Web) -> None:
+    packed = gzip.compress(BODY)
+    head = b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    with raw_serving(drip(OK + head + packed, b"", seconds=0)) as server:
+        assert get_document(hurried, server, "*/*")[0] == BODY
+
+
+@pytest.mark.parametrize("encoding", [b"gzip", b"gzip, " * 50 + b"gzip", b"deflate"])
+def test_a_body_that_is_not_compressed_as_it_says_is_an_error(
+    hurried: Web, pauses: list[float], encoding: bytes
+) -> None:
+    head = b"Content-Encoding: " + encoding + b"\r\n\r\n"
+    with (
+        raw_serving(drip(OK + head + b"nonsense", b"", seconds=0)) as server,
+        pytest.raises(FetchError, match=rf"(?s){server}.*fix"),
+    ):
+        get_document(hurried, server, "*/*")
+
+
+@pytest.mark.parametrize(
+    ("head", "piece"), [(b"HTTP/1.1 200 OK\r\n", b"A: b\r\n"), (b"", b"\x16"), (b"", b"")]
+)
+def test_a_proxy_or_a_handshake_that_drips_is_an_error(
+    hurried: Web, head: bytes, piece: bytes
+) -> None:
+    with raw_serving(drip(head, piece)) as slow:
+        through = replace(hurried, proxy=slow)
+        with pytest.raises(FetchError, match=r"no answer in time|connection"):
+            get_document(through, "https://mirror.invalid/x", "*/*")
+        with pytest.raises(FetchError, match=r"no answer in time|connection"):
+            get_document(hurried, slow.replace("http:", "https:"), "*/*")
