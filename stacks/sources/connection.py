@@ -191,16 +191,3 @@ class Server:
         finally:
             if first:
                 self._first.release()
-
-
-class Servers:
-    """The servers of one run, each by its host and port, or by a mirror's root."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._servers: dict[str, Server] = {}
-
-    def at(self, place: str) -> Server:
-        """Return the server at a place."""
-        with self._lock:
-            return self._servers.setdefault(place, Server())

@@ -17,7 +17,6 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import (
     OTHER_SERVER,
     Server,
-    Servers,
     check_address,
     limited_session,
     redirect_target,
@@ -79,7 +78,7 @@ class Web:
     noted_hosts: set[str] = field(default_factory=set, compare=False)
     roots: tuple[str, ...] = ()
     tokens: Tokens | None = field(default=None, compare=False)
-    servers: Servers = field(default_factory=Servers, compare=False)
+    servers: dict[str, Server] = field(default_factory=dict, compare=False)
 
     def allowance(self) -> Allowance:
         """Return the time for one file or document: four timeouts, and more for each byte."""
@@ -91,7 +90,7 @@ class Web:
         One host may serve several: a company's proxy for many archives does.
         """
         roots = [root for root in self.roots if url.startswith(f"{root.rstrip('/')}/")]
-        return self.servers.at(max(roots, key=len, default=host_of(url)))
+        return self.servers.setdefault(max(roots, key=len, default=host_of(url)), Server())
 
     def trusts(self, url: str) -> bool:
         """Return whether the URL's host is one of the user's trusted hosts."""

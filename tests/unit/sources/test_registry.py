@@ -29,8 +29,8 @@ def docker_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "docker"
 
 
-def log_in(folder: Path, host: str, password: str = SECRET) -> str:
-    user = base64.b64encode(f"me:{password}".encode()).decode()
+def log_in(folder: Path, host: str) -> str:
+    user = base64.b64encode(f"me:{SECRET}".encode()).decode()
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps({"auths": {host: {"auth": user}}}))
     return user
@@ -43,6 +43,18 @@ def registry_of(site: Site) -> Registry:
 def web_of(site: Site) -> Web:
     web = replace(environment_web(threading.Event()), timeout=5.0, retries=0)
     return replace(web, tokens=Tokens(registry_of(site)))
+
+
+@pytest.fixture
+def guarded(site: Site) -> Site:
+    """Give a registry that has the package and wants a token for it, once."""
+    site.files |= {BLOB: BODY, TOKEN: b'{"token": "abc"}'}
+    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
+    return site
+
+
+def sent(site: Site) -> list[str | None]:
+    return [asked.headers.get("authorization") for asked in site.asked]
 
 
 def wants_token(realm: str) -> Answer:
@@ -64,80 +76,60 @@ def test_a_package_is_one_get(site: Site, tmp_path: Path) -> None:
     assert "authorization" not in site.asked[0].headers
 
 
-def test_an_anonymous_token_is_fetched_once_for_a_repository(site: Site, tmp_path: Path) -> None:
-    site.files |= {BLOB: BODY, TOKEN: b'{"token": "abc"}'}
-    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
-    web = web_of(site)
-    assert fetch(site, tmp_path, web) == BODY
+def test_an_anonymous_token_is_fetched_once_for_a_repository(guarded: Site, tmp_path: Path) -> None:
+    web = web_of(guarded)
+    assert fetch(guarded, tmp_path, web) == BODY
     (tmp_path / "part").unlink()
-    assert fetch(site, tmp_path, web) == BODY
-    assert site.paths() == [BLOB, TOKEN, BLOB, BLOB]
-    sent = [asked.headers.get("authorization") for asked in site.asked]
-    assert sent == [None, None, "Bearer abc", "Bearer abc"]
+    assert fetch(guarded, tmp_path, web) == BODY
+    assert guarded.paths() == [BLOB, TOKEN, BLOB, BLOB]
+    assert sent(guarded) == [None, None, "Bearer abc", "Bearer abc"]
 
 
-def test_the_password_of_docker_login_is_sent_for_the_token_alone(
-    site: Site, tmp_path: Path, docker_config: Path
+@pytest.mark.parametrize("netrc", ["", "machine 127.0.0.1 login other password less\n"])
+@pytest.mark.parametrize("logged_in", [True, False])
+def test_a_login_is_sent_for_the_token_alone_and_both_go_before_netrc(
+    guarded: Site, tmp_path: Path, docker_config: Path, netrc: str, logged_in: bool
 ) -> None:
-    user = log_in(docker_config, site.url.removeprefix("http://"))
-    site.files |= {BLOB: BODY, TOKEN: b'{"access_token": "abc"}'}
-    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
-    assert fetch(site, tmp_path) == BODY
-    sent = [asked.headers.get("authorization") for asked in site.asked]
-    assert sent == [None, f"Basic {user}", "Bearer abc"]
+    (tmp_path / "netrc").write_text(netrc)
+    user = log_in(docker_config, guarded.url.removeprefix("http://")) if logged_in else ""
+    guarded.files[TOKEN] = b'{"access_token": "abc"}'
+    assert fetch(guarded, tmp_path) == BODY
+    first, second, third = sent(guarded)
+    assert (first is None) == (not netrc) and third == "Bearer abc"
+    if logged_in:
+        assert second == f"Basic {user}"
 
 
 def test_the_password_does_not_follow_a_redirect_to_another_host(
-    site: Site, tmp_path: Path, docker_config: Path
+    guarded: Site, tmp_path: Path, docker_config: Path
 ) -> None:
-    user = log_in(docker_config, site.url.removeprefix("http://"))
+    user = log_in(docker_config, guarded.url.removeprefix("http://"))
     with serving() as other:
-        site.files[BLOB] = BODY
         other.files["/token"] = b'{"token": "abc"}'
-        site.plans[BLOB] = [wants_token(f"{site.url}/token")]
-        site.plans[TOKEN] = [Answer(307, headers={"Location": "/moved"})]
-        site.plans["/moved"] = [Answer(307, headers={"Location": f"{other.url}/token"})]
-        assert fetch(site, tmp_path) == BODY
-    sent = [asked.headers.get("authorization") for asked in site.asked]
-    assert sent == [None, f"Basic {user}", f"Basic {user}", "Bearer abc"]
-    assert [asked.headers.get("authorization") for asked in other.asked] == [None]
+        guarded.plans[TOKEN] = [Answer(307, headers={"Location": "/moved"})]
+        guarded.plans["/moved"] = [Answer(307, headers={"Location": f"{other.url}/token"})]
+        assert fetch(guarded, tmp_path) == BODY
+    assert sent(guarded) == [None, f"Basic {user}", f"Basic {user}", "Bearer abc"]
+    assert sent(other) == [None]
 
 
 def test_a_registry_may_ask_for_the_password_itself(
-    site: Site, tmp_path: Path, docker_config: Path
+    guarded: Site, tmp_path: Path, docker_config: Path
 ) -> None:
-    user = log_in(docker_config, site.url.removeprefix("http://"))
-    site.files[BLOB] = BODY
-    site.plans[BLOB] = [Answer(401, headers={"WWW-Authenticate": 'Basic realm="r"'})]
-    assert fetch(site, tmp_path) == BODY
-    assert site.asked[1].headers["authorization"] == f"Basic {user}"
+    user = log_in(docker_config, guarded.url.removeprefix("http://"))
+    guarded.plans[BLOB] = [Answer(401, headers={"WWW-Authenticate": 'Basic realm="r"'})]
+    assert fetch(guarded, tmp_path) == BODY
+    assert sent(guarded) == [None, f"Basic {user}"]
 
 
-def test_a_token_goes_before_netrc(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "netrc").write_text(f"machine 127.0.0.1 login me password {SECRET}\n")
-    site.files |= {BLOB: BODY, TOKEN: b'{"token": "abc"}'}
-    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
-    assert fetch(site, tmp_path) == BODY
-    assert site.asked[-1].headers["authorization"] == "Bearer abc"
-
-
-def test_a_login_goes_before_netrc(site: Site, tmp_path: Path, docker_config: Path) -> None:
-    (tmp_path / "netrc").write_text("machine 127.0.0.1 login other password less\n")
-    user = log_in(docker_config, site.url.removeprefix("http://"))
-    site.files |= {BLOB: BODY, TOKEN: b'{"token": "abc"}'}
-    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
-    assert fetch(site, tmp_path) == BODY
-    assert site.asked[1].headers["authorization"] == f"Basic {user}"
-
-
-def test_a_token_does_not_follow_a_redirect_to_another_server(site: Site, tmp_path: Path) -> None:
-    site.files[TOKEN] = b'{"token": "abc"}'
+def test_a_token_does_not_follow_a_redirect_to_another_server(
+    guarded: Site, tmp_path: Path
+) -> None:
     with serving() as store:
         store.files["/blob"] = BODY
-        elsewhere = Answer(307, headers={"Location": f"{store.url}/blob"})
-        site.plans[BLOB] = [wants_token(f"{site.url}/token"), elsewhere]
-        assert fetch(site, tmp_path) == BODY
-        assert "authorization" not in store.asked[0].headers
+        guarded.plans[BLOB].append(Answer(307, headers={"Location": f"{store.url}/blob"}))
+        assert fetch(guarded, tmp_path) == BODY
+        assert sent(store) == [None]
 
 
 def test_a_download_is_resumed(site: Site, tmp_path: Path) -> None:
@@ -147,53 +139,51 @@ def test_a_download_is_resumed(site: Site, tmp_path: Path) -> None:
     assert site.asked[0].headers["range"] == "bytes=1000-"
 
 
-def test_a_refused_token_is_an_error_after_one_more_try(site: Site, tmp_path: Path) -> None:
-    site.files[TOKEN] = b'{"token": "abc"}'
-    site.plans[BLOB] = [wants_token(f"{site.url}/token")] * 9
+def test_a_refused_token_is_an_error_after_one_more_try(guarded: Site, tmp_path: Path) -> None:
+    guarded.plans[BLOB] *= 9
     with pytest.raises(FetchError, match="answered 401"):
-        fetch(site, tmp_path)
-    assert site.paths() == [BLOB, TOKEN, BLOB]
+        fetch(guarded, tmp_path)
+    assert guarded.paths() == [BLOB, TOKEN, BLOB]
 
 
 @pytest.mark.parametrize(
     "reply", [b"", b"[]", b"{}", b'{"token": 1}', b'{"token": "a b"}', b'{"token": "a\\nX: y"}']
 )
-def test_a_server_that_gives_no_token_is_an_error(site: Site, tmp_path: Path, reply: bytes) -> None:
-    site.files[TOKEN] = reply
-    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
+def test_a_server_that_gives_no_token_is_an_error(
+    guarded: Site, tmp_path: Path, reply: bytes
+) -> None:
+    guarded.files[TOKEN] = reply
     with pytest.raises(FetchError, match="/token: it gave no token"):
-        fetch(site, tmp_path)
+        fetch(guarded, tmp_path)
 
 
-@pytest.mark.parametrize("challenge", ["Bearer", "Bearer x", 'Bearer realm="file:///etc/passwd"'])
-def test_a_challenge_without_an_address_of_tokens_is_an_error(
-    site: Site, tmp_path: Path, challenge: str
+@pytest.mark.parametrize(
+    ("challenge", "message"),
+    [
+        *(
+            (challenge, "it names no address of tokens")
+            for challenge in ("Bearer", "Bearer x", 'Bearer realm="file:///etc/passwd"')
+        ),
+        *((challenge, "answered 401") for challenge in ("", "Negotiate", 'Basic realm="r"')),
+    ],
+)
+def test_a_challenge_that_cannot_be_met_is_an_error(
+    guarded: Site, tmp_path: Path, challenge: str, message: str
 ) -> None:
-    site.plans[BLOB] = [Answer(401, headers={"WWW-Authenticate": challenge})]
-    with pytest.raises(FetchError, match="it names no address of tokens"):
-        fetch(site, tmp_path)
-
-
-@pytest.mark.parametrize("challenge", ["", "Negotiate", 'Basic realm="r"'])
-def test_without_a_password_a_refusal_is_an_error(
-    site: Site, tmp_path: Path, challenge: str
-) -> None:
-    site.plans[BLOB] = [Answer(401, headers={"WWW-Authenticate": challenge})]
-    with pytest.raises(FetchError, match="answered 401"):
-        fetch(site, tmp_path)
-    assert site.paths() == [BLOB]
+    guarded.plans[BLOB] = [Answer(401, headers={"WWW-Authenticate": challenge})]
+    with pytest.raises(FetchError, match=message):
+        fetch(guarded, tmp_path)
+    assert guarded.paths() == [BLOB]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"auths": {}}', '{"auths": {"h": {"auth": "%"}}}'])
 def test_a_configuration_without_the_host_counts_as_none(
-    site: Site, tmp_path: Path, docker_config: Path, text: str
+    guarded: Site, tmp_path: Path, docker_config: Path, text: str
 ) -> None:
     docker_config.mkdir()
-    (docker_config / "config.json").write_text(text.replace('"h"', f'"{site.url[7:]}"'))
-    site.files |= {BLOB: BODY, TOKEN: b'{"token": "abc"}'}
-    site.plans[BLOB] = [wants_token(f"{site.url}/token")]
-    assert fetch(site, tmp_path) == BODY
-    assert "authorization" not in site.asked[1].headers
+    (docker_config / "config.json").write_text(text.replace('"h"', f'"{guarded.url[7:]}"'))
+    assert fetch(guarded, tmp_path) == BODY
+    assert sent(guarded) == [None, None, "Bearer abc"]
 
 
 def test_a_password_goes_over_tls_if_the_registry_has_it(docker_config: Path) -> None:
