@@ -1,11 +1,11 @@
 # Python 2.7 runs this too: no types, and nothing that ruff would modernise.
 # mypy: ignore-errors
-# ruff: noqa: PTH100
-"""Compile a function that something outside of its graph decides, and print what it computes.
+# ruff: noqa: PTH100, PLW0603
+"""Compile functions that something outside of their graphs decides; print what they compute.
 
-Arguments: what decides, and which of two values it has. The text of the program is the same in
-both cases, so a cache that looks at the graph alone takes the graph of the other. Runs on Python
-2.7 too.
+Argument: a number that decides. The text of the program is the same for each, so a cache that looks
+at the graph alone takes the graph of another number. Prints {what decides: [values, how many graphs
+were taken from the cache]}. Runs on Python 2.7 too.
 """
 
 import functools
@@ -20,7 +20,9 @@ from theano.compile.ops import as_op
 from theano.tensor import elemwise
 from theano.tensor import opt as tensor_opt
 
-KIND, NUMBER = sys.argv[1], float(sys.argv[2])
+NUMBER = float(sys.argv[1])
+OF_MODULE = 1.0
+X = tensor.dvector("x")
 
 
 class Times(gof.Op):
@@ -67,67 +69,93 @@ class Calls(gof.Op):
 
 
 MODEL = Model()
-OF_MODULE = NUMBER if KIND == "module" else 1.0
-X = tensor.dvector("x")
 
 
-def of_closure(number):
+def of_module():
+    """Return an operation that reads a variable of the module."""
+    global OF_MODULE
+    OF_MODULE = NUMBER
+    return Times()(X)
+
+
+def of_closure():
     """Return an operation that remembers a number."""
+    number = NUMBER
 
     @as_op(itypes=[tensor.dvector], otypes=[tensor.dvector])
     def times(x):
         return x * number
 
-    return times
-
-
-def output():
-    """Return the symbolic result."""
-    if KIND == "closure":
-        return of_closure(NUMBER)(X)
-    if KIND == "object":
-        return Calls(MODEL.times)(X)
-    if KIND == "partial":
-        return Calls(functools.partial(numpy.multiply, NUMBER))(X)
-    if KIND == "class":
-        Times.factor = NUMBER
-    times = Times()
-    if KIND == "attribute":
-        times.fn = NUMBER
-    if KIND == "constant":
-        return X * NUMBER
-    if KIND == "file":
-        numpy.save("numbers.npy", numpy.ones(3) * NUMBER)
-        path = os.path.abspath("numbers.npy")
-        return X * tensor.load(path, "float64", (False,))
-    if KIND == "optimisation":
-        pattern = gof.opt.PatternSub((tensor.sin, "x"), (tensor.mul, "x", NUMBER))
-        tensor_opt.register_canonicalize(pattern, name="of_the_program")
-        return tensor.sin(X)
-    if KIND == "patch":
-        perform = elemwise.Elemwise.perform
-
-        def patched(self, node, inputs, outputs):
-            perform(self, node, inputs, outputs)
-            outputs[0][0] = outputs[0][0] * NUMBER
-
-        elemwise.Elemwise.perform = patched
-        # The optimiser computes the constant.
-        return X + tensor.exp(tensor.constant(0.0))
     return times(X)
 
 
+def of_class():
+    """Return an operation of a changed class."""
+    global OF_MODULE
+    OF_MODULE, Times.factor = 1.0, NUMBER
+    return Times()(X)
+
+
+def of_attribute():
+    """Return an operation with an attribute that Theano's equality knows."""
+    Times.factor, times = 1.0, Times()
+    times.fn = NUMBER
+    return times(X)
+
+
+def of_file():
+    """Return a product with a constant of a file, which the optimiser would read once."""
+    numpy.save("numbers.npy", numpy.ones(3) * NUMBER)
+    return X * tensor.load(os.path.abspath("numbers.npy"), "float64", (False,))
+
+
+def of_optimisation():
+    """Return what a registered optimisation replaces."""
+    pattern = gof.opt.PatternSub((tensor.sin, "x"), (tensor.mul, "x", NUMBER))
+    tensor_opt.register_canonicalize(pattern, name="of_the_program")
+    return tensor.sin(X)
+
+
+def of_patch():
+    """Return a sum whose constant the optimiser computes, by a patched method."""
+    perform = elemwise.Elemwise.perform
+
+    def patched(self, node, inputs, outputs):
+        perform(self, node, inputs, outputs)
+        outputs[0][0] = outputs[0][0] * NUMBER
+
+    elemwise.Elemwise.perform = patched
+    return X + tensor.exp(tensor.constant(0.0))
+
+
+# The last two change what is made after them.
+OUTPUTS = (
+    ("module", of_module),
+    ("closure", of_closure),
+    ("class", of_class),
+    ("attribute", of_attribute),
+    ("object", lambda: Calls(MODEL.times)(X)),
+    ("partial", lambda: Calls(functools.partial(numpy.multiply, NUMBER))(X)),
+    ("file", of_file),
+    ("optimisation", of_optimisation),
+    ("patch", of_patch),
+)
+
+
+def hits():
+    """Return how many graphs were taken from the cache so far."""
+    return sys.modules["theano_stacks_cache"].found["hits"]
+
+
 def main():
-    """Print the values and the operations of the graph."""
-    function = theano.function([X], output())
-    MODEL.factor = NUMBER
-    found = sys.modules["theano_stacks_cache"].found if "theano_stacks_cache" in sys.modules else {}
-    message = {
-        "values": numpy.asarray(function(numpy.arange(3.0))).tolist(),
-        "nodes": [str(node.op) for node in function.maker.fgraph.toposort()],
-        "found": found,
-    }
-    sys.stdout.write(json.dumps(message) + "\n")
+    """Compile and call each function."""
+    found = {}
+    for name, output in OUTPUTS:
+        before, MODEL.factor = hits(), 1.0
+        function = theano.function([X], output())
+        MODEL.factor = NUMBER
+        found[name] = [function(numpy.arange(3.0)).tolist(), hits() - before]
+    sys.stdout.write(json.dumps(found) + "\n")
 
 
 main()

@@ -49,39 +49,43 @@ COSTS = {
 }
 
 
-def slopes(cost, values, place):
-    """Return the slopes of a function along one of its arguments."""
+def slopes(costs, values, place):
+    """Return the slopes of a function's results along one of its arguments."""
     found = []
     for number in range(len(values[place])):
         ends = []
         for side in (1, -1):
             moved = [numpy.array(each) for each in values]
             moved[place][number] += side * STEP
-            ends.append(cost(*moved))
+            ends.append(numpy.array(costs(*moved)))
         found.append((ends[0] - ends[1]) / (2 * STEP))
-    return numpy.array(found)
+    return numpy.array(found).T
 
 
 def main():
     """Compare every scan, cost, sequence and argument."""
-    wrong = []
+    wrong, arguments, kinds = [], [S, Z, W], sorted(COSTS)
     for name in sorted(SCANS):
         step, states = SCANS[name]
         outputs, _ = theano.scan(step, S, states, [W[0], W[1]])
         outputs = outputs if isinstance(outputs, list) else [outputs]
-        for kind in sorted(COSTS):
-            arguments, cost = [S, Z, W], COSTS[kind](outputs)
-            gradients = theano.grad(cost, arguments, disconnected_inputs="ignore")
-            function = theano.function(arguments, gradients, on_unused_input="ignore")
-            value = theano.function(arguments, cost, on_unused_input="ignore")
-            for sequence in SEQUENCES:
-                values = [numpy.array(each) for each in (sequence, STARTS, WEIGHTS)]
-                for place, found in enumerate(function(*values)):
-                    expected = slopes(value, values, place)
-                    if found.shape != expected.shape or not numpy.allclose(
-                        found, expected, rtol=1e-5, atol=1e-6
+        costs = [COSTS[kind](outputs) for kind in kinds]
+        gradients = []
+        for cost in costs:
+            gradients += theano.grad(cost, arguments, disconnected_inputs="ignore")
+        function = theano.function(arguments, gradients, on_unused_input="ignore")
+        value = theano.function(arguments, costs, on_unused_input="ignore")
+        for sequence in SEQUENCES:
+            values = [numpy.array(each) for each in (sequence, STARTS, WEIGHTS)]
+            found = function(*values)
+            for place, argument in enumerate(arguments):
+                expected = slopes(value, values, place)
+                for number, kind in enumerate(kinds):
+                    one, other = found[number * len(arguments) + place], expected[number]
+                    if one.shape != other.shape or not numpy.allclose(
+                        one, other, rtol=1e-5, atol=1e-6
                     ):
-                        words = (name, kind, arguments[place], found, expected)
+                        words = (name, kind, argument, one, other)
                         wrong.append("%s, %s: d/d %s is %s, not %s" % words)
     sys.stdout.write(json.dumps(wrong) + "\n")
 

@@ -65,17 +65,6 @@ def counts(cache: Any) -> tuple[int, ...]:
     return tuple(cache.found.values())
 
 
-def test_theano_uses_the_cache(cache: Any) -> None:
-    assert cache.theano.config.cache_optimizations is True
-    assert cache.function_module.FunctionMaker([], [], "mode").requested_mode == "mode"
-
-
-def test_graph_is_kept_and_then_taken(cache: Any, tmp_path: Path) -> None:
-    assert optimised(cache) == optimised(cache) == ["optimised"]
-    assert counts(cache) == (1, 1, 0)
-    assert [path.name for path in (tmp_path / cache.FOLDER).iterdir()] == [KEY]
-
-
 @pytest.mark.parametrize(
     ("said", "on_error", "kept"),
     [
@@ -136,40 +125,15 @@ def test_folder_that_others_may_write_to_is_not_used(
     assert caplog.text.count("graphs are not kept") == 1
 
 
-def test_least_recently_used_graphs_are_removed(
-    cache: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def unknown(maker: object) -> str:
+    raise ValueError("test values are computed")
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), [("key_of", unknown), ("packed", lambda inputs, outputs: [lambda: 0])]
+)
+def test_graph_without_a_key_or_that_cannot_be_stored_is_optimised(
+    cache: Any, monkeypatch: pytest.MonkeyPatch, name: str, function: Any
 ) -> None:
-    monkeypatch.setattr(cache, "LIMIT", 1000)
-    for number in range(20):
-        monkeypatch.setattr(cache, "_stores", {})
-        monkeypatch.setattr(cache, "key_of", lambda maker, key=f"{number:064x}": key)
-        optimised(cache)
-    sizes = [path.stat().st_size for path in (tmp_path / cache.FOLDER).iterdir()]
-    assert sum(sizes) <= 1000 + max(sizes)
-
-
-def test_graph_without_a_key_is_optimised(cache: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(maker: object) -> str:
-        raise ValueError("test values are computed")
-
-    monkeypatch.setattr(cache, "key_of", unknown)
+    monkeypatch.setattr(cache, name, function)
     assert optimised(cache) == ["optimised"] and counts(cache) == (0, 0, 1)
-
-
-def test_graph_that_cannot_be_stored_is_optimised(
-    cache: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache, "packed", lambda inputs, outputs: [lambda: 0])
-    assert optimised(cache) == ["optimised"] and counts(cache) == (0, 0, 1)
-
-
-def test_full_disk_leaves_no_file(
-    cache: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def full(old: str, new: str) -> None:
-        raise OSError(28, "No space left on device", old)
-
-    monkeypatch.setattr("os.rename", full)
-    optimised(cache)
-    assert "No space left on device" in caplog.text
-    assert list((tmp_path / cache.FOLDER).iterdir()) == []

@@ -49,33 +49,21 @@ class Model:
         return x
 
 
-def test_a_script_that_another_one_runs_is_a_program(
-    graphs: Any, monkeypatch: pytest.MonkeyPatch
+def test_programs_are_recognised_by_their_files(
+    graphs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under `python -m cProfile train.py` the file of __main__ is cProfile's."""
+    # Under `python -m cProfile train.py` the file of __main__ is cProfile's.
     import cProfile
 
     monkeypatch.setattr(sys.modules["__main__"], "__file__", cProfile.__file__, raising=False)
     assert graphs.is_of_program("__main__")
-
-
-def test_packages_are_told_by_the_folder_below_the_library(
-    graphs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     library = tmp_path / "my-packages/lib/python3.9"
-    names = graphs.is_of_program.__globals__
-    monkeypatch.setitem(names, "LIBRARY", str(library))
+    monkeypatch.setitem(graphs.is_of_program.__globals__, "LIBRARY", str(library))
     for folder, expected in (("", False), ("site-packages", True)):
         module = ModuleType("some_module")
         module.__file__ = str(library / folder / "some_module.py")
         monkeypatch.setitem(sys.modules, "some_module", module)
         assert graphs.is_of_program("some_module") is expected
-
-
-def written_by_numpy() -> Any:
-    names: dict[str, Any] = {}
-    exec(compile("def wrapper(): pass", "<__array_function__ internals>", "exec"), names)
-    return names["wrapper"]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +101,8 @@ def test_a_function_belongs_to_the_module_it_was_written_in(
     patch.__module__ = "theano.tensor"
     with pytest.raises(graphs.UnknownError, match="is a program's"):
         graphs.Description().value(patch)
-    wrapper = written_by_numpy()
+    names: dict[str, Any] = {}
+    exec(compile("def wrapper(): pass", "<__array_function__ internals>", "exec"), names)
+    wrapper = names["wrapper"]
     wrapper.__module__ = "numpy.linalg"
     graphs.Description().value(wrapper)

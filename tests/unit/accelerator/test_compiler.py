@@ -96,6 +96,10 @@ def test_failure_in_the_background_is_reported_by_the_real_call(
     with pytest.raises(ValueError, match="the compiler failed"):
         world.compile_str("m1", "fails")
     assert capsys.readouterr().out == "the compiler's words\n"
+    # Without C there is nothing to begin.
+    linker = world.compiler.vm.VM_Linker()
+    linker.c_thunks = False
+    assert linker.make_all() == "made"
 
 
 def test_forked_process_takes_nothing_of_its_parents(world: World) -> None:
@@ -103,12 +107,3 @@ def test_forked_process_takes_nothing_of_its_parents(world: World) -> None:
     world.compiler.BACKGROUND.process = os.getpid() + 1
     world.compile_str("m1", "a")
     assert world.compiler.BACKGROUND.jobs, "the parent's job is left to it"
-
-
-def test_fix_replaces_theanos_functions(world: World) -> None:
-    compiler = world.compiler
-    compiler.fix()
-    assert compiler.cmodule.GCC_compiler.compile_str is compiler.compile_str
-    linker = compiler.vm.VM_Linker()
-    linker.c_thunks = False
-    assert compiler.vm.VM_Linker.make_all is compiler.make_all and linker.make_all() == "made"

@@ -35,7 +35,7 @@ def options(module: Any, monkeypatch: pytest.MonkeyPatch, run: Callable[..., obj
     return [module.HEADERS.options(source, ["-O3"], ["include"]) for _ in range(3)]
 
 
-def test_headers_are_compiled_for_the_second_module(
+def test_headers_are_compiled_for_the_second_module_and_again_once_they_are_purged(
     module: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[list[str]] = []
@@ -46,23 +46,13 @@ def test_headers_are_compiled_for_the_second_module(
 
     first, second, third = options(module, monkeypatch, run)
     assert first == [] and second == third and second[0] == "-include"
-    assert Path(second[1]).read_text() == module.TEXT
-    assert Path(second[1] + ".gch").is_file()
+    path = Path(second[1])
+    assert path.read_text() == module.TEXT and Path(f"{path}.gch").is_file()
     [command] = commands
     assert command[:2] == ["g++", "-fvisibility=hidden"] and "-Iinclude" in command
     assert module.HEADERS.options("int x;", ["-O3"], ["include"]) == []
-
-
-def test_headers_that_were_purged_are_compiled_again(
-    module: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(command: list[str], **_: Any) -> None:
-        Path(command[command.index("-o") + 1]).touch()
-
-    *_, (_, path) = options(module, monkeypatch, run)
-    shutil.rmtree(Path(path).parent)
-    assert options(module, monkeypatch, run)[2] == ["-include", path]
-    assert Path(path).is_file()
+    shutil.rmtree(path.parent)
+    assert options(module, monkeypatch, run)[2] == second and path.is_file()
 
 
 def test_headers_that_do_not_compile_are_not_used(

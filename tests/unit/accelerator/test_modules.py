@@ -55,8 +55,9 @@ def test_keep_then_take(store: Any, folder: Path) -> None:
     assert not store.has(KEY) and store.take(KEY) is None
     assert store.keep(KEY, MODULE)
     assert store.has(KEY) and store.take(KEY) == MODULE
-    assert store.take(OTHER) is None
     assert [path.name for path in folder.iterdir()] == [KEY]
+    (folder / KEY).rename(folder / OTHER)
+    assert store.take(OTHER) is None, "its name is part of it"
 
 
 @pytest.mark.parametrize("place", [0, 30, 100, 155, 200, len(MODULE) + 150, "cut", "empty", "more"])
@@ -82,12 +83,6 @@ def test_a_folder_that_was_removed_while_it_was_empty(store: Any, folder: Path) 
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_renamed_file_is_not_used(store: Any, folder: Path) -> None:
-    store.keep(KEY, MODULE)
-    (folder / KEY).rename(folder / OTHER)
-    assert store.take(OTHER) is None
-
-
 def test_file_that_other_users_can_write_is_not_used(
     modules: Any, store: Any, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -105,35 +100,32 @@ def test_file_that_other_users_can_write_is_not_used(
     assert store.take(KEY) is None
 
 
-def test_folder_that_other_users_can_write_is_not_used(
-    modules: Any, folder: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("mode", "patch", "message"),
+    [
+        (0o770, {}, "other users may write to it"),
+        (0o707, {}, "other users may write to it"),
+        (0o755, {"geteuid": lambda: os.getuid() + 1}, "belongs to another user"),
+        # Root may write everywhere.
+        (0o755, {"access": lambda path, mode: not mode & os.W_OK}, "not writable"),
+        (0o755, {}, ""),
+    ],
+)
+def test_folder_of_others_or_read_only_is_not_used(
+    modules: Any,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    mode: int,
+    patch: dict[str, Any],
+    message: str,
 ) -> None:
     folder.mkdir()
-    for mode in (0o770, 0o707):
-        folder.chmod(mode)
-        assert opened(modules, folder) is None
-    assert caplog.text.count("other users may write to it") == 2
-    folder.chmod(0o755)
-    assert opened(modules, folder)
-
-
-def test_folder_of_another_user_is_not_used(
-    modules: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder.mkdir()
-    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
-    assert opened(modules, folder) is None
-    assert "belongs to another user" in caplog.text
-
-
-def test_read_only_folder_is_not_used(
-    modules: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder.mkdir()
-    # Root may write everywhere.
-    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
-    assert opened(modules, folder) is None
-    assert "not writable" in caplog.text
+    folder.chmod(mode)
+    for name, function in patch.items():
+        monkeypatch.setattr(os, name, function)
+    assert (opened(modules, folder) is None) == bool(message)
+    assert message in caplog.text
 
 
 def test_path_that_is_not_a_folder_is_not_used(
@@ -167,30 +159,20 @@ def test_trim_removes_the_least_recently_used(modules: Any, store: Any, folder: 
     assert sorted(path.name[0] for path in folder.iterdir()) == ["0", "3", "4", "9"]
 
 
-def test_trim_below_the_limit_removes_nothing(modules: Any, store: Any, folder: Path) -> None:
+def test_trim_removes_old_parts_and_no_file_of_others_or_below_the_limit(
+    modules: Any, store: Any, folder: Path
+) -> None:
+    names = ("thesis.pdf", "x.part", "0" * 63, KEY + "x", "theano-stacks-old.part")
+    for name in names:
+        (folder / name).write_bytes(MODULE)
+        os.utime(folder / name, (0, 0))
+    (folder / "theano-stacks-new.part").write_bytes(b"half")
     store.keep(KEY, MODULE)
     size = (folder / KEY).stat().st_size
-    modules.Store(str(folder), os.geteuid(), limit=size).trim()
-    assert store.take(KEY) == MODULE
-
-
-def test_trim_removes_files_of_killed_processes(store: Any, folder: Path) -> None:
-    old, new = folder / "theano-stacks-old.part", folder / "theano-stacks-new.part"
-    for path in (old, new):
-        path.write_bytes(b"half")
-    os.utime(old, (0, 0))
-    store.trim()
-    assert (old.exists(), new.exists()) == (False, True)
-
-
-def test_trim_leaves_other_files(modules: Any, store: Any, folder: Path) -> None:
-    own = [folder / name for name in ("thesis.pdf", "x.part", "0" * 63, KEY + "x")]
-    for path in own:
-        path.write_bytes(MODULE)
-        os.utime(path, (0, 0))
-    store.keep(KEY, MODULE)
-    modules.Store(str(folder), os.geteuid(), limit=1).trim()
-    assert sorted(folder.iterdir()) == sorted(own)
+    for limit, left in ((size, {KEY}), (1, set())):
+        modules.Store(str(folder), os.geteuid(), limit=limit).trim()
+        found = {path.name for path in folder.iterdir()}
+        assert found == {*names[:-1], "theano-stacks-new.part", *left}
 
 
 def test_full_disk_leaves_no_file(

@@ -46,11 +46,7 @@ def test_unknown_theano_is_imported_once_and_not_patched(tmp_path: Path) -> None
     assert done.stderr.count("\n") == 1
 
 
-def test_watch_does_not_import_theano(tmp_path: Path) -> None:
-    assert run(tmp_path, "pass").stdout == ""
-
-
-def test_find_spec_returns_theanos_own(tmp_path: Path) -> None:
+def test_watch_does_not_import_theano_nor_hide_its_own_spec(tmp_path: Path) -> None:
     code = "from importlib.util import find_spec as f; print(f('theano').origin, f('no_such'))"
     assert run(tmp_path, code).stdout.split() == [str(tmp_path / "theano/__init__.py"), "None"]
 

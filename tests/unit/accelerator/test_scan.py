@@ -45,11 +45,6 @@ def scan(load: Load) -> Any:
     )
 
 
-def test_framework_gets_the_replacement(scan: Any) -> None:
-    assert scan.scan_op.forced_replace.__self__.__class__ is scan._Replacing
-    assert scan.scan_opt.PushOutScanOutput.push_out_inner_vars
-
-
 def test_replace_copies_only_what_depends_on_the_variable(scan: Any) -> None:
     x, y, other = Variable(), Variable(), Variable()
     stays, inner = apply(other), apply(x)
@@ -59,23 +54,14 @@ def test_replace_copies_only_what_depends_on_the_variable(scan: Any) -> None:
     assert scan._Replacing().replace(None, x, y) is None
 
 
-def test_outputs_of_one_gradient_share_a_copy(scan: Any) -> None:
-    x, y = Variable(), Variable()
-    shared = apply(x)
-    replace = scan._Replacing().replace
-    one, other = replace(apply(shared), x, y), replace(apply(shared), x, y)
-    assert one.owner.inputs[0] is other.owner.inputs[0] is not shared
-
-
-def test_next_gradient_forgets_the_copies(scan: Any) -> None:
+def test_outputs_of_one_gradient_share_a_copy_which_the_next_one_forgets(scan: Any) -> None:
     x, y, z = Variable(), Variable(), Variable()
     shared = apply(x)
-    replacing = scan._Replacing()
-    first = replacing.replace(apply(shared), x, y)
-    replacing.replace(apply(shared), x, y)
-    replacing.replace(apply(shared), x, z)
-    again = replacing.replace(apply(shared), x, y)
-    assert again.owner.inputs[0] is not first.owner.inputs[0]
+    replace = scan.scan_op.forced_replace
+    one, other = replace(apply(shared), x, y), replace(apply(shared), x, y)
+    assert one.owner.inputs[0] is other.owner.inputs[0] is not shared
+    replace(apply(shared), x, z)
+    assert replace(apply(shared), x, y).owner.inputs[0] is not one.owner.inputs[0]
 
 
 def test_pushed_out_outputs_are_those_of_the_new_scan(scan: Any) -> None:
@@ -88,4 +74,5 @@ def test_pushed_out_outputs_are_those_of_the_new_scan(scan: Any) -> None:
 
     arguments = Arguments()
     fixed = scan._push_out_inner_vars(original)
+    assert scan.scan_opt.PushOutScanOutput.push_out_inner_vars
     assert fixed(None, None, None, "old node", arguments)[0] == ["new 1", "other"]

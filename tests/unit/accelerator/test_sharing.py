@@ -95,45 +95,34 @@ def test_module_is_kept_and_then_taken(world: World) -> None:
     assert world.count() == (1, 1, 0)
 
 
-@pytest.mark.parametrize("change", [{"complete": False}, {"path_inside": True}])
-def test_module_that_depends_on_its_location_is_not_kept(
-    world: World, change: dict[str, bool]
+@pytest.mark.parametrize("change", [{"complete": False}, {"path_inside": True}, None])
+def test_module_that_depends_on_its_location_or_has_no_key_is_not_kept(
+    world: World, change: dict[str, bool] | None
 ) -> None:
     key = world.key()
-    vars(world.inputs).update(change)
+    vars(world.inputs).update(change or {})
     world.compiled()
-    world.shared.keep(key, ARGUMENTS, str(world.location), None)
+    world.shared.keep(None if change is None else key, ARGUMENTS, str(world.location), None)
     assert not world.shared.has(key) and world.count() == (0, 0, 1)
 
 
-def test_module_without_a_key_is_counted_and_not_kept(world: World) -> None:
-    world.key()
-    world.shared.keep(None, ARGUMENTS, str(world.location), None)
-    assert world.count() == (0, 0, 1)
-    assert world.shared.path_options(None) == world.shared.location_options(None, "m1", "/l") == ()
-
-
-def test_no_key_where_warnings_are_wanted_or_sharing_is_off(
+def test_no_key_where_warnings_are_wanted_sharing_is_off_or_inputs_have_no_hash(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert world.key()
     world.config.cmodule.compilation_warning = True
     assert world.shared.key(ARGUMENTS) is None
     world.config.cmodule.compilation_warning = False
+    # The real Inputs: this test's folders are not in the Python's own prefix.
+    monkeypatch.setattr(sys, "base_prefix", str(world.location))
+    assert world.sharing.Shared().key(ARGUMENTS) is None
     monkeypatch.setenv("THEANO_STACKS_MODULES", "0")
     assert world.sharing.Shared().key(ARGUMENTS) is None
 
 
-def test_inputs_that_cannot_be_hashed_have_no_key(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # The real Inputs: this test's folders are not in the Python's own prefix.
-    monkeypatch.setattr(sys, "base_prefix", str(world.location))
-    assert world.shared.key(ARGUMENTS) is None
-
-
 def test_options_hide_paths_and_list_files(world: World) -> None:
     key = world.key()
+    assert world.shared.path_options(None) == world.shared.location_options(None, "m1", "/l") == ()
     assert world.shared.path_options(key) == ("-fmacro-prefix-map=/prefix=/theano",)
     assert world.shared.location_options(key, "m1", "/l") == (
         *("-MD", "-MF", f"/l/{world.sharing.LIST}"),
