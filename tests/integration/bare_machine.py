@@ -1,4 +1,4 @@
-"""A machine with Python and little else: a root of Debian 12, made once and kept in the cache."""
+"""Machines with little: a root of Debian 12, made once and kept in the cache; no network at all."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import tarfile
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from integration.carried import copy_checkout
-from stacks.core.disk import hold_lock, replace_atomically
+from stacks.core.disk import REPOSITORY, hold_lock, replace_atomically
 from stacks.core.errors import FetchError
 from stacks.core.workspace import default_workspace
 from stacks.sources.debian_mirrors import current_mirrors
@@ -144,3 +144,70 @@ def give_network(root: Path) -> None:
     lines += [f"trusted-host = {' '.join(settings.trusted_hosts)}"]
     lines += [f"proxy = {settings.proxy}"] if settings.proxy else []
     (root / "etc" / "pip.conf").write_text("\n".join(lines) + "\n")
+
+
+def copy_checkout(target: Path) -> Path:
+    """Copy the files of this checkout that git knows, or would add."""
+    listed = subprocess.run(
+        ["git", "-C", REPOSITORY, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        source = REPOSITORY / name
+        if source.is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target / name)
+    return target
+
+
+def run_without_network(
+    command: str, folder: Path, variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a shell command in a network of its own that has not even a loopback interface."""
+    words = ["unshare", "--net", "--map-root-user"]
+    if not shutil.which("unshare") or subprocess.run([*words, "true"], check=False).returncode:
+        pytest.skip("no network of its own can be made: unshare fails")
+    return subprocess.run(
+        [*words, "sh", "-c", command],
+        cwd=folder,
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def unpack_root(folder: Path) -> Path:
+    """Make the root in a folder; skip the test where that cannot be done."""
+    root = folder / "root"
+    root.mkdir()
+    subprocess.run(["tar", "-C", root, "-xf", packed_root()], check=True)
+    give_network(root)
+    return root
+
+
+def run_in_root(root: Path, command: str, mounts: Sequence[Path] = ()) -> tuple[int, str]:
+    """Run a shell command as root in a root folder; return its status and output.
+
+    mounts: folders of this machine that it sees at their own paths.
+    """
+    variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "COLUMNS": "300"}
+    variables |= {name: os.environ[name] for name in PROXIES if name in os.environ}
+    settings = [f"{name}={value}" for name, value in variables.items()]
+    words = ["chroot", str(root), "env", "-i", *settings, "DEBIAN_FRONTEND=noninteractive"]
+    lines = [shlex.join(["mount", "-t", "proc", "proc", f"{root}/proc"])]
+    for path in mounts:
+        (root / path.relative_to("/")).mkdir(parents=True, exist_ok=True)
+        lines.append(shlex.join(["mount", "--bind", str(path), f"{root}{path}"]))
+    lines.append(f"exec {shlex.join([*words, 'sh', '-c', command])}")
+    done = subprocess.run(
+        ["unshare", "--mount", "--pid", "--fork", "sh", "-ec", "\n".join(lines)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    return done.returncode, done.stdout

@@ -5,6 +5,7 @@ That code calls itself by two names, so it is laid out here under its own alone.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -73,3 +74,8 @@ def lay_out(code: Path) -> None:
         if _VENDOR in text:
             text = text.replace(f"{_VENDOR}.conda", "conda")
             path.write_text(text, encoding="utf-8")
+
+
+def names(place: Path) -> set[str]:
+    """Return the names of the packages that are installed in an environment."""
+    return {json.loads(path.read_text())["name"] for path in (place / "conda-meta").glob("*.json")}

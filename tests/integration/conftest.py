@@ -15,7 +15,7 @@ from integration import conda_client, copyleft, engines, slow, small_image
 from integration.conda_client import Conda
 from integration.engines import Running, State
 from integration.small_image import NAMES, PASSES, Build
-from integration.tiny import Tiny, prepare
+from integration.tiny import DEAD, Tiny, prepare
 from integration.workspaces import workspace_below
 from stacks.channel.recipe import Recipe
 from stacks.core.workspace import Workspace, default_workspace
@@ -29,7 +29,7 @@ from stacks.sources.pins import DebPin
 from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant
 
-MakePrefix = Callable[[str, str], Path]
+Prefix = Callable[[str, str], Path]
 # The property of a test's report that names a source which it did not publish.
 LACKING = "not at a mirror"
 
@@ -123,7 +123,7 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def prefix(workspace: Workspace) -> MakePrefix:
+def prefix(workspace: Workspace) -> Prefix:
     """Give the function that makes and returns an environment by framework and flavour."""
 
     def make(framework: str, flavour: str) -> Path:
@@ -172,15 +172,11 @@ def tiny(tiny_model: Tiny, tmp_path: Path) -> Tiny:
 @pytest.fixture
 def no_other_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no place that a test does not name, no Debian archive or index, and nobody logged in."""
-    dead = "http://127.0.0.1:9"
     for name, value in {
+        **DEAD,
         VENDOR: "",
         CHANNEL: "",
-        "DEBIAN_MIRROR": f"{dead}/debian",
         "DEBIAN_SNAPSHOT_MIRROR": "",
-        "PIP_INDEX_URL": f"{dead}/simple",
-        "PIP_FIND_LINKS": "",
-        "PIP_RETRIES": "0",
         "DOCKER_CONFIG": str(tmp_path / "docker"),
         "NETRC": str(tmp_path / "netrc"),
     }.items():

@@ -1,4 +1,4 @@
-"""Programs that a test runs with an environment's Python, and a checkout's `./invoke`."""
+"""An environment's Python and a checkout's `./invoke` as tests run them, and this processor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from stacks.core.disk import REPOSITORY
 
@@ -45,3 +47,8 @@ def printed(place: Path, *words: str | Path, cwd: str | Path = ".", **variables:
 def result(place: Path, *words: str | Path, **variables: str) -> Any:
     """Return the value of the last line that a program prints, which is JSON."""
     return json.loads(printed(place, *words, **variables).splitlines()[-1])
+
+
+CPUINFO = Path("/proc/cpuinfo").read_text()
+HAS_AVX512 = all(f" avx512{part}" in CPUINFO for part in ("f", "bw", "cd", "dq", "vl"))
+avx512 = pytest.mark.skipif(not HAS_AVX512, reason="needs a processor with AVX-512")

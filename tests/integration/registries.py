@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import ipaddress
 import json
 import shutil
 import ssl
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
@@ -26,7 +28,6 @@ from unit.helpers.serving import closed_port
 from unit.helpers.web_server import Request, web_server
 
 USER = base64.b64encode(b"me:hunter2").decode()
-HOUR = datetime.timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,12 @@ def registry_with_tokens(folder: Path, port: int = 0) -> Iterator[Running]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     key = rsa.generate_private_key(65537, 2048)
-    certificate = _certificate(key)
-    pem = certificate.public_bytes(Encoding.PEM)
-    (folder / "ca.pem").write_bytes(pem)
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
-    )
+    own = certificate(key, datetime.datetime.now(datetime.timezone.utc), 1, is_ca=False)
+    (folder / "ca.pem").write_bytes(own.public_bytes(Encoding.PEM))
+    (folder / "key.pem").write_bytes(pem_of(key))
     port = port or closed_port()
     running = Running(f"localhost:{port}", folder / "data", folder / "ca.pem")
-    with _serving_tokens(folder, key, certificate, running) as realm:
+    with _serving_tokens(folder, key, own, running) as realm:
         tls = f"  tls: {{certificate: {folder}/ca.pem, key: {folder}/key.pem}}\n"
         token = f"{{realm: '{realm}', service: reg, issuer: test, rootcertbundle: {folder}/ca.pem}}"
         with _running(folder, port, f"{tls}auth:\n  token: {token}\n"):
@@ -131,28 +129,43 @@ def _wait(url: str, ca: Path | None, checked: ssl.VerifyMode = ssl.CERT_REQUIRED
             time.sleep(0.02)
 
 
-def _certificate(key: rsa.RSAPrivateKey) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.timezone.utc)
+def certificate(
+    key: Any, around: datetime.datetime, days: int, *, is_ca: bool, signer: Any = None
+) -> x509.Certificate:
+    """Return a certificate for this machine, valid for days before and after a moment.
+
+    key: its private key. signer: the private key of the CA, by default its own.
+    """
+    issuer, subject = (
+        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        for name in ("ca" if signer or is_ca else "localhost", "ca" if is_ca else "localhost")
+    )
+    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     return (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
+        .subject_name(subject)
+        .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - HOUR)
-        .not_valid_after(now + HOUR)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
+        .not_valid_before(around - datetime.timedelta(days))
+        .not_valid_after(around + datetime.timedelta(days))
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
+        .sign(signer or key, hashes.SHA256())
     )
+
+
+def pem_of(key: Any) -> bytes:
+    """Return the text of a private key."""
+    pem: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    return pem
 
 
 @contextmanager
 def _serving_tokens(
-    folder: Path, key: rsa.RSAPrivateKey, certificate: x509.Certificate, running: Running
+    folder: Path, key: rsa.RSAPrivateKey, own: x509.Certificate, running: Running
 ) -> Iterator[str]:
-    chain = [base64.b64encode(certificate.public_bytes(Encoding.DER)).decode()]
+    chain = [base64.b64encode(own.public_bytes(Encoding.DER)).decode()]
 
     def reply(request: Request) -> None:
         asked = parse_qs(urlsplit(request.path).query)

@@ -19,8 +19,6 @@ MODULES = (
     # test_stack and test_guides lock, build and run projects.
     "test_examples",
     "test_first_project",
-    "test_stack_flavours",
-    "test_stack_places",
     # test_engine makes images; the workflow `variants` verifies each variant's in a container.
     "test_dockerfile_alone",
     "test_image",
@@ -36,16 +34,11 @@ MODULES = (
     # test_verify_faults; the unit tests of each check.
     "test_fixes_libraries",
     "test_fixes_numpy",
-    "test_fixes_packages",
-    "test_verify_kernels",
     "test_verify_libm",
     "test_verify_libraries",
-    "test_verify_registers",
-    "test_mkl_states",
+    "test_verify_processor",
     # test_exports and test_published_clients install by conda.
-    "test_client_settings",
-    "test_free_solve",
-    "test_other_channel",
+    "test_clients",
     "test_licences",
 )
 # By module and name, as in fnmatch(3).
@@ -57,9 +50,10 @@ TESTS = (
     "test_bare_machine::test_the_first_command_*",
     "test_bench::test_a_program_is_suspended_*",
     "test_bench::test_elementwise_functions_*",
-    "test_blas_choice::*mkl*",
+    "test_blas_choice::*mkl-theano-*",
+    "test_blas_choice::test_environments_with_mkl_*",
+    "test_blas_choice::test_mkl_*",
     "test_blas_choice::*blis-theano-1.0.5*",
-    "test_c_code::*theano-1.0.5*",
     "test_channel::*blis*",
     "test_channel::*mkl*",
     "test_channel::*pytensor*",
@@ -86,6 +80,7 @@ TESTS = (
     "test_own_program::test_the_profile_of_a_scan_*",
     "test_pip::*pytensor*",
     "test_prefix::test_a_path_with_blanks_*theano-1.0.5*",
+    "test_recipes::test_c_code_*theano-1.0.5*",
     # The packages of everyday's environments have the digests of the locks, or are not used.
     "test_reproducible::test_every_package_*",
     "test_reproducible::*theano-0.8.2*",
@@ -95,9 +90,12 @@ TESTS = (
     "test_shared_modules::test_modules_are_shared_*",
     "test_shared_modules::test_sharing_can_be_*",
     "test_stack::test_a_conflict_*",
+    "test_stack::test_its_copies_*",
     "test_stack::test_other_tools_*",
     "test_stack::test_python_2?by-pip?",
     "test_threads::*theano-0.8.2-mkl*",
+    "test_users::test_a_checkout_*",
+    "test_users::test_two_users_*",
     # test_guides builds and verifies the environment of the tutorial.
     "test_verify_environments::test_a_built_environment_passes*",
     "test_verify_environments::test_a_diagnosis_says_*",

@@ -1,6 +1,6 @@
 # Python 2.7 runs this too: no types, and nothing that ruff would modernise.
 # mypy: ignore-errors
-# ruff: noqa: PTH100, PLW0603
+# ruff: noqa: PTH100
 """Compile functions that something outside of their graphs decides; print what they compute.
 
 Argument: a number that decides. The text of the program is the same for each, so a cache that looks

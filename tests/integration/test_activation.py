@@ -9,7 +9,7 @@ import pytest
 from rattler.shell import ActivationVariables, Shell, activate
 
 from integration import programs
-from integration.conftest import MakePrefix
+from integration.conftest import Prefix
 
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
 ASK = """
@@ -59,13 +59,13 @@ def warnings_of(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_python_started_by_its_path(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_python_started_by_its_path(framework: str, prefix: Prefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     assert out([place / "bin/python", "-c", ASK]) == expected(place)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_activation_by_conda(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_activation_by_conda(framework: str, prefix: Prefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     script = activation(place)
     ask = home / "ask.py"
@@ -78,7 +78,7 @@ def activation(place: Path) -> str:
     return activate(place, ActivationVariables(), Shell.bash).script
 
 
-def test_deactivation_restores_the_shell(prefix: MakePrefix, home: Path) -> None:
+def test_deactivation_restores_the_shell(prefix: Prefix, home: Path) -> None:
     """Activation sets only PATH and conda's own variables, which conda removes again."""
     place = prefix("theano-1.0.5", "openblas")
     ask = home / "ask.py"
@@ -94,20 +94,20 @@ def test_deactivation_restores_the_shell(prefix: MakePrefix, home: Path) -> None
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_python_started_by_run(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_python_started_by_run(framework: str, prefix: Prefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
     assert (done.returncode, done.stdout.strip()) == (0, expected(place))
     assert not warnings_of(done.stderr)
 
 
-def test_run_exits_with_the_status_of_its_program(prefix: MakePrefix, home: Path) -> None:
+def test_run_exits_with_the_status_of_its_program(prefix: Prefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     assert invoke("run", "-v", "openblas", "--", "sh", "-c", "exit 7").returncode == 7
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_user_settings_are_merged(framework: str, prefix: MakePrefix, home: Path) -> None:
+def test_user_settings_are_merged(framework: str, prefix: Prefix, home: Path) -> None:
     place = prefix(framework, "openblas")
     (home / ".theanorc").write_text(
         "[global]\noptimizer_verbose = True\nfloatX = float32\n[gcc]\ncxxflags = -O2\n"
@@ -128,12 +128,7 @@ def test_user_settings_are_merged(framework: str, prefix: MakePrefix, home: Path
     ],
 )
 def test_run_warns_of_settings_that_undo_the_variant(
-    rc: str,
-    flags: str,
-    warning: str,
-    prefix: MakePrefix,
-    home: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    rc: str, flags: str, warning: str, prefix: Prefix, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix("theano-1.0.5", "openblas")
     (home / ".theanorc").write_text(rc)
@@ -145,7 +140,7 @@ def test_run_warns_of_settings_that_undo_the_variant(
 
 
 def test_an_environment_started_by_another_keeps_its_own_settings(
-    prefix: MakePrefix, home: Path
+    prefix: Prefix, home: Path
 ) -> None:
     outer, inner = prefix("theano-0.8.2", "pip-default"), prefix("theano-1.0.5", "openblas")
     (home / "ask.py").write_text(ASK)
@@ -155,7 +150,7 @@ def test_an_environment_started_by_another_keeps_its_own_settings(
 
 
 def test_user_settings_in_files_named_by_theanorc(
-    prefix: MakePrefix, home: Path, monkeypatch: pytest.MonkeyPatch
+    prefix: Prefix, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = prefix("theano-1.0.5", "openblas")
     (home / "one").write_text("[global]\noptimizer_verbose = True\n")
@@ -164,14 +159,14 @@ def test_user_settings_in_files_named_by_theanorc(
     assert out([place / "bin/python", "-c", ASK]) == expected(place, "verbose", "-O1")
 
 
-def test_run_of_a_missing_program(prefix: MakePrefix, home: Path) -> None:
+def test_run_of_a_missing_program(prefix: Prefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     done = invoke("run", "-v", "openblas", "--", "no-such-program")
     assert done.returncode == 2
     assert "cannot run no-such-program" in done.stderr and "Traceback" not in done.stderr
 
 
-def test_run_without_a_program(prefix: MakePrefix, home: Path) -> None:
+def test_run_without_a_program(prefix: Prefix, home: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     done = invoke("run", "-v", "openblas")
     assert done.returncode == 2

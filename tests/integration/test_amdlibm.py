@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked
-from integration.processor import avx512
-from integration.programs import printed, result
+from integration.conftest import Prefix
+from integration.programs import avx512, printed, result
 from stacks.channel import offers as offers_module
 from stacks.channel import solve as solver
 from stacks.channel.offers import Channel, Offer
@@ -24,7 +24,6 @@ from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages
 from stacks.variants.load import load_variant
 
-Prefix = Callable[[str, str], Path]
 DRIVER = Path(__file__).with_name("libm_driver.py")
 TIERS = ("sse2", "avx2", "avx512")
 LOOP = """

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from unit.helpers.benching import PASSED
 
+from integration.conftest import Prefix
 from stacks.bench import command, program, rounds, store
 from stacks.bench.candidates import Candidate
 from stacks.bench.options import BenchOptions
@@ -20,8 +21,6 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.load import load_variant
-
-Prefix = Callable[[str, str], Path]
 
 
 def candidate(workspace: Workspace, prefix: Prefix, framework: str, flavour: str) -> Candidate:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from integration.checking import checked
-from integration.processor import CPUINFO, avx512
-
-Prefix = Callable[[str, str], Path]
+from integration.conftest import Prefix
+from integration.programs import CPUINFO, avx512
 
 IS_ZEN5 = "AuthenticAMD" in CPUINFO and "cpu family\t: 26\n" in CPUINFO
 # BLIS 0.9.0's number of kernels for AVX-512.

@@ -14,7 +14,7 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
 
-from integration.conftest import MakePrefix
+from integration.conftest import Prefix
 from stacks.channel.staging.elf import elf_files
 from stacks.environments.make.settings import EXPECTATION
 
@@ -45,7 +45,7 @@ PLACES = [
 
 
 @pytest.fixture(params=PLACES, ids="/".join)
-def place(request: pytest.FixtureRequest, prefix: MakePrefix) -> Path:
+def place(request: pytest.FixtureRequest, prefix: Prefix) -> Path:
     return prefix(*request.param)
 
 
@@ -248,7 +248,7 @@ def test_an_extension_compiles_with_the_environments_own_compiler(
 
 @pytest.mark.parametrize("framework", ["pytensor-2.38.3", "pytensor-3.3.7"])
 def test_pytensor_keeps_its_compiler_where_the_path_has_only_the_environment(
-    framework: str, prefix: MakePrefix, tmp_path: Path
+    framework: str, prefix: Prefix, tmp_path: Path
 ) -> None:
     """It drops one that does not run, without an error, and computes in Python."""
     code = "import pytensor; print(repr([pytensor.config.cxx, pytensor.config.blas__ldflags]))"

@@ -14,8 +14,7 @@ import psutil
 import pytest
 
 from integration.machines import PATIENCE, Machines, kill, machines, start
-from integration.processor import CPUINFO
-from integration.programs import invoke
+from integration.programs import CPUINFO, invoke
 from integration.tiny import Tiny
 
 BENCH = ("bench", "--variants", "by-conda", "--workload", "gemm", "--rounds", "5", "--threads", "1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import ipaddress
 import json
 import subprocess
 import time
@@ -15,13 +14,12 @@ from typing import Any
 import distributed
 import psutil
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from integration.machines import PATIENCE, kill
 from integration.programs import invoke
+from integration.registries import certificate, pem_of
 from stacks.core.disk import REPOSITORY
 
 Start = Callable[..., psutil.Popen]
@@ -68,35 +66,13 @@ def listening(process: psutil.Popen) -> set[str]:
 def certificates(folder: Path) -> list[str]:
     """Make a CA and a certificate that it signed; return their options for dask."""
     now = datetime.datetime.now(datetime.timezone.utc)
-
-    def certificate(name: str, key: Any, signer: tuple[x509.Name, Any] | None) -> x509.Certificate:
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        issuer, signing = signer or (subject, key)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(issuer)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(x509.BasicConstraints(ca=signer is None, path_length=None), True)
-            .add_extension(
-                x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
-                False,
-            )
-            .sign(signing, hashes.SHA256())
-        )
-
+    authority, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    ca = certificate(authority, now, 1, is_ca=True)
+    own = certificate(key, now, 1, is_ca=False, signer=authority)
     folder.mkdir()
-    authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    authority = certificate("ca", authority_key, None)
-    own = certificate("machine", key, (authority.subject, authority_key))
-    pem = serialization.Encoding.PEM
-    form, secret = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    (folder / "ca").write_bytes(authority.public_bytes(pem))
-    (folder / "cert").write_bytes(own.public_bytes(pem))
-    (folder / "key").write_bytes(key.private_bytes(pem, form, secret))
+    (folder / "ca").write_bytes(ca.public_bytes(Encoding.PEM))
+    (folder / "cert").write_bytes(own.public_bytes(Encoding.PEM))
+    (folder / "key").write_bytes(pem_of(key))
     options = {"ca-file": "ca", "cert": "cert", "key": "key"}
     return [w for name, file in options.items() for w in (f"--tls-{name}", str(folder / file))]
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from integration.conftest import Prefix
 from integration.devices import FRAMEWORK, SUITE, compile_library, drive, look
 
-Prefix = Callable[[str, str], Path]
 VARIANT = "gpuarray-cuda"
 
 

@@ -6,13 +6,13 @@ CUDA is in test_cuda.py.
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from integration.applied_fix import applied
+from integration.conftest import Prefix
 from integration.devices import EXPECTATION, FRAMEWORK, SUITE, compile_library, drive, look
 
 # The others compile for half a minute more, and look at nothing else.
@@ -29,7 +29,6 @@ STEPS = (
 # What Theano 1.0.5 and pygpu cannot do on OpenCL: see docs/guides/gpu.md.
 NOT_ON_OPENCL = {"device: scan", "device: left on the host"}
 SPEED = "device: Gemm speed"
-Prefix = Callable[[str, str], Path]
 
 
 def test_pocl_names_a_processor_that_llvm_knows(prefix: Prefix) -> None:

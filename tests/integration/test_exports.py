@@ -18,8 +18,8 @@ import pytest
 import rattler
 import yaml
 
-from integration.conda_client import Conda
-from integration.conftest import MakePrefix
+from integration.conda_client import Conda, names
+from integration.conftest import Prefix
 from integration.test_serve import serving
 from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
@@ -64,10 +64,6 @@ def at(address: str, path: Path) -> Path:
     """Change the channel's address in an exported file to that of a test's server."""
     path.write_text(path.read_text().replace(URL, address))
     return path
-
-
-def names(place: Path) -> set[str]:
-    return {json.loads(path.read_text())["name"] for path in (place / "conda-meta").glob("*.json")}
 
 
 def test_conda_lock_reads_the_lock_and_conda_installs_it(
@@ -139,7 +135,7 @@ def test_the_solver_of_pixi_finds_the_locked_packages(tiny: Tiny, tmp_path: Path
 
 
 def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
-    workspace: Workspace, prefix: MakePrefix, tmp_path: Path
+    workspace: Workspace, prefix: Prefix, tmp_path: Path
 ) -> None:
     variant, pins = load_variant(workspace, "pip-default"), read_pins(workspace.sources_lock)
     locked = lock.read(workspace, variant)
@@ -212,7 +208,7 @@ def test_the_cli_of_development_containers_reads_the_file(
 
 @pytest.mark.parametrize("tool", MODULES)
 def test_a_module_is_loaded(
-    tool: str, workspace: Workspace, prefix: MakePrefix, tmp_path: Path
+    tool: str, workspace: Workspace, prefix: Prefix, tmp_path: Path
 ) -> None:
     if not MODULES[tool].is_file():
         pytest.skip(f"needs {tool}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.conftest import MakePrefix
+from integration.conftest import Prefix
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import own_packages
@@ -74,7 +74,7 @@ def archive(folder: Path, arguments: str = "") -> tuple[IndexPin, Path]:
     "framework", ["theano-0.8.2", "theano-1.0.5", "pytensor-2.38.3", "pytensor-3.3.7"]
 )
 def test_an_extension_is_the_same_from_each_folder(
-    framework: str, prefix: MakePrefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    framework: str, prefix: Prefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pin, path = archive(tmp_path)
     made = prefix(framework, "openblas")
@@ -102,7 +102,7 @@ def test_an_extension_is_the_same_from_each_folder(
 
 
 def test_an_extension_with_the_path_of_its_folder_is_refused_each_time(
-    prefix: MakePrefix, tmp_path: Path
+    prefix: Prefix, tmp_path: Path
 ) -> None:
     pin, path = archive(tmp_path, ABSOLUTE)
     workspace = Workspace(tmp_path, tmp_path / "cache")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.tiny import Builder, Tiny, flip, obeying, tree
+from integration.tiny import DEAD, Builder, Tiny, flip, obeying, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError
 from stacks.environments.folders import READY
@@ -181,9 +181,8 @@ def test_a_folder_without_write_permission(tiny: Tiny, folder: str) -> None:
 
 def test_a_missing_wheel_without_a_network(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(tiny.cache / "sources")
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_FIND_LINKS", "")
-    monkeypatch.setenv("PIP_RETRIES", "0")
+    for name, value in DEAD.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(FetchError):
         tiny.make("by-pip")
     assert not tiny.place("by-pip").exists()

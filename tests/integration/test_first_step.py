@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ from typing import Any
 import pytest
 
 from integration import programs
+from integration.conftest import Prefix
 
 DRIVER = Path(__file__).with_name("first_step_driver.py")
 RANDOM = Path(__file__).with_name("random_scans_driver.py")
 STALE = Path(__file__).with_name("stale_graph_driver.py")
 FRAMEWORKS = ["theano-1.0.5", "theano-0.8.2"]
-Prefix = Callable[[str, str], Path]
 # Compiles two functions, then says by which options their modules were compiled.
 COMPILING = """
 import json, sys

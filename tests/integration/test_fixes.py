@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from integration.applied_fix import apply_fixes
 from integration.checking import compiled, virtual_environment
+from integration.conftest import Prefix
 
-Prefix = Callable[[str, str], Path]
 BLAS = ("ldflags", "library", "Gemm", "Dot22")
 OLD_BLAS = "[blas]\nldflags = -lnothere\n"
 

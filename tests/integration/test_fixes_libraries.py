@@ -1,18 +1,24 @@
-"""A fault of a library or of a variable, its fix as the suite prints it: then it is gone."""
+"""A fault of a library, package or variable, its fix as the suite prints it: then it is gone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from integration.applied_fix import apply_fixes
-from integration.checking import compiled, virtual_environment
+from integration.applied_fix import applied, apply_fixes
+from integration.checking import checked, compiled, virtual_environment
+from integration.conftest import Prefix
 from integration.test_verify_libm import LIAR
 from integration.test_verify_libraries import BUSY, IDLE, NAIVE
-
-Prefix = Callable[[str, str], Path]
+from stacks.core.workspace import Workspace
+from stacks.environments.suite import SUITE
+from stacks.sources.fetch import fetch
+from stacks.sources.pins import read_pins
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,95 @@ def test_of_the_number_of_threads(prefix: Prefix, home: Path) -> None:
     apply_fixes(place, ("ldflags",), home, None)
     [fix] = apply_fixes(place, ("library", "threads"), home, None)
     assert fix.startswith("set this before Python starts:\nexport BLIS_NUM_THREADS=")
+
+
+def test_of_a_numpy_that_is_too_new(prefix: Prefix, tmp_path: Path, home: Path) -> None:
+    base, newer = prefix("theano-1.0.5", "pip-default"), prefix("aesara-2.8.7", "pip-default")
+    place = tmp_path / "a venv"
+    subprocess.run([base / "bin/python", "-m", "venv", "--without-pip", place], check=True)
+    [site] = place.glob("lib/python*/site-packages")
+    for source, names in ((base, "theano* Theano* scipy* six* pip*"), (newer, "numpy*")):
+        [packages] = source.glob("lib/python*/site-packages")
+        for path in (path for name in names.split() for path in packages.glob(name)):
+            if path.is_dir():
+                shutil.copytree(path, site / path.name)
+            else:
+                shutil.copyfile(path, site / path.name)
+    # Theano does not import: for want of a name that NumPy has dropped, then of that of its BLAS.
+    variables = {"HOME": str(home)}
+    for reason in ("`np.bool`", "'blas_opt_info'"):
+        done = subprocess.run(
+            [place / "bin/python", SUITE],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
+        variables = applied(done.stderr.partition("  fix: ")[2].strip(), variables, home)
+    assert checked(place, "settings", expect=None, **variables)[0].status == "pass"
+
+
+BLAS = ("ldflags", "library", "Gemm", "Dot22")
+
+
+@pytest.fixture(scope="module")
+def installed(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with all of MKL, as Intel's installer makes it."""
+    pins = read_pins(workspace.sources_lock)
+    [pin] = [pin for pin in pins.files if pin.name == "mkl"]
+    place = tmp_path_factory.mktemp("intel") / "mkl"
+    with zipfile.ZipFile(fetch(workspace, [pin])[pin]) as wheel:
+        for name in wheel.namelist():
+            if "/data/lib/" in name and ".so" in name:
+                path = place / "lib" / Path(name).name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(wheel.read(name))
+    [versioned] = place.glob("lib/libmkl_rt.so.*")
+    (place / "lib/libmkl_rt.so").symlink_to(versioned.name)
+    return place
+
+
+@pytest.fixture(scope="module")
+def by_pip(prefix: Prefix, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a virtual environment with pip's Theano and NumPy."""
+    base = prefix("theano-1.0.5", "pip-default")
+    return virtual_environment(base, tmp_path_factory.mktemp("pip") / "venv")
+
+
+@pytest.fixture
+def variables(installed: Path) -> dict[str, str]:
+    """Give what the script of Intel's installer sets.
+
+    The installer also brings Intel's OpenMP, which the wheel of MKL lacks: so GNU's.
+    """
+    return {"MKLROOT": str(installed), "MKL_THREADING_LAYER": "GNU"}
+
+
+def test_the_fix_links_the_mkl_of_intel_s_installer(
+    by_pip: Path, installed: Path, home: Path, variables: dict[str, str]
+) -> None:
+    """NumPy's own OpenBLAS makes `numpy.dot` fast here, but not the framework's products."""
+    fixes = apply_fixes(by_pip, BLAS, home, None, **variables)
+    library = installed / "lib"
+    assert f"ldflags = -L{library} -lmkl_rt -Wl,-rpath,{library}" in fixes[0]
+    passes_with_mkl(by_pip, home, variables)
+
+
+def test_flags_that_lead_to_it_pass(
+    by_pip: Path, installed: Path, home: Path, variables: dict[str, str]
+) -> None:
+    flags = f"blas.ldflags=-L{installed}/lib -lmkl_rt"
+    passes_with_mkl(by_pip, home, {**variables, "THEANO_FLAGS": flags})
+
+
+def test_what_conda_links_passes(prefix: Prefix, home: Path) -> None:
+    place = prefix("theano-1.0.5", "mkl")
+    flags = f"blas.ldflags=-L{place}/lib -lmkl_rt -lpthread -lm -lm"
+    passes_with_mkl(place, home, {"THEANO_FLAGS": flags})
+
+
+def passes_with_mkl(place: Path, home: Path, variables: dict[str, str]) -> None:
+    found = checked(place, *BLAS, expect=None, HOME=str(home), **variables)
+    assert [check for check in found if check.status == "fail"] == []
+    assert any(check.detail.startswith("mkl 2026") for check in found)

@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,11 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from unit.helpers import conda as archives
 
-from integration import debian_root
 from integration.applied_fix import applied
+from integration.bare_machine import run_in_root, unpack_root
 from integration.checking import compiled
 from integration.conda_client import Conda
+from integration.conftest import Prefix
 from integration.test_serve import serving
 from integration.workspaces import workspace_below
 from stacks.core.disk import sha256_of
@@ -31,8 +31,6 @@ from stacks.locks import uv
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
-
-Prefix = Callable[[str, str], Path]
 
 
 @pytest.fixture(scope="module")
@@ -92,19 +90,19 @@ def _of_numpy(place: Path, folder: Path, variables: dict[str, str]) -> dict[str,
 
 
 def test_of_debian_s_numpy_with_the_reference_blas(workspace: Workspace, tmp_path: Path) -> None:
-    root = debian_root.unpack(tmp_path)
+    root = unpack_root(tmp_path)
     verify_app.write(workspace, root / "srv")
     numpy = "apt-get update && apt-get install --yes --no-install-recommends python3-numpy"
-    assert debian_root.run(root, numpy)[0] == 0
+    assert run_in_root(root, numpy)[0] == 0
     verify = "/usr/bin/python3 /srv/blas-verify.pyz"
-    status, output = debian_root.run(root, verify)
+    status, output = run_in_root(root, verify)
     assert status == 1 and "not known as a library with fast kernels" in output, output
     command = output.partition("      fix: install OpenBLAS")[2].splitlines()[1].strip()
     assert command == "apt install libopenblas0"
     # Its reader answers the question.
-    status, output = debian_root.run(root, f"yes | {command}")
+    status, output = run_in_root(root, f"yes | {command}")
     assert status == 0, output
-    status, output = debian_root.run(root, verify)
+    status, output = run_in_root(root, verify)
     assert status == 0 and "serving library" in output and "openblas 0.3" in output, output
 
 

@@ -16,7 +16,7 @@ from shutil import copytree, rmtree
 
 import pytest
 
-from integration.tiny import Tiny
+from integration.tiny import DEAD, Tiny
 from stacks.core.disk import REPOSITORY, sha256_of
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
@@ -49,8 +49,7 @@ class Command:
                 "PATH": os.defpath,
                 "HOME": str(self.home),
                 "THEANO_STACKS_CACHE": str(self.cache),
-                "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
-                "DEBIAN_MIRROR": "http://127.0.0.1:9/debian",
+                **DEAD,
                 **variables,
             },
             stdout=subprocess.PIPE,

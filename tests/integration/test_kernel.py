@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from integration.browser import browser
-from integration.conftest import MakePrefix
+from integration.conftest import Prefix
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build
@@ -96,7 +96,7 @@ def notebook(program: str, name: str = "") -> str:
 
 @pytest.fixture
 def install(
-    workspace: Workspace, prefix: MakePrefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, prefix: Prefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], str]:
     """Give the function that installs a framework's kernel for Jupyter, and returns its name."""
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
@@ -124,7 +124,7 @@ def test_a_notebook(
     framework: str,
     module: str,
     install: Callable[[str], str],
-    prefix: MakePrefix,
+    prefix: Prefix,
     jupyter: Path,
     tmp_path: Path,
 ) -> None:

@@ -20,7 +20,6 @@ from stacks.locks import update as lock_update
 from stacks.locks.lock import lock_folder
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.variants.load import all_variants
-from stacks.variants.variant import Variant
 
 VARIANTS = all_variants(default_workspace())
 
@@ -49,12 +48,12 @@ for path, folder in zip(sys.argv[1::2], sys.argv[2::2]):
 
 
 def test_conda_lock_accepts_every_committed_lock(workspace: Workspace, tmp_path: Path) -> None:
-    folders = {variant: tmp_path / variant.id.replace("/", " ") for variant in VARIANTS}
+    folders = [tmp_path / variant.id.replace("/", " ") for variant in VARIANTS]
     words: list[str | Path] = []
-    for variant, folder in folders.items():
+    for variant, folder in zip(VARIANTS, folders, strict=True):
         words += [lock_folder(workspace, variant) / "conda-lock.yml", folder]
     subprocess.run([sys.executable, "-c", RENDER, *words], check=True, timeout=300)
-    for variant, folder in folders.items():
+    for variant, folder in zip(VARIANTS, folders, strict=True):
         explicit, environment = (
             (folder / f"conda-linux-64.{ending}").read_text() for ending in ("lock", "lock.yml")
         )

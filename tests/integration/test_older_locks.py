@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from integration.published import write_packages
-from integration.tiny import Tiny, tree
+from integration.tiny import DEAD, Tiny, tree
 from stacks.channel import package
 from stacks.core.disk import sha256_of
 from stacks.core.errors import StaleError, UsageError
@@ -200,11 +200,8 @@ def test_an_older_lock_builds_offline_to_the_same_tree(
     assert sha256_of(made / "lib/python2.7/site-packages/six.py")
     shutil.rmtree(made.parent)
     place(tiny, older, tmp_path / "elsewhere", monkeypatch)
-    for name, address in (
-        ("DEBIAN_MIRROR", "http://127.0.0.1:9/debian"),
-        ("PIP_INDEX_URL", "http://127.0.0.1:9/simple"),
-    ):
-        monkeypatch.setenv(name, address)
+    for name, value in DEAD.items():
+        monkeypatch.setenv(name, value)
     capsys.readouterr()
     assert tree(build.make_environment(tiny.workspace, older)) == first
     said = capsys.readouterr().err

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.conftest import MakePrefix
+from integration.conftest import Prefix
 from integration.programs import invoke
 from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import run_once
@@ -59,7 +59,7 @@ def file(module: str, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(("framework", "module"), FRAMEWORKS)
 def test_a_profile(
-    framework: str, file: Path, workspace: Workspace, prefix: MakePrefix, tmp_path: Path
+    framework: str, file: Path, workspace: Workspace, prefix: Prefix, tmp_path: Path
 ) -> None:
     place, variant = prefix(framework, "openblas"), load_variant(workspace, "openblas", framework)
     report = tmp_path / "report.json"
@@ -75,7 +75,7 @@ def test_a_profile(
 
 
 def test_the_profile_of_a_scan_and_its_gradient(
-    workspace: Workspace, prefix: MakePrefix, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    workspace: Workspace, prefix: Prefix, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     place, variant = prefix("theano-1.0.5", "openblas"), load_variant(workspace, "openblas")
     file, report = tmp_path / "program.py", tmp_path / "report.json"
@@ -105,7 +105,7 @@ def test_the_profile_of_a_scan_and_its_gradient(
 
 
 @pytest.mark.parametrize(("framework", "module"), FRAMEWORKS)
-def test_a_timed_run(framework: str, file: Path, workspace: Workspace, prefix: MakePrefix) -> None:
+def test_a_timed_run(framework: str, file: Path, workspace: Workspace, prefix: Prefix) -> None:
     variant = load_variant(workspace, "openblas", framework)
     candidate = Candidate(variant, prefix(framework, "openblas"), Lock((), ()), None)
     run = run_once(candidate, ["python", str(file), "0"])
@@ -114,9 +114,7 @@ def test_a_timed_run(framework: str, file: Path, workspace: Workspace, prefix: M
 
 
 @pytest.mark.parametrize("module", ["theano"])
-def test_runs_over_words(
-    file: Path, workspace: Workspace, prefix: MakePrefix, tmp_path: Path
-) -> None:
+def test_runs_over_words(file: Path, workspace: Workspace, prefix: Prefix, tmp_path: Path) -> None:
     prefix("theano-1.0.5", "openblas")
     logs = tmp_path / "logs"
     words = ["run", "--jobs", "2", "--variant", "openblas", "--logs", str(logs), "--"]

@@ -18,7 +18,7 @@ import pytest
 from unit.helpers.serving import Site, serving
 
 from integration.conda_client import Conda
-from integration.conftest import MakePrefix
+from integration.conftest import Prefix
 from integration.tiny import Tiny
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
@@ -155,7 +155,7 @@ def test_all_programs_list_the_same_small_packages(
 
 @pytest.mark.parametrize(("framework", "flavour"), VARIANTS)
 def test_all_programs_list_the_same_packages(
-    framework: str, flavour: str, prefix: MakePrefix, uv_program: Path, conda: Conda
+    framework: str, flavour: str, prefix: Prefix, uv_program: Path, conda: Conda
 ) -> None:
     check_lists(prefix(framework, flavour), uv_program, conda)
 
@@ -213,7 +213,7 @@ def test_pip_does_not_replace_a_locked_package_on_python_2(
     assert verified(place).stdout.startswith("pass ")
 
 
-def test_pip_says_why_and_what_to_do(prefix: MakePrefix, tmp_path: Path) -> None:
+def test_pip_says_why_and_what_to_do(prefix: Prefix, tmp_path: Path) -> None:
     place, links = prefix("theano-1.0.5", "openblas"), tmp_path / "links"
     wheel(links, "mine", "1.0", "numpy>=99")
     wheel(links, "numpy", "99.0")
@@ -229,7 +229,7 @@ def test_pip_says_why_and_what_to_do(prefix: MakePrefix, tmp_path: Path) -> None
         )
 
 
-def test_a_virtual_environment_on_top(prefix: MakePrefix, tmp_path: Path) -> None:
+def test_a_virtual_environment_on_top(prefix: Prefix, tmp_path: Path) -> None:
     place, links = prefix("theano-1.0.5", "openblas"), tmp_path / "links"
     wheel(links, "numpy", "99.0")
     wheel(links, "mine", "1.0", "numpy")
@@ -254,7 +254,7 @@ def test_a_virtual_environment_on_top(prefix: MakePrefix, tmp_path: Path) -> Non
     assert not (place / "bin/mine").exists()
 
 
-def test_a_separate_virtual_environment_is_not_held(prefix: MakePrefix, tmp_path: Path) -> None:
+def test_a_separate_virtual_environment_is_not_held(prefix: Prefix, tmp_path: Path) -> None:
     place, links = prefix("theano-1.0.5", "openblas"), tmp_path / "links"
     wheel(links, "numpy", "99.0")
     subprocess.run([place / "bin/python", "-m", "venv", tmp_path / "venv"], check=True)
@@ -263,7 +263,7 @@ def test_a_separate_virtual_environment_is_not_held(prefix: MakePrefix, tmp_path
 
 
 def test_a_lock_on_python_2_7_reads_each_page_of_the_index_once(
-    prefix: MakePrefix, site: Site, tmp_path: Path
+    prefix: Prefix, site: Site, tmp_path: Path
 ) -> None:
     python = prefix("theano-0.8.2", "openblas") / "bin/python"
     wheel(tmp_path, "one", "1", "two>1", "three")

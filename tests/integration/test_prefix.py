@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from integration.programs import invoke
-from integration.tiny import Tiny, flip, tree
+from integration.tiny import DEAD, Tiny, flip, tree
 from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -175,14 +175,7 @@ def test_a_new_environment_has_no_verdict_of_the_one_before(tiny: Tiny) -> None:
 
 def test_a_build_without_a_network(checkout: Checkout) -> None:
     done = checkout.invoke(
-        "build",
-        "-v",
-        "by-conda",
-        THEANO_STACKS_CACHE=str(checkout.root / "empty"),
-        DEBIAN_MIRROR="http://127.0.0.1:9/debian",
-        PIP_INDEX_URL="http://127.0.0.1:9/simple",
-        PIP_FIND_LINKS="",
-        PIP_RETRIES="0",
+        "build", "-v", "by-conda", THEANO_STACKS_CACHE=str(checkout.root / "empty"), **DEAD
     )
     assert done.returncode == 1
     assert "error: " in done.stderr and "127.0.0.1" in done.stderr and "fix:" in done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -10,13 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import rattler
-import yaml
 from rattler.exceptions import InstallerError
 from rattler.networking import Client, OciMiddleware
 
 from integration.published import locked_by
 from integration.registries import USER, Running, registry_with_tokens
+from integration.test_serve import install, solve
 from integration.tiny import Tiny, flip
 from stacks.distribution.channel import publish_channel
 
@@ -46,39 +44,17 @@ def running(
         yield running, "oci://localhost/stacks"
 
 
-def solve(tiny: Tiny, address: str, cache: Path) -> list[rattler.RepoDataRecord]:
-    file = tiny.locks / "tiny/by-conda/environment.yml"
-    return asyncio.run(
-        rattler.solve(
-            sources=[rattler.Channel(address)],
-            specs=[
-                rattler.MatchSpec(spec, strict=False)
-                for spec in yaml.safe_load(file.read_text())["dependencies"]
-            ],
-            platforms=["linux-64", "noarch"],
-            gateway=rattler.Gateway(cache_dir=cache, client=Client([OciMiddleware()])),
-            virtual_packages=rattler.VirtualPackage.detect(),
-        )
-    )
-
-
-def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> None:
-    client = Client([OciMiddleware()])
-    asyncio.run(
-        rattler.install(records, place, cache_dir=cache, show_progress=False, client=client)
-    )
-
-
 def test_rattler_solves_and_installs_from_a_registry(
     tiny: Tiny, running: tuple[Running, str], tmp_path: Path
 ) -> None:
-    registry, address = running
+    (registry, address), client = running, Client([OciMiddleware()])
+    environment = tiny.locks / "tiny/by-conda/environment.yml"
     registry.scopes.clear()
-    records = solve(tiny, address, tmp_path / "index")
+    records = solve(address, environment, tmp_path / "index", client)
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
         (p.file_name, p.sha256) for p in locked_by(tiny, "by-conda").packages
     }
-    install(records, tmp_path / "environment", tmp_path / "cache")
+    install(records, tmp_path / "environment", tmp_path / "cache", client)
     assert (tmp_path / "environment/lib/python2.7/site-packages/six.py").is_file()
     assert ("repository:stacks/noarch/six:pull", False) in registry.scopes
 
@@ -86,11 +62,12 @@ def test_rattler_solves_and_installs_from_a_registry(
 def test_rattler_refuses_changed_bytes_of_a_registry(
     tiny: Tiny, running: tuple[Running, str], tmp_path: Path
 ) -> None:
-    registry, address = running
+    (registry, address), client = running, Client([OciMiddleware()])
+    environment = tiny.locks / "tiny/by-conda/environment.yml"
     [six] = [p.sha256 for p in locked_by(tiny, "by-conda").packages if p.name == "six"]
     [blob] = registry.data.glob(f"**/blobs/sha256/*/{six}/data")
     flip(blob)
-    records = solve(tiny, address, tmp_path / "index")
+    records = solve(address, environment, tmp_path / "index", client)
     with pytest.raises(InstallerError, match="six"):
-        install(records, tmp_path / "environment", tmp_path / "cache")
+        install(records, tmp_path / "environment", tmp_path / "cache", client)
     assert not (tmp_path / "environment/lib/python2.7/site-packages/six.py").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from invoke.context import Context
 
-from integration.carried import copy_checkout
+from integration.bare_machine import copy_checkout
 from integration.tiny import Tiny, tree
 from stacks.core import digest_list
 from stacks.core.version import VERSION

@@ -14,6 +14,7 @@ import pytest
 import rattler
 import yaml
 from rattler.exceptions import InstallerError
+from rattler.networking import Client
 
 from integration.tiny import Tiny, flip
 from integration.workspaces import workspace_below
@@ -65,7 +66,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("client")
 
 
-def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDataRecord]:
+def solve(
+    address: str, environment: Path, cache: Path, client: Client | None = None
+) -> list[rattler.RepoDataRecord]:
     """Solve an environment.yml as conda does, from the channel at an address."""
     specs = yaml.safe_load(environment.read_text())["dependencies"]
     return asyncio.run(
@@ -73,7 +76,7 @@ def solve(address: str, environment: Path, client: Path) -> list[rattler.RepoDat
             sources=[rattler.Channel(address)],
             specs=[rattler.MatchSpec(s, strict=False) for s in specs if isinstance(s, str)],
             platforms=["linux-64", "noarch"],
-            gateway=rattler.Gateway(cache_dir=client),
+            gateway=rattler.Gateway(cache_dir=cache, client=client),
             virtual_packages=rattler.VirtualPackage.detect(),
         )
     )
@@ -97,8 +100,11 @@ def test_other_paths_are_not_served(address: str) -> None:
             urlopen(address.removesuffix("/theano-stacks") + path)
 
 
-def install(records: list[rattler.RepoDataRecord], place: Path, cache: Path) -> None:
-    asyncio.run(rattler.install(records, place, cache_dir=cache, show_progress=False))
+def install(
+    records: list[rattler.RepoDataRecord], place: Path, cache: Path, client: Client | None = None
+) -> None:
+    installed = rattler.install(records, place, cache_dir=cache, show_progress=False, client=client)
+    asyncio.run(installed)
 
 
 def test_a_client_installs_and_checks_the_bytes(tiny: Tiny, tmp_path: Path) -> None:

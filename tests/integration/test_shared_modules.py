@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from integration.conftest import Prefix
 from integration.workspaces import share_packages
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
@@ -20,7 +20,6 @@ from stacks.environments.make.prefix import MODULES
 from stacks.variants.load import load_variant
 
 DRIVER = Path(__file__).with_name("modules_driver.py")
-Prefix = Callable[[str, str], Path]
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
 
 

@@ -1,4 +1,4 @@
-"""A stack.yaml beside one's code: locked with uv or pip, built, run, checked."""
+"""A stack.yaml beside one's code: locked with uv or pip, built, run, checked; on each flavour."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ import pytest
 
 from integration.test_serve import install, serving, solve
 from integration.tiny import Tiny
+from stacks.bench import machine, stack_flavours
+from stacks.bench.candidates import prepare
 from stacks.core.disk import scratch
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.folders import folder_of
+from stacks.environments.care import verify
+from stacks.environments.folders import folder_of, report_path
 from stacks.environments.make import build, stack_lock
+from stacks.environments.make.settings import EXPECTATION
 from stacks.locks import lock, uv
 from stacks.locks.update import check_locks
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 TINY = "summary: mine\nextends: {}\nframework: tiny\npip: [{}]\n"
 THEANO = "summary: mine\nextends: openblas\nframework: theano-1.0.5\npip: [{}]\n"
@@ -176,3 +181,39 @@ def test_other_tools_read_pylock(workspace: Workspace, file: Path, tmp_path: Pat
             env=env,
         )
     assert (target / "cycler").is_dir() or (target / "cycler.py").is_file()
+
+
+def test_its_copies_are_made_once(
+    tiny: Tiny, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verified = []
+
+    def verify_variant(workspace: Workspace, variant: Variant, place: Path, *, brief: bool) -> None:
+        """Write the report of a success: this framework has nothing that computes."""
+        verified.append(variant.name)
+        packages = json.loads((place / EXPECTATION).read_bytes())["packages"]
+        report = report_path(workspace, variant)
+        report.parent.mkdir(parents=True, exist_ok=True)
+        report.write_text(json.dumps({"ok": True, "packages": packages}))
+
+    monkeypatch.setattr(verify, "verify_variant", verify_variant)
+    monkeypatch.setattr(machine, "is_here", lambda report: True)
+
+    def made(pip: str) -> list[str]:
+        file.write_text(TINY.format("by-conda", pip))
+        copies = stack_flavours.copies(tiny.workspace, load_variant(tiny.workspace, str(file)))
+        found = prepare(tiny.workspace, copies, stack_flavours.make, stack_flavours.REFUSED)
+        return [candidate.variant.name for candidate in found]
+
+    both = ["by-conda", "by-pip"]
+    assert made("decorator==4.4.2") == both
+    assert made("decorator==4.4.2") == both
+    assert verified == both, "the second time nothing was made"
+    out, err = capsys.readouterr()
+    assert out == "", "no table, and no next step"
+    assert [err.count(f"{name}: built and verified\n") for name in both] == [1, 1]
+    assert made("decorator==4.4.1") == both
+    assert verified == both * 2
+    assert made("six==1.15.0") == []
+    assert "left out: tiny/by-conda\nerror: " in capsys.readouterr().err
+    assert {path.name for path in file.parent.iterdir()} == {"stack.yaml", "stack.build"}

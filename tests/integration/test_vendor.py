@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.carried import copy_checkout, run_without_network
-from integration.tiny import Tiny, flip, tree
+from integration.bare_machine import copy_checkout, run_without_network
+from integration.tiny import DEAD, Tiny, flip, tree
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
@@ -121,9 +121,8 @@ def test_wrong_bytes_in_a_vendored_folder_are_not_taken(
     flip(next(folder.glob("sources/**/six-*.whl")))
     shutil.rmtree(tiny.cache / "sources")
     monkeypatch.setenv(VARIABLE, str(folder))
-    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    monkeypatch.setenv("PIP_FIND_LINKS", "")
-    monkeypatch.setenv("PIP_RETRIES", "0")
+    for name, value in DEAD.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(FetchError):
         tiny.make("by-pip")
     assert "six-1.16.0-py2.py3-none-any.whl: expected sha256" in capfd.readouterr().err

@@ -7,18 +7,17 @@ import os
 import pty
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from integration.conftest import Prefix
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution import verify_app
 
 SUITE = REPOSITORY / "verify"
 EXPECTATION = "etc/theano-stacks/expect.json"
-Prefix = Callable[[str, str], Path]
 # Their environments are verified by the suite in one file; Python 2.7, 3.9 and 3.13.
 AS_ONE_FILE = ("theano-0.8.2", "theano-pymc-1.1.2", "pytensor-3.3.7")
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from integration.checking import checked, compiled, edited
+from integration.conftest import Prefix
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.variants.load import load_variant
-
-Prefix = Callable[[str, str], Path]
 
 LIAR = """
 #include <cmath>

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from integration.checking import checked, compiled
+from integration.conftest import Prefix
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.suite import SUITE
-
-Prefix = Callable[[str, str], Path]
 
 NAIVE_PRODUCT = """
 extern "C" void %(letter)sgemm_(char *ta, char *tb, int *m, int *n, int *k, %(type)s *alpha,

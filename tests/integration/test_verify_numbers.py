@@ -1,14 +1,13 @@
 """Numbers that are wrong, and settings that are slow, in environments that are broken so."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from integration.checking import checked, compiled
+from integration.conftest import Prefix
 
-Prefix = Callable[[str, str], Path]
 # As a C library whose functions are off by a thousandth.
 WRONG = """
 #define _GNU_SOURCE

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
+from integration.conftest import Prefix
 from stacks.core.disk import REPOSITORY
-
-Prefix = Callable[[str, str], Path]
 
 
 @pytest.fixture

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from integration.conftest import Prefix
 from stacks.core.workspace import Workspace
 from stacks.distribution import verify_app
 from stacks.locks import uv
 from stacks.sources.pins import read_pins
 
-Prefix = Callable[[str, str], Path]
 # pytest as it is pinned, with what it imports on any Python; most have no code of a version.
 PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "pytest-xdist", "execnet")
 TESTS = """

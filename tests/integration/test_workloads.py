@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,13 @@ import jsonschema
 import pytest
 
 from integration import programs
+from integration.conftest import Prefix
 from stacks.core.disk import REPOSITORY
 
 SUITE = REPOSITORY / "verify"
 DRIVER = Path(__file__).with_name("gradient_driver.py")
 SCAN_DRIVER = Path(__file__).with_name("scan_driver.py")
 EXPECTATION = "etc/theano-stacks/expect.json"
-Prefix = Callable[[str, str], Path]
 
 
 def run(place: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:

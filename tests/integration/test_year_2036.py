@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import datetime
-import http.server
 import os
 import shutil
 import ssl
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives.serialization import Encoding
+from unit.helpers.web_server import Request, web_server
 
 from integration.published import move_packages, write_packages
-from integration.registries import registry, registry_with_tls
-from integration.tiny import BUILDER, Builder, Tiny, tree
+from integration.registries import certificate, pem_of, registry, registry_with_tls
+from integration.tiny import BUILDER, DEAD, Builder, Tiny, tree
 from integration.workspaces import workspace_below
 from stacks.channel.build import obtain_packages
 from stacks.channel.offers import read_channel, with_settings
@@ -41,9 +37,7 @@ from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant
 
 pytestmark = pytest.mark.usefixtures("no_other_place")
-DEAD = "http://127.0.0.1:9"
 THEN = datetime.datetime(2036, 3, 1, tzinfo=datetime.timezone.utc)
-DAY = datetime.timedelta(days=1)
 # Compiles C with the environment's own compiler, and calls its BLAS.
 COMPUTING = """
 import datetime, theano
@@ -59,51 +53,27 @@ def published(tiny: Tiny, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def server_pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a certificate for localhost with its key, valid from 2035 to 2037 only."""
     path = tmp_path_factory.mktemp("tls") / "localhost.pem"
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(THEN - 365 * DAY)
-        .not_valid_after(THEN + 365 * DAY)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    path.write_bytes(
-        made.public_bytes(serialization.Encoding.PEM)
-        + key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
+    made = certificate(key, THEN, 365, is_ca=True)
+    path.write_bytes(made.public_bytes(Encoding.PEM) + pem_of(key))
     return path
 
 
-class _Silent(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing."""
-
-
 @contextmanager
-def https_serving(folder: Path, certificate: Path) -> Iterator[str]:
+def https_serving(folder: Path, server_pem: Path) -> Iterator[str]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    handler = partial(_Silent, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield f"https://localhost:{server.server_port}"
-        finally:
-            server.shutdown()
+    context.load_cert_chain(server_pem)
+
+    def reply(request: Request) -> None:
+        file = folder / request.path.lstrip("/")
+        found = file.is_file()
+        request.send(200 if found else 404, {}, file.read_bytes() if found else b"")
+
+    with web_server(reply, tls=context) as port:
+        yield f"https://localhost:{port}"
 
 
 @pytest.fixture
@@ -142,11 +112,11 @@ def test_in_2036_from_a_vendored_folder(
 
 @contextmanager
 def published_in_2036(
-    kind: str, tiny: Tiny, published: Path, certificate: Path, room: Path
+    kind: str, tiny: Tiny, published: Path, server_pem: Path, room: Path
 ) -> Iterator[str]:
     """Serve a published channel with a certificate of 2036; give its address."""
     if kind == "static":
-        with https_serving(published, certificate) as address:
+        with https_serving(published, server_pem) as address:
             yield address
         return
     variants = [tiny.variant(name) for name in ("by-conda", "by-pip")]
@@ -160,7 +130,7 @@ def published_in_2036(
             {entry.path: published / entry.path for entry in found.entries},
             written_files(found, None),
         )
-    with registry_with_tls(room, certificate) as running:
+    with registry_with_tls(room, server_pem) as running:
         yield running.address("stacks")
 
 
@@ -168,14 +138,14 @@ def published_in_2036(
 def test_in_2036_from_a_published_channel(
     tiny: Tiny,
     published: Path,
-    certificate: Path,
+    server_pem: Path,
     in_2036: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     kind: str,
 ) -> None:
-    with published_in_2036(kind, tiny, published, certificate, tmp_path / "registry") as address:
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    with published_in_2036(kind, tiny, published, server_pem, tmp_path / "registry") as address:
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(server_pem))
         monkeypatch.setenv(CHANNEL, address)
         output, errors = output_of(tiny.builder("by-conda", wrapper=in_2036))
         assert f"6 fetched from {address}" in errors, errors
@@ -192,7 +162,7 @@ def test_in_2036_from_a_published_channel(
 
 def test_in_2036_a_real_variant_comes_from_a_published_channel(
     workspace: Workspace,
-    certificate: Path,
+    server_pem: Path,
     in_2036: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -209,13 +179,12 @@ def test_in_2036_a_real_variant_comes_from_a_published_channel(
         **os.environ,
         "PYTHONPATH": str(REPOSITORY),
         "THEANO_STACKS_CACHE": str(tmp_path / "cache"),
-        "DEBIAN_MIRROR": f"{DEAD}/debian",
-        "PIP_INDEX_URL": f"{DEAD}/simple",
-        "REQUESTS_CA_BUNDLE": str(certificate),
+        **DEAD,
+        "REQUESTS_CA_BUNDLE": str(server_pem),
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
     place = tmp_path / "prefix"
-    with https_serving(folder, certificate) as address:
+    with https_serving(folder, server_pem) as address:
         words = [BUILDER, own.root, tmp_path / "cache", place, "openblas", ""]
         output, errors = output_of(
             Builder(

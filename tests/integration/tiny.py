@@ -37,6 +37,13 @@ FLAVOURS = {
     "by-conda": "summary: small\npython_packages: conda\nblas: numpy\n",
     "by-pip": "summary: small, with six by pip\npython_packages: pip\nblas: numpy\n",
 }
+# Variables for programs that may reach neither Debian's archive nor a package index.
+DEAD = {
+    "DEBIAN_MIRROR": "http://127.0.0.1:9/debian",
+    "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
+    "PIP_FIND_LINKS": "",
+    "PIP_RETRIES": "0",
+}
 BUILDER = Path(__file__).with_name("builder.py")
 
 
@@ -97,10 +104,7 @@ class Tiny:
                 "THEANO_STACKS_CACHE": str(self.cache),
                 "PYTHONPATH": str(REPOSITORY),
                 "TMPDIR": str(scratch),
-                "DEBIAN_MIRROR": "http://127.0.0.1:9/debian",
-                "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
-                "PIP_FIND_LINKS": "",
-                "PIP_RETRIES": "0",
+                **DEAD,
             },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

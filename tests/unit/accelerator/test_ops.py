@@ -1,4 +1,4 @@
-"""Operations that get no C code, on stand-ins; tests/integration/test_first_step.py runs the rest."""
+"""Operations that get no C code; tests/integration/test_recipes.py runs the others."""
 
 from __future__ import annotations
 

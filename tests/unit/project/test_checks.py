@@ -90,8 +90,8 @@ def test_tests_see_only_the_variables_that_the_readme_names() -> None:
         ("test_examples::test_what_a_folder_has[keras-2.3]", True),
         ("test_pip::test_all_programs_list_the_same_packages[aesara-2.8.7-openblas]", True),
         ("test_pip::test_all_programs_list_the_same_packages[theano-1.0.5-openblas]", False),
-        ("test_c_code::test_c_code_gives_what_python_gives[theano-1.0.5]", True),
-        ("test_c_code::test_c_code_gives_what_python_gives[theano-0.8.2]", False),
+        ("test_recipes::test_c_code_gives_what_python_gives[theano-1.0.5]", True),
+        ("test_recipes::test_c_code_gives_what_python_gives[theano-0.8.2]", False),
     ],
 )
 def test_by_module_case_or_name(test: str, expected: bool) -> None:

@@ -1,4 +1,4 @@
-"""A stack.yaml with a checkout that nobody may write to, and of two users at once."""
+"""People who may not write to a checkout or an environment, and two users at once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from integration.conftest import Prefix
 from integration.tiny import Tiny, obeying
 from stacks.core.disk import REPOSITORY
 
 MINE = "summary: mine\nextends: {}\nframework: tiny\npip: [decorator==4.4.2]\n"
 # Locks and makes the environment of the stack.yaml STACK in the checkout ROOT.
-PROGRAM = """
+BUILDING = """
 import sys
 from pathlib import Path
 from stacks.core.workspace import Workspace
@@ -47,7 +48,7 @@ def start(
 ) -> subprocess.Popen[str]:
     temporary.mkdir(exist_ok=True)
     return subprocess.Popen(
-        [*wrapper, sys.executable, "-c", PROGRAM, str(tiny.root), str(cache), str(file)],
+        [*wrapper, sys.executable, "-c", BUILDING, str(tiny.root), str(cache), str(file)],
         env={
             **os.environ,
             "PYTHONPATH": str(REPOSITORY),
@@ -120,3 +121,48 @@ def test_two_users_of_one_checkout_at_once(checkout: Tiny, tmp_path: Path) -> No
             assert owners == {user}
         locks = [shared / str(user) / "model/stack.lock/requirements.txt" for user in USERS]
         assert locks[0].read_bytes() == locks[1].read_bytes()
+
+
+PROGRAM = """\
+import sys
+framework = __import__(sys.argv[1])
+x = framework.tensor.dmatrix()
+print(framework.function([x], framework.tensor.dot(x, x) + 1)([[2.0]])[0, 0])
+print(framework.config.base_compiledir)
+"""
+MODULES = {"theano-1.0.5": "theano", "theano-0.8.2": "theano"}
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """Give a folder for all users: pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o1777)
+        yield Path(name)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start programs as other users")
+@pytest.mark.parametrize("framework", MODULES)
+def test_two_other_users_compile_in_folders_of_their_own(
+    prefix: Prefix, shared: Path, framework: str
+) -> None:
+    place = prefix(framework, "openblas")
+    (shared / "home").mkdir(mode=0o555)
+    homes = {USERS[0]: str(shared / "home"), USERS[1]: ""}
+    processes = {
+        user: subprocess.Popen(
+            [*as_user(user), place / "bin/python", "-c", PROGRAM, MODULES[framework]],
+            env={"TMPDIR": str(shared), **({"HOME": home} if home else {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for user, home in homes.items()
+    }
+    for user, process in processes.items():
+        out, err = process.communicate(timeout=300)
+        assert (process.returncode, err) == (0, "")
+        value, folder = out.splitlines()
+        assert value == "5.0"
+        assert Path(folder).parent == shared / f"theano-stacks-{user}"
+        assert {path.lstat().st_uid for path in Path(folder).rglob("*")} == {user}
