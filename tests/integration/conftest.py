@@ -11,9 +11,10 @@ import common  # noqa: F401
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from integration import conda_client, copyleft, engines, slow, small_image
+from integration import conda_client, engines, slow, small_image
 from integration.conda_client import Conda
 from integration.engines import Running, State
+from integration.published import copyleft_sources, not_at_mirrors, share_copyleft
 from integration.small_image import NAMES, PASSES, Build
 from integration.tiny import DEAD, Tiny, prepare
 from integration.workspaces import workspace_below
@@ -186,8 +187,8 @@ def no_other_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def lacking(workspace: Workspace, tiny_model: Tiny) -> frozenset[DebPin]:
     """Give the sources of the small variants that no mirror has; the cache gets the others."""
-    pins = copyleft.sources(tiny_model)
-    lacking = copyleft.not_at_mirrors(workspace, pins)
+    pins = copyleft_sources(tiny_model)
+    lacking = not_at_mirrors(workspace, pins)
     fetch(workspace, [pin for pin in pins if pin not in lacking])
     return lacking
 
@@ -201,7 +202,7 @@ def publishable(
     record_property: Callable[[str, object], None],
 ) -> None:
     """Give the cache of `tiny` the sources to publish, without those that no mirror has."""
-    copyleft.share(workspace, tiny, lacking)
+    share_copyleft(workspace, tiny, lacking)
     all_sources = Recipe.published_sources
     monkeypatch.setattr(
         Recipe,

@@ -11,9 +11,15 @@ import pytest
 import zstandard
 from rattler.exceptions import InstallerError
 
-from integration import copyleft
 from integration.conda_client import Conda, names
-from integration.published import Published, locked_by, packages, published, share_sources
+from integration.published import (
+    Published,
+    copyleft_sources,
+    locked_by,
+    packages,
+    published,
+    share_sources,
+)
 from integration.test_serve import install, solve
 from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
@@ -67,7 +73,7 @@ def rewrite_index(
 def test_the_sources_of_copyleft_parts_are_beside_the_packages(
     tiny: Tiny, channel: Published, lacking: frozenset[DebPin]
 ) -> None:
-    pins = [pin for pin in copyleft.sources(tiny) if pin not in lacking]
+    pins = [pin for pin in copyleft_sources(tiny) if pin not in lacking]
     published = {path.name: sha256_of(path) for path in (channel.folder / "sources").iterdir()}
     assert published == {pin.filename: pin.sha256 for pin in pins}
     assert "readline" in {pin.name for pin in (*pins, *lacking)}

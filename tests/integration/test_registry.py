@@ -1,16 +1,22 @@
-"""The channel in a real registry: pushed, pushed again, and pulled by its locks."""
+"""The channel in a real registry: pushed, pushed again, pulled by its locks, used by rattler."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from rattler.exceptions import InstallerError
+from rattler.networking import Client, OciMiddleware
 
+from integration.published import locked_by
 from integration.registries import USER, Running, registry, registry_with_tokens
-from integration.tiny import Tiny, tree
+from integration.test_serve import install, solve
+from integration.tiny import Tiny, flip, tree
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError
 from stacks.distribution.channel import publish_channel
@@ -34,9 +40,9 @@ def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running
         yield running
 
 
-def log_in(tmp_path: Path, running: Running) -> None:
+def log_in(tmp_path: Path, host: str) -> None:
     (tmp_path / "docker").mkdir()
-    auths = {"auths": {running.host: {"auth": USER}}}
+    auths = {"auths": {host: {"auth": USER}}}
     (tmp_path / "docker/config.json").write_text(json.dumps(auths))
 
 
@@ -103,7 +109,7 @@ def test_with_tokens_anyone_pulls_and_who_is_logged_in_pushes(
         f"`docker login {guarded.host}` stores a user and password that may push"
     )
     assert guarded.blobs() == set()
-    log_in(tmp_path, guarded)
+    log_in(tmp_path, guarded.host)
     publish_channel(tiny.workspace, address)
     assert set(digests(tiny).values()) <= guarded.blobs()
     shutil.rmtree(tmp_path / "docker")
@@ -150,3 +156,55 @@ def test_a_registry_that_lacks_a_package_is_one_place_of_many(
     assert f"5 fetched from {plain.address('stacks')}" in errors
     assert f"1 fetched from {tmp_path / 'folder'}" in errors
     assert "warning" not in errors
+
+
+# rattler asks only by TLS on this port.
+PORT = 443
+
+
+@pytest.fixture
+def served(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Running, str]]:
+    """Give a registry with the channel of `tiny`, and the channel's address."""
+    with closing(socket.socket()) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", PORT))
+        except OSError as error:
+            pytest.skip(f"no program may listen on port {PORT} here: {error.strerror}")
+    with registry_with_tokens(tmp_path / "registry", PORT) as running:
+        for name in ("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"):
+            monkeypatch.setenv(name, str(running.ca))
+        log_in(tmp_path, "localhost")
+        publish_channel(tiny.workspace, running.address("stacks"))
+        yield running, "oci://localhost/stacks"
+
+
+def test_rattler_solves_and_installs_from_a_registry(
+    tiny: Tiny, served: tuple[Running, str], tmp_path: Path
+) -> None:
+    (registry, address), client = served, Client([OciMiddleware()])
+    environment = tiny.locks / "tiny/by-conda/environment.yml"
+    registry.scopes.clear()
+    records = solve(address, environment, tmp_path / "index", client)
+    assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
+        (p.file_name, p.sha256) for p in locked_by(tiny, "by-conda").packages
+    }
+    install(records, tmp_path / "environment", tmp_path / "cache", client)
+    assert (tmp_path / "environment/lib/python2.7/site-packages/six.py").is_file()
+    assert ("repository:stacks/noarch/six:pull", False) in registry.scopes
+
+
+def test_rattler_refuses_changed_bytes_of_a_registry(
+    tiny: Tiny, served: tuple[Running, str], tmp_path: Path
+) -> None:
+    (registry, address), client = served, Client([OciMiddleware()])
+    environment = tiny.locks / "tiny/by-conda/environment.yml"
+    [six] = [p.sha256 for p in locked_by(tiny, "by-conda").packages if p.name == "six"]
+    [blob] = registry.data.glob(f"**/blobs/sha256/*/{six}/data")
+    flip(blob)
+    records = solve(address, environment, tmp_path / "index", client)
+    with pytest.raises(InstallerError, match="six"):
+        install(records, tmp_path / "environment", tmp_path / "cache", client)
+    assert not (tmp_path / "environment/lib/python2.7/site-packages/six.py").exists()
