@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from integration.programs import result
 from stacks.core.disk import REPOSITORY
 from stacks.environments.make.settings import EXPECTATION
 
@@ -28,17 +28,8 @@ def checked(
 ) -> list[CheckResult]:
     """Run checks with an environment's interpreter; `expect` None is a diagnosis."""
     path = prefix / EXPECTATION if expect == "own" else expect
-    words: list[str | Path] = [
-        prefix / "bin/python",
-        DRIVER,
-        REPOSITORY / "verify",
-        path or "-",
-        *names,
-    ]
-    done = subprocess.run(
-        words, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True, timeout=600
-    )
-    return [CheckResult(*row) for row in json.loads(done.stdout.splitlines()[-1])]
+    rows = result(prefix, DRIVER, REPOSITORY / "verify", path or "-", *names, **variables)
+    return [CheckResult(*row) for row in rows]
 
 
 def virtual_environment(base: Path, place: Path) -> Path:
@@ -57,11 +48,25 @@ def edited(good: Path, folder: Path, **changes: object) -> Path:
     return path
 
 
-def compiled(prefix: Path, folder: Path, name: str, source: str) -> Path:
+def compiled(prefix: Path, folder: Path, name: str, source: str, language: str = "c++") -> Path:
     """Compile a shared library from source text with an environment's compiler."""
     path, text = folder / name, folder / "source.cpp"
     text.write_text(source)
-    flags = ("-O1", "-w", "-shared", "-fPIC", "-pthread")
+    flags = ("-O1", "-w", "-shared", "-fPIC", "-pthread", "-x", language)
     words: list[str | Path] = [prefix / "bin/g++", *flags, text, "-o", path]
     subprocess.run(words, check=True)
     return path
+
+
+def look(place: Path, *words: str, **variables: str) -> tuple[str, str]:
+    """Return the status and the detail of the check that the device is there."""
+    [check] = checked(place, "device", *words, **variables)
+    assert check.name == "device"
+    return check.status, check.detail
+
+
+def exit_status(place: Path, **variables: str) -> int:
+    """Return that of the suite where the device is all that it looks at."""
+    words = (DRIVER, REPOSITORY / "verify", place / EXPECTATION, "device program")
+    status: int = result(place, *words, **variables)
+    return status

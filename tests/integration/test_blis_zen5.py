@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from integration.checking import checked
 from integration.conftest import Prefix
-from integration.programs import CPUINFO, avx512
+from integration.programs import CPUINFO, avx512, printed
 
 IS_ZEN5 = "AuthenticAMD" in CPUINFO and "cpu family\t: 26\n" in CPUINFO
 # BLIS 0.9.0's number of kernels for AVX-512.
@@ -24,19 +22,8 @@ def test_numbers(prefix: Prefix, choice: str, threads: str) -> None:
     variables = {"THEANO_STACKS_BLIS_ZEN5": choice, "BLIS_NUM_THREADS": threads}
     if choice == "1":
         variables["BLIS_ARCH_TYPE"] = SKX
-    done = subprocess.run(
-        [
-            place / "bin/python",
-            Path(__file__).with_name("zen5_driver.py"),
-            place / "lib/libblis.so.4",
-        ],
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == choice + "\n"
+    driver = Path(__file__).with_name("zen5_driver.py")
+    assert printed(place, driver, place / "lib/libblis.so.4", **variables) == choice + "\n"
 
 
 def test_zen5_kernels_are_used_on_zen5_only(prefix: Prefix) -> None:

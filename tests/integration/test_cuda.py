@@ -5,25 +5,24 @@ The driver here is a library of our own: device memory is the host's, and its cu
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from integration.checking import compiled, exit_status, look
 from integration.conftest import Prefix
-from integration.devices import FRAMEWORK, SUITE, compile_library, drive, look
-
-VARIANT = "gpuarray-cuda"
+from integration.programs import printed, run
+from stacks.environments.suite import SUITE
 
 
 def test_cuda_without_a_driver(prefix: Prefix) -> None:
-    place = prefix(FRAMEWORK, "gpuarray-cuda")
+    place = prefix("theano-1.0.5", "gpuarray-cuda")
     status, detail = look(place)
     assert status == "skip"
     assert "NVIDIA's driver cannot be loaded: libcuda.so.1" in detail
     assert "--gpus all" in detail
-    assert drive(place, "program") == "3"
+    assert exit_status(place) == 3
 
 
 DRIVER = """
@@ -60,8 +59,8 @@ int cuMemcpyHtoD_v2(pointer p, void *from, size_t n) { memcpy((void *) p, from, 
 def test_a_driver_or_gpu_that_the_environment_cannot_serve(
     prefix: Prefix, tmp_path: Path, version: int, capability: int, message: str
 ) -> None:
-    place = prefix(FRAMEWORK, VARIANT)
-    compile_library(place, tmp_path / "libcuda.so.1", DRIVER % (version, capability))
+    place = prefix("theano-1.0.5", "gpuarray-cuda")
+    compiled(place, tmp_path, "libcuda.so.1", DRIVER % (version, capability), "c")
     status, detail = look(place, LD_LIBRARY_PATH=str(tmp_path))
     assert (status, message in detail) == ("skip", True), detail
 
@@ -100,41 +99,35 @@ for dtype, kind in (("float32", ctypes.c_float), ("float64", ctypes.c_double)):
 
 
 def test_cublas_is_called_with_the_matrices_in_its_order(prefix: Prefix, tmp_path: Path) -> None:
-    place = prefix(FRAMEWORK, VARIANT)
-    compile_library(place, tmp_path / "libcuda.so.1", DRIVER % (13000, 9))
+    place = prefix("theano-1.0.5", "gpuarray-cuda")
+    compiled(place, tmp_path, "libcuda.so.1", DRIVER % (13000, 9), "c")
     source, library = tmp_path / "cublas.c", tmp_path / "libcublas.so"
     source.write_text(CUBLAS)
     # By its name, which is loaded already, the environment's own is not found.
     flags = ["-shared", "-fPIC", "-Wl,-soname,libcublas.so"]
     subprocess.check_call([place / "bin/gcc", *flags, source, "-o", library])
-    words: list[str | Path] = [place / "bin/python", "-c", ALONE, SUITE, library]
-    output = subprocess.check_output(words, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
-    assert output == b"True\nTrue\n"
+    output = printed(place, "-c", ALONE, SUITE, library, LD_LIBRARY_PATH=str(tmp_path))
+    assert output == "True\nTrue\n"
 
 
 def test_a_program_does_not_go_on_without_its_device(prefix: Prefix, tmp_path: Path) -> None:
-    place = prefix(FRAMEWORK, VARIANT)
-    words: list[str | Path] = [place / "bin/python", "-c", "import theano"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    place = prefix("theano-1.0.5", "gpuarray-cuda")
+    done = run(place, "-c", "import theano", cwd=tmp_path)
     assert done.returncode == 1
     assert "RuntimeError: Theano cannot compute on the device of this env" in done.stderr
     assert "libcuda.so.1: cannot open shared object file" in done.stderr
     assert "During handling" not in done.stderr
-    env = {**os.environ, "THEANO_FLAGS": "device=cpu"}
-    assert subprocess.run(words, env=env, check=False, cwd=tmp_path).returncode == 0
+    printed(place, "-c", "import theano", cwd=tmp_path, THEANO_FLAGS="device=cpu")
 
 
 def test_cuda_with_a_driver_that_has_no_gpu(prefix: Prefix, tmp_path: Path) -> None:
-    place = prefix(FRAMEWORK, "gpuarray-cuda")
-    compile_library(place, tmp_path / "libcuda.so.1", "int cuInit(int flags) { return 100; }")
+    place = prefix("theano-1.0.5", "gpuarray-cuda")
+    compiled(place, tmp_path, "libcuda.so.1", "int cuInit(int flags) { return 100; }", "c")
     status, detail = look(place, LD_LIBRARY_PATH=str(tmp_path))
     assert (status, "offers no GPU (it answers 100)" in detail) == ("skip", True)
     # The name that libgpuarray asks for leads to the same driver.
     program = "import ctypes; print(ctypes.CDLL('libcuda.so').cuInit(0))"
-    output = subprocess.check_output(
-        [place / "bin/python", "-c", program], env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
-    )
-    assert output == b"100\n"
+    assert printed(place, "-c", program, LD_LIBRARY_PATH=str(tmp_path)) == "100\n"
 
 
 # Needs no GPU: what libgpuarray looks up by these names, and a kernel of its own for a Hopper GPU.
@@ -157,5 +150,4 @@ print(".target sm_90" in text.value.decode())
 
 
 def test_the_parts_of_cuda_that_libgpuarray_loads(prefix: Prefix) -> None:
-    place = prefix(FRAMEWORK, "gpuarray-cuda")
-    assert subprocess.check_output([place / "bin/python", "-c", CUDA_PARTS]) == b"True\n"
+    assert printed(prefix("theano-1.0.5", "gpuarray-cuda"), "-c", CUDA_PARTS) == "True\n"

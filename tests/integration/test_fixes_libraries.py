@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import zipfile
@@ -13,6 +12,7 @@ import pytest
 from integration.applied_fix import applied, apply_fixes
 from integration.checking import checked, compiled, virtual_environment
 from integration.conftest import Prefix
+from integration.programs import run
 from integration.test_verify_libm import LIAR
 from integration.test_verify_libraries import BUSY, IDLE, NAIVE
 from stacks.core.workspace import Workspace
@@ -102,13 +102,7 @@ def test_of_a_numpy_that_is_too_new(prefix: Prefix, tmp_path: Path, home: Path) 
     # Theano does not import: for want of a name that NumPy has dropped, then of that of its BLAS.
     variables = {"HOME": str(home)}
     for reason in ("`np.bool`", "'blas_opt_info'"):
-        done = subprocess.run(
-            [place / "bin/python", SUITE],
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(place, SUITE, **variables)
         assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
         variables = applied(done.stderr.partition("  fix: ")[2].strip(), variables, home)
     assert checked(place, "settings", expect=None, **variables)[0].status == "pass"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -21,6 +20,7 @@ from integration.bare_machine import run_in_root, unpack_root
 from integration.checking import compiled
 from integration.conda_client import Conda
 from integration.conftest import Prefix
+from integration.programs import run
 from integration.test_serve import serving
 from integration.workspaces import workspace_below
 from stacks.core.disk import sha256_of
@@ -80,10 +80,7 @@ def _of_numpy(place: Path, folder: Path, variables: dict[str, str]) -> dict[str,
     """Return the check of the library that NumPy calls."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
-    words: list[str | Path] = [place / "bin/python", SUITE, "--json", report]
-    done = subprocess.run(
-        words, env={**os.environ, **variables}, capture_output=True, text=True, check=False
-    )
+    done = run(place, SUITE, "--json", report, **variables)
     assert report.exists(), done.stderr
     checks: list[dict[str, Any]] = json.loads(report.read_text())["checks"]
     return next(check for check in checks if check["name"] == "serving library")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from integration.conftest import Prefix
+from integration.programs import printed
 from integration.workspaces import share_packages
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
@@ -177,14 +178,8 @@ def test_sharing_can_be_turned_off(prefix: Prefix, starts: Starts, modules: Path
     assert alone["found"] == {"hits": 0, "kept": 0, "not kept": 0}
     assert alone["values"] == shared["values"]
     code = "import sys, theano; print('theano_stacks_modules' in sys.modules)"
-    done = subprocess.run(
-        [place / "bin/python", "-c", code],
-        env={**os.environ, "THEANO_STACKS_QUICK": "0", "THEANO_STACKS_MODULES": str(modules)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "False\n"
+    off = {"THEANO_STACKS_QUICK": "0", "THEANO_STACKS_MODULES": str(modules)}
+    assert printed(place, "-c", code, **off) == "False\n"
 
 
 def test_measurements_share_modules_only_on_request(
@@ -198,11 +193,8 @@ def test_measurements_share_modules_only_on_request(
     for number, words in enumerate(([], share, share)):
         words = [*words, "--small", "--calls", "1", "--profile-calls", "0", "--quiet"]
         words += ["--json", report, "--compile-folder", tmp_path / str(number)]
-        subprocess.run(
-            [place / "bin/python", program, "workload", "logreg", *words],
-            env={**os.environ, "THEANO_STACKS_MODULES": str(tmp_path / "default")},
-            check=True,
-        )
+        words = [program, "workload", "logreg", *words]
+        printed(place, *words, THEANO_STACKS_MODULES=str(tmp_path / "default"))
         counts.append(json.loads(report.read_text())["cases"][0]["compile"]["shared"])
     assert counts[:2] == [0, 0] and counts[2] > 5
     assert not (tmp_path / "default").exists()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Prefix
+from integration.programs import result, run
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution import verify_app
@@ -45,28 +46,9 @@ def test_a_built_environment_passes(
         suite = tmp_path / verify_app.NAME
         verify_app.write(workspace, suite)
     before = sorted(tmp_path.iterdir())
-    words: list[str | Path] = [
-        place / "bin/python",
-        suite,
-        "--expect",
-        place / EXPECTATION,
-        "--json",
-        report,
-    ]
-    done = subprocess.run(
-        words,
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "TMPDIR": str(tmp_path),
-            "COLUMNS": "100",
-            "THEANO_STACKS_MODULES": str(tmp_path / "modules"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    words = (suite, "--expect", place / EXPECTATION, "--json", report)
+    variables = {"COLUMNS": "100", "THEANO_STACKS_MODULES": str(tmp_path / "modules")}
+    done = run(place, *words, cwd=tmp_path, TMPDIR=str(tmp_path), **variables)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stdout
     assert lines[0].startswith(f"{flavour} on {framework}: ") and "checks passed" in lines[0]
@@ -91,14 +73,12 @@ def test_a_built_environment_passes(
 def test_the_linkers_compute_the_same(prefix: Prefix, tmp_path: Path, framework: str) -> None:
     place, results = prefix(framework, "openblas"), {}
     for linker in ("cvm", "numba"):
-        flags = {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path / linker}"}
-        command: list[str | Path] = [place / "bin/python", SUITE, "linkers-probe", linker]
-        output = subprocess.check_output(command, env={**os.environ, **flags}, text=True)
-        results[linker] = json.loads(output.splitlines()[-1])
+        flags = f"base_compiledir={tmp_path / linker}"
+        results[linker] = result(place, SUITE, "linkers-probe", linker, PYTENSOR_FLAGS=flags)
     assert results["cvm"]["value"] == pytest.approx(results["numba"]["value"])
-    for result in results.values():
-        assert len(result["step"]) == 5 and 0 < max(result["step"]) < result["compile"]
-        assert 30e6 < result["peak"] < 4e9
+    for found in results.values():
+        assert len(found["step"]) == 5 and 0 < max(found["step"]) < found["compile"]
+        assert 30e6 < found["peak"] < 4e9
     # The C linker's modules; numba's own are no ELF files of PyTensor's.
     assert list((tmp_path / "cvm").rglob("*.so"))
 
@@ -106,15 +86,7 @@ def test_the_linkers_compute_the_same(prefix: Prefix, tmp_path: Path, framework:
 def test_a_diagnosis_says_what_to_write_into_which_file(prefix: Prefix, tmp_path: Path) -> None:
     place, home = prefix("theano-0.8.2", "pip-default"), tmp_path / "home"
     home.mkdir()
-    done = subprocess.run(
-        [place / "bin/python", SUITE],
-        cwd=tmp_path,
-        env={**os.environ, "HOME": str(home), "COLUMNS": "300"},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = run(place, SUITE, cwd=tmp_path, HOME=str(home), COLUMNS="300")
     assert done.returncode == 1
     assert "Dot22 is Py" in done.stdout
     assert "[blas]\n" in done.stdout and "ldflags = -l" in done.stdout

@@ -14,6 +14,7 @@ from unit.helpers.environments import write_manifest
 
 from integration.checking import checked, edited
 from integration.conftest import Prefix
+from integration.programs import printed, run
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.suite import SUITE
@@ -135,18 +136,9 @@ def test_a_numpy_that_pip_replaced(own: Path, tmp_path: Path) -> None:
     site_packages = own / "lib/python3.9/site-packages"
     # As pip leaves the module where it finds no RECORD of it: the rest of the suite runs.
     shutil.rmtree(next(site_packages.glob("numpy-1*.dist-info")))
-    pip: list[str | Path] = [
-        own / "bin/python",
-        "-m",
-        "pip",
-        "install",
-        "--no-index",
-        "--no-deps",
-        wheel,
-    ]
     # Without the environment's constraints, which do not allow it.
-    env = {**os.environ, "PIP_CONFIG_FILE": os.devnull}
-    subprocess.run(pip, check=True, stdout=subprocess.DEVNULL, env=env)
+    words = ("-m", "pip", "install", "--no-index", "--no-deps", wheel)
+    printed(own, *words, PIP_CONFIG_FILE=os.devnull)
     files, versions = checked(own, "files", "versions")
     assert files.status == versions.status == "fail"
     assert "\nnumpy 99.0, installed by pip, replaces the locked numpy 1." in files.detail
@@ -256,14 +248,7 @@ def test_what_does_not_compile_is_told_once(good: Path) -> None:
 def test_an_import_that_does_not_compile_is_told_once(prefix: Prefix) -> None:
     # This one prints the compiler's words on standard output, and raises them.
     place = prefix("theano-0.8.2", "pip-openblas")
-    done = subprocess.run(
-        [place / "bin/python", SUITE],
-        env={**os.environ, "THEANO_FLAGS": "gcc.cxxflags=-include nonesuch.h"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = run(place, SUITE, THEANO_FLAGS="gcc.cxxflags=-include nonesuch.h")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("nonesuch.h: No such file") == 1
 
@@ -305,9 +290,7 @@ def test_shared_modules_do_not_hide_a_broken_compiler(own: Path, tmp_path: Path)
     def compiled(name: str) -> subprocess.CompletedProcess[str]:
         folder = tmp_path / name
         folder.mkdir()
-        words: list[str | Path] = [own / "bin/python", "-c", SHARING]
-        words += [SUITE, folder, tmp_path / "modules"]
-        return subprocess.run(words, capture_output=True, text=True, check=False)
+        return run(own, "-c", SHARING, SUITE, folder, tmp_path / "modules")
 
     assert compiled("first").stdout == "None 0\n"
     assert compiled("second").stdout == "None 1\n"

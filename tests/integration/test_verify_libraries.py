@@ -1,8 +1,6 @@
 """The checks of BLAS fail with libraries that are broken in their way: stand-ins, compiled here."""
 
-import os
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 
 from integration.checking import checked, compiled
 from integration.conftest import Prefix
+from integration.programs import run
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.suite import SUITE
 
@@ -172,14 +171,8 @@ def test_a_library_that_does_not_return(
     liar = library("libdeadlocked.so", DEADLOCKED)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
-    done = subprocess.run(
-        [place / "bin/python", SUITE, "--expect", place / EXPECTATION, "--limit", "30"],
-        env={**os.environ, "LD_PRELOAD": str(liar), "TMPDIR": str(temporary)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    words = (SUITE, "--expect", place / EXPECTATION, "--limit", "30")
+    done = run(place, *words, LD_PRELOAD=str(liar), TMPDIR=str(temporary))
     assert (done.returncode, done.stdout) == (1, "")
     assert re.search(r"verify: `.*Gemm.*` made no progress for 30 s and was killed\n", done.stderr)
     assert "does not return, most likely the BLAS" in done.stderr
@@ -190,18 +183,8 @@ def test_what_mkl_says_before_it_ends_the_process_is_the_cause(
     good: Path, library: Callable[[str, str], Path]
 ) -> None:
     folder = library("libmkl_intel_lp64.so", FATAL).parent
-    done = subprocess.run(
-        [good / "bin/python", SUITE],
-        env={
-            **os.environ,
-            "LD_LIBRARY_PATH": str(folder),
-            "THEANO_FLAGS": f"blas.ldflags=-L{folder} -lmkl_intel_lp64",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    flags = f"blas.ldflags=-L{folder} -lmkl_intel_lp64"
+    done = run(good, SUITE, LD_LIBRARY_PATH=str(folder), THEANO_FLAGS=flags)
     assert (done.returncode, done.stdout) == (1, "")
     assert "verify: the process was ended with status 2 at `" in done.stderr
     assert "\n  cause: Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so.2" in done.stderr

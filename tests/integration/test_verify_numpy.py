@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from typing import Any
 import pytest
 
 from integration.conftest import Prefix
+from integration.programs import run
 from stacks.core.disk import REPOSITORY
 
 
@@ -25,15 +24,9 @@ def report(prefix: Prefix, tmp_path: Path) -> Callable[..., tuple[int, dict[str,
         [numpy] = place.glob("lib/python*/site-packages/numpy")
         for path in (numpy, *numpy.parent.glob("numpy.libs")):
             (tmp_path / path.name).symlink_to(path)
-        done = subprocess.run(
-            # Without `site`, the environment's other packages are not there.
-            [place / "bin/python", "-S", REPOSITORY / "verify", "--json", tmp_path / "report.json"],
-            env={**os.environ, "PYTHONPATH": str(tmp_path), **variables},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        # Without `site`, the environment's other packages are not there.
+        words = ("-S", REPOSITORY / "verify", "--json", tmp_path / "report.json")
+        done = run(place, *words, PYTHONPATH=str(tmp_path), **variables)
         assert "Traceback" not in done.stderr
         return done.returncode, json.loads((tmp_path / "report.json").read_text())
 

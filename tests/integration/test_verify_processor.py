@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from integration.checking import checked
 from integration.conftest import Prefix
+from integration.programs import result
 from stacks.core.disk import REPOSITORY
 
 # BLIS 0.9.0's number of kernels for SSE3.
@@ -71,19 +69,10 @@ def test_loops_compiled_without_vzeroupper(prefix: Prefix) -> None:
 def test_the_program_for_processors_on_which_glibc_frees_them(
     prefix: Prefix, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [
-            prefix("theano-1.0.5", "openblas") / "bin/python",
-            *(REPOSITORY / "verify", "registers-probe", "theano", tmp_path),
-        ],
-        env={
-            **os.environ,
-            "GLIBC_TUNABLES": "glibc.cpu.hwcaps=Prefer_No_VZEROUPPER",
-            "THEANO_FLAGS": f"gcc.cxxflags=-mno-vzeroupper,base_compiledir={tmp_path}/compiled",
-        },
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=600,
+    found = result(
+        prefix("theano-1.0.5", "openblas"),
+        *(REPOSITORY / "verify", "registers-probe", "theano", tmp_path),
+        GLIBC_TUNABLES="glibc.cpu.hwcaps=Prefer_No_VZEROUPPER",
+        THEANO_FLAGS=f"gcc.cxxflags=-mno-vzeroupper,base_compiledir={tmp_path}/compiled",
     )
-    found = json.loads(done.stdout.splitlines()[-1])
     assert found["count"] == 18 and "sqr" in found["unclean"]

@@ -1,6 +1,9 @@
 """Run chosen checks of the suite in the Python that runs this program; print them as JSON.
 
-Arguments: the suite's folder, the expectation file or `-`, and the checks' names.
+Arguments: the suite's folder, the expectation file or `-`, and the checks' names. In their place,
+for a device: `device` looks whether it is there, for at most so many seconds as follow;
+`device steps` does the steps that follow as well; `device program` prints the program's exit
+status with no other check than that.
 """
 
 import functools
@@ -23,9 +26,15 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
     sys.modules["verify"] = package
     context, expectations = modules("context", "core.expectation")
     compiling, frameworks = modules("core.compiling", "core.framework")
+    if names[0] == "device program":
+        sys.stdout.write(f"{program(expectation_path)}\n")
+        return
     expectation = None if expectation_path == "-" else expectations.load(expectation_path)
     folder = tempfile.mkdtemp()
     try:
+        if names[0].startswith("device"):
+            on_device(expectation, folder, *names)
+            return
         module = expectation["module"] if expectation else "theano"
         user_flags = os.environ.get(module.upper() + "_FLAGS", "")
         compiling.use_compile_folder(folder)
@@ -38,6 +47,30 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
 def modules(*names: str) -> list[Any]:
     """Return modules of the suite, which have no types: they also run on Python 2.7."""
     return [importlib.import_module("verify." + name) for name in names]
+
+
+def on_device(expectation: Any, folder: str, what: str, *more: str) -> None:
+    """Look at the device, and do steps on it; print the checks as `main` does."""
+    device, context = modules("device.check", "context")
+    flags = os.environ.get("THEANO_FLAGS", "")
+    if what == "device" and more:
+        device.OPENING = float(more[0])
+    requested = device.requested(expectation, flags)
+    made = context.Context(None, expectation, folder, flags, requested_device=requested)
+    checks = [device.check(made)]
+    if what == "device steps" and made.device:
+        device.STEPS = more
+        checks += device.measure(made)[0]
+    sys.stdout.write(json.dumps([list(check[:4]) for check in checks]) + "\n")
+
+
+def program(expectation_path: str) -> int:
+    """Return the exit status of the program where the device is all that it looks at."""
+    # The suite imports NumPy, which the program does when the framework is there.
+    cli, suite, device = modules("cli", "suite", "device.check")
+    suite.run = lambda context, debug: ([device.check(context)], [])
+    status: int = cli.main(["--expect", expectation_path])
+    return status
 
 
 def run(context: Any, names: Sequence[str]) -> None:
