@@ -198,7 +198,7 @@ def test_specs_that_nothing_satisfies(channel: Channel, specs: list[str], messag
 def test_a_frameworks_name_alone_gives_what_it_runs_on(
     spec: str, expected: dict[str, str], channel: Channel
 ) -> None:
-    """`import` is tried in tests/integration/test_free_solve.py."""
+    """`import` is tried in tests/integration/test_clients.py."""
     packages = [offer.recipe.package for offer in solve.solve(channel, [spec], "2.36")]
     found = {package.name: package.version for package in packages}
     assert found.items() >= expected.items()
