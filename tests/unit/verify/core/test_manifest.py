@@ -1,8 +1,10 @@
-"""The files of an environment against its manifest: each kind of damage is named."""
+"""The files of an environment: each kind of damage is named, and what its user has added."""
 
 from __future__ import annotations
 
+import csv
 import importlib
+import json
 import os
 import shutil
 import socket
@@ -14,10 +16,11 @@ import pytest
 from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
 
 manifest = importlib.import_module("verify.core.manifest")
-checked = importlib.import_module("verify.core.sealed")
 sealed = importlib.import_module("verify.core.sealed")
+user_files = importlib.import_module("verify.core.user_files")
 
-LIBRARY = "lib/libz.so.1"
+LIBRARY, LINK, NUMPY = "lib/libz.so.1", "lib/libz.so", f"{SITE_PACKAGES}/numpy"
+RECORD = "var/checked.json"
 
 
 @pytest.fixture
@@ -25,93 +28,77 @@ def prefix(tmp_path: Path) -> Path:
     return environment(tmp_path / "environment")
 
 
-def differences(prefix: Path, full: bool = False) -> dict[str, str]:
+def differences(prefix: Path, full: bool = False) -> list[tuple[str, str]]:
     found = manifest.compare(str(prefix), full).differences
-    return {manifest.display(path): problem for path, problem in found}
+    return [(manifest.display(path), problem) for path, problem in found]
 
 
 def extra(prefix: Path) -> list[str]:
     return [manifest.display(path) for path in manifest.compare(str(prefix)).extra]
 
 
-def same_size(prefix: Path) -> None:
-    add(prefix, LIBRARY, "A library", 0o555)
+def linked(path: Path, target: str | Path) -> None:
+    path.unlink()
+    path.symlink_to(target)
 
 
-def appended(prefix: Path) -> None:
-    add(prefix, LIBRARY, "a library!", 0o555)
+def replaced(path: Path, make: Callable[[Path], object]) -> None:
+    path.unlink()
+    make(path)
 
 
-def linked(prefix: Path) -> None:
-    (prefix / LIBRARY).unlink()
-    (prefix / LIBRARY).symlink_to("elsewhere")
-
-
-def pipe(prefix: Path) -> None:
-    (prefix / LIBRARY).unlink()
-    os.mkfifo(prefix / LIBRARY)
-
-
-def bound(prefix: Path) -> None:
-    (prefix / LIBRARY).unlink()
+def bound(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         before = Path.cwd()
-        os.chdir(prefix / "lib")
-        server.bind("libz.so.1")
+        os.chdir(path.parent)
+        server.bind(path.name)
         os.chdir(before)
 
 
+def moved(folder: Path, linked: bool) -> None:
+    """The same files, by way of a link that is not followed; or a file in place of the folder."""
+    away = folder.parents[5] / "away"
+    shutil.move(folder, away)
+    folder.symlink_to(away) if linked else folder.touch()
+
+
+SPECIAL = "a pipe, socket or device, not a file"
+
+
 @pytest.mark.parametrize(
-    ("damage", "problem"),
+    ("path", "damage", "problems"),
     [
-        (lambda p: (p / LIBRARY).unlink(), "missing"),
-        (lambda p: (p / LIBRARY).chmod(0o755), "changed: mode 755, not 555"),
-        (lambda p: (p / LIBRARY).chmod(0o4555), "changed: mode 4555, not 555"),
-        (same_size, "changed: SHA-256 "),
-        (appended, "changed: 10 bytes, not 9"),
-        (linked, "changed: a link, not a file"),
-        (pipe, "changed: a pipe, socket or device, not a file"),
-        (bound, "changed: a pipe, socket or device, not a file"),
+        (LIBRARY, Path.unlink, ["missing"]),
+        (LIBRARY, lambda path: path.chmod(0o755), ["changed: mode 755, not 555"]),
+        (LIBRARY, lambda path: path.chmod(0o4555), ["changed: mode 4555, not 555"]),
+        (LIBRARY, lambda path: add(path.parent, path.name, "A library", 0o555), ["changed: SHA-2"]),
+        (
+            LIBRARY,
+            lambda path: add(path.parent, path.name, "A library", 0o755),
+            ["changed: SHA-256 ", "changed: mode 755, not 555"],
+        ),
+        (
+            LIBRARY,
+            lambda path: add(path.parent, path.name, "a library!", 0o555),
+            ["changed: 10 bytes, not 9"],
+        ),
+        (LIBRARY, lambda path: linked(path, "elsewhere"), ["changed: a link, not a file"]),
+        (LIBRARY, lambda path: replaced(path, os.mkfifo), [f"changed: {SPECIAL}"]),
+        (LIBRARY, lambda path: replaced(path, bound), [f"changed: {SPECIAL}"]),
+        (LINK, lambda path: linked(path, "libz.so.2"), ["changed: a link to libz.so.2, not to li"]),
+        (LINK, lambda path: replaced(path, Path.touch), ["changed: a file, not a link"]),
+        (NUMPY, lambda path: moved(path, True), ["changed: a link, not a folder"]),
+        (NUMPY, lambda path: moved(path, False), ["changed: a file, not a folder"]),
     ],
 )
-def test_a_damaged_file_is_named(
-    damage: Callable[[Path], object], problem: str, prefix: Path
+def test_each_damage_is_named(
+    path: str, damage: Callable[[Path], object], problems: list[str], prefix: Path
 ) -> None:
-    assert differences(prefix) == {}
-    damage(prefix)
-    [(path, found)] = differences(prefix).items()
-    assert path == LIBRARY and found.startswith(problem)
-
-
-def test_a_file_with_other_bytes_and_another_mode_has_two_differences(prefix: Path) -> None:
-    add(prefix, LIBRARY, "A library", 0o755)
-    first, second = manifest.compare(str(prefix)).differences
-    assert first.problem.startswith("changed: SHA-256 ")
-    assert second.problem == "changed: mode 755, not 555"
-
-
-def test_a_link_to_another_place_and_a_file_in_place_of_a_link_are_named(prefix: Path) -> None:
-    link = prefix / "lib/libz.so"
-    link.unlink()
-    link.symlink_to("libz.so.2")
-    assert differences(prefix) == {"lib/libz.so": "changed: a link to libz.so.2, not to libz.so.1"}
-    link.unlink()
-    link.write_text("a library")
-    assert differences(prefix) == {"lib/libz.so": "changed: a file, not a link"}
-
-
-@pytest.mark.parametrize("kind", ["link", "file"])
-def test_a_replaced_folder_is_one_difference_and_a_link_is_not_followed(
-    kind: str, prefix: Path, tmp_path: Path
-) -> None:
-    numpy = prefix / SITE_PACKAGES / "numpy"
-    # The same files, by way of a link.
-    shutil.move(numpy, tmp_path / "numpy")
-    if kind == "link":
-        numpy.symlink_to(tmp_path / "numpy")
-    else:
-        numpy.write_text("")
-    assert differences(prefix) == {f"{SITE_PACKAGES}/numpy": f"changed: a {kind}, not a folder"}
+    assert differences(prefix) == []
+    damage(prefix / path)
+    found = differences(prefix)
+    assert [name for name, _ in found] == [path] * len(problems)
+    assert all(text.startswith(start) for (_, text), start in zip(found, problems, strict=True))
     assert extra(prefix) == []
 
 
@@ -120,16 +107,14 @@ def test_files_that_the_manifest_lacks_are_extra_and_those_of_programs_are_ignor
 ) -> None:
     for name in ("var/log", "etc/theano-stacks/ready.json", "conda-meta/history"):
         add(prefix, name, "anything")
-    assert (extra(prefix), differences(prefix)) == ([], {})
+    assert (extra(prefix), differences(prefix)) == ([], [])
     add(prefix, "bin/more")
     (prefix / "lib/broken").symlink_to("nowhere")
     (prefix / "lib/empty").mkdir()
-    assert extra(prefix) == ["bin/more", "lib/broken"]
-
-
-def test_names_that_are_not_utf_8_are_named(prefix: Path) -> None:
-    Path(os.fsdecode(os.fsencode(prefix) + b"/lib/\xff")).write_text("")
-    assert extra(prefix) == ["lib/\ufffd"]
+    Path(os.fsdecode(os.fsencode(prefix) + b"/lib/\xff")).touch()
+    assert extra(prefix) == ["bin/more", "lib/broken", "lib/\ufffd"]
+    # A name cannot write lines or colours to a terminal.
+    assert manifest.display(b"lib/a\npass  files\x1b[2J\xc2\x9b\x7f") == "lib/a?pass  files?[2J??"
 
 
 @pytest.mark.parametrize("name", [LIBRARY, "lib"])
@@ -146,75 +131,7 @@ def test_what_cannot_be_read_is_named(
 
     monkeypatch.setattr(manifest.os, "open", refuse(os.open))
     monkeypatch.setattr(manifest.os, "scandir", refuse(os.scandir))
-    assert differences(prefix) == {name: "cannot be read: Permission denied"}
-
-
-def test_a_damaged_or_missing_manifest_is_an_error(prefix: Path) -> None:
-    text = (prefix / MANIFEST).read_text()
-    (prefix / MANIFEST).write_text(text.replace("libz.so.1", "libz.so.2"))
-    with pytest.raises(manifest.ManifestError, match=f"^{MANIFEST} is damaged"):
-        manifest.compare(str(prefix))
-    (prefix / MANIFEST).unlink()
-    with pytest.raises(manifest.ManifestError, match=f"^{MANIFEST} is missing$"):
-        manifest.compare(str(prefix))
-
-
-@pytest.fixture
-def read_again(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Give a function that compares as a minute later, and returns the paths that were read."""
-    monkeypatch.setattr(manifest.time, "time", lambda: 2.0**33)
-    digests = manifest.digests
-
-    def compared(prefix: Path, full: bool = False) -> list[str]:
-        paths: list[str] = []
-
-        def listed(prefix: bytes, chosen: list[bytes]) -> object:
-            paths.extend(map(os.fsdecode, chosen))
-            return digests(prefix, chosen)
-
-        monkeypatch.setattr(manifest, "digests", listed)
-        manifest.compare(str(prefix), full)
-        return paths
-
-    return compared
-
-
-def test_only_changed_files_are_read_again(
-    prefix: Path, read_again: Callable[..., list[str]]
-) -> None:
-    every = read_again(prefix)
-    assert LIBRARY in every and "lib/libz.so" not in every
-    assert read_again(prefix) == []
-    # The same bytes, size and modification time, and another file.
-    status = (prefix / LIBRARY).stat()
-    add(prefix, LIBRARY, "a library", 0o555)
-    os.utime(prefix / LIBRARY, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert read_again(prefix) == [LIBRARY]
-    assert read_again(prefix) == []
-    assert read_again(prefix, full=True) == every
-
-
-def test_a_changed_byte_with_the_old_times_is_named(
-    prefix: Path, read_again: Callable[..., list[str]]
-) -> None:
-    read_again(prefix)
-    path = prefix / LIBRARY
-    status = path.stat()
-    with path.open("r+") as file:
-        file.write("A")
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert list(differences(prefix)) == [LIBRARY]
-    # What is damaged is not recorded.
-    assert list(differences(prefix)) == [LIBRARY]
-
-
-def test_a_file_that_changed_just_now_is_not_recorded(
-    prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = (prefix / LIBRARY).stat().st_ctime
-    monkeypatch.setattr(manifest.time, "time", lambda: now + 0.9)
-    assert differences(prefix) == {}
-    assert not (prefix / checked.RECORD.decode()).exists()
+    assert differences(prefix) == [(name, "cannot be read: Permission denied")]
 
 
 @pytest.mark.parametrize(
@@ -241,5 +158,225 @@ def test_a_manifest_of_another_form_is_an_error(content: object, prefix: Path) -
         manifest.compare(str(prefix))
 
 
-def test_a_name_cannot_write_lines_or_colours_to_a_terminal() -> None:
-    assert manifest.display(b"lib/a\npass  files\x1b[2J\xc2\x9b\x7f") == "lib/a?pass  files?[2J??"
+def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
+    path, content = tmp_path / "file.json", {"b\u00e9": [1, "two"]}
+    path.write_bytes(whole := sealed.text(content))
+    digest, read = sealed.read(str(path))
+    assert read == content and digest in path.read_text().splitlines()[0]
+    changes = [b"", b"\n", b"{}", b"[]\n{}", b"\xff\n\xff", b"[" * 100000]
+    changes.extend(
+        whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(len(whole))
+    )
+    for changed in changes:
+        path.write_bytes(changed)
+        with pytest.raises(sealed.SealError, match="is damaged"):
+            sealed.read(str(path))
+    replaced(path, os.mkfifo)
+    with pytest.raises(sealed.SealError, match="is not a regular file"):
+        sealed.read(str(path))
+    with pytest.raises(sealed.SealError, match="is missing"):
+        sealed.read(str(tmp_path / "none/file.json"))
+
+
+@pytest.fixture
+def read_again(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Give a function that compares as a minute later, and returns the paths that were read."""
+    monkeypatch.setattr(manifest.time, "time", lambda: 2.0**33)
+    digests = manifest.digests
+
+    def compared(prefix: Path, full: bool = False) -> list[str]:
+        paths: list[str] = []
+
+        def listed(prefix: bytes, chosen: list[bytes]) -> object:
+            paths.extend(map(os.fsdecode, chosen))
+            return digests(prefix, chosen)
+
+        monkeypatch.setattr(manifest, "digests", listed)
+        manifest.compare(str(prefix), full)
+        return paths
+
+    return compared
+
+
+def test_only_changed_files_are_read_again(
+    prefix: Path, read_again: Callable[..., list[str]]
+) -> None:
+    every = read_again(prefix)
+    assert LIBRARY in every and LINK not in every
+    assert read_again(prefix) == []
+    # The same size and modification time: another file first, then another byte in the same file.
+    path = prefix / LIBRARY
+    status = path.stat()
+    add(prefix, LIBRARY, "a library", 0o555)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (read_again(prefix), read_again(prefix)) == ([LIBRARY], [])
+    assert read_again(prefix, full=True) == every
+    with path.open("r+") as file:
+        file.write("A")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    # What is damaged is not recorded.
+    assert (read_again(prefix), read_again(prefix)) == ([LIBRARY], [LIBRARY])
+    assert [name for name, _ in differences(prefix)] == [LIBRARY]
+
+
+def test_a_file_that_changed_just_now_is_not_recorded(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = (prefix / LIBRARY).stat().st_ctime
+    monkeypatch.setattr(manifest.time, "time", lambda: now + 0.9)
+    assert differences(prefix) == []
+    assert not (prefix / RECORD).exists()
+
+
+def test_a_record_is_that_of_one_manifest_and_an_empty_one_where_it_is_damaged(
+    tmp_path: Path,
+) -> None:
+    path, prefix, content = tmp_path / RECORD, os.fsencode(tmp_path), {b"lib/a": "1 2"}
+    path.parent.mkdir()
+    sealed.store_record(prefix, "00", content)
+    assert sealed.load_record(prefix, "00") == content
+    assert sealed.load_record(prefix, "01") == {}
+    assert [path.name for path in path.parent.iterdir()] == [path.name]
+    path.write_bytes(path.read_bytes().replace(b"1 2", b"1 3"))
+    assert sealed.load_record(prefix, "00") == {}
+    for form in (
+        [],
+        {},
+        {"manifest": "00"},
+        {"manifest": "00", "files": []},
+        {"manifest": "00", "files": {"\ud800": "1"}},
+        {"manifest": "00", "files": {"a": {}}},
+    ):
+        path.write_bytes(sealed.text(form))
+        assert sealed.load_record(prefix, "00") == {}
+    replaced(path, os.mkfifo)
+    assert sealed.load_record(prefix, "00") == {}
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_no_record_is_written_outside_the_environment(there: bool, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    if there:
+        (tmp_path / "var").symlink_to("outside")
+    sealed.store_record(os.fsencode(tmp_path), "00", {})
+    assert not list((tmp_path / "outside").iterdir())
+
+
+def test_a_link_in_place_of_the_new_record_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "var").mkdir()
+    (tmp_path / "outside").write_text("kept")
+    (tmp_path / f"{RECORD}.part").symlink_to(tmp_path / "outside")
+    sealed.store_record(os.fsencode(tmp_path), "00", {})
+    assert (tmp_path / "outside").read_text() == "kept"
+
+
+def split(prefix: Path) -> tuple[list[str], list[str]]:
+    """Return what the user has added, and the damage."""
+    locked = {"numpy": "1.22.4"}
+    added, damage = user_files.split(str(prefix), manifest.compare(str(prefix)), locked)
+    return added, [problem if not path else manifest.display(path) for path, problem in damage]
+
+
+def installed(prefix: Path, name: str, *files: str, by: str | None = "pip") -> Path:
+    """Install a distribution with these files, relative to site-packages; return its record."""
+    info = f"{name}.dist-info"
+    names = [*files, f"{info}/RECORD", *([f"{info}/INSTALLER"] if by is not None else [])]
+    for file in names:
+        add(prefix, f"{SITE_PACKAGES}/{file}", f"{by}\n")
+    path = prefix / SITE_PACKAGES / info / "RECORD"
+    with path.open("w") as record:
+        csv.writer(record).writerows([file, "", ""] for file in names)
+    return path
+
+
+@pytest.mark.parametrize("installer", ["pip", "uv", "", "conda", "a program", None])
+def test_what_a_known_installer_has_recorded_is_the_users(
+    installer: str | None, prefix: Path
+) -> None:
+    installed(prefix, "pandas-1.5.0", "a.py", "a,b.py", "../../../bin/x", by=installer)
+    added, damage = split(prefix)
+    if installer in ("pip", "uv"):
+        assert (added, damage) == ([f"pandas 1.5.0 by {installer} (5 files)"], [])
+    else:
+        assert added == [] and f"{SITE_PACKAGES}/a.py" in damage
+
+
+@pytest.mark.parametrize("name", ["numpy", "NumPy"])
+def test_a_locked_package_that_pip_replaced_is_damage(name: str, prefix: Path) -> None:
+    installed(prefix, f"{name}-1.23.5", "numpy/more.py")
+    damage = [f"{name} 1.23.5, installed by pip, replaces the locked {name} 1.22.4"]
+    assert split(prefix) == ([], damage)
+
+
+def test_a_record_gives_no_leave_outside_the_environment_or_for_locked_files(prefix: Path) -> None:
+    names = ("/etc/passwd", "../../../../outside", "numpy/__init__.py", "", "\0")
+    record = installed(prefix, "pandas-1.5.0", "pandas.py")
+    record.write_text(record.read_text() + "".join(f"{name},,\n" for name in names))
+    assert split(prefix) == (["pandas 1.5.0 by pip (3 files)"], [])
+    add(prefix, f"{NUMPY}/__init__.py", "changed", 0o555)
+    assert len(manifest.compare(str(prefix)).differences) == 1
+    # A file that no record names, and a link that one names.
+    add(prefix, f"{SITE_PACKAGES}/more.pth", "import os")
+    linked(prefix / SITE_PACKAGES / "pandas.py", "numpy/__init__.py")
+    assert split(prefix)[1][:2] == [f"{SITE_PACKAGES}/more.pth", f"{SITE_PACKAGES}/pandas.py"]
+    # Records that would never end are not read.
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        replaced(record, make)
+        assert f"{SITE_PACKAGES}/pandas-1.5.0.dist-info/RECORD" in split(prefix)[1]
+
+
+CONDA = "conda-meta/zlib-1.2-0.json"
+LIBMORE = {"version": "1.2", "files": ["lib/libmore.so"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "added", "damage"),
+    [
+        ({"name": "zlib", **LIBMORE}, ["zlib 1.2 by conda (2 files)"], []),
+        (
+            {"name": "numpy", **LIBMORE},
+            [],
+            ["numpy 1.2, installed by conda, replaces the locked numpy 1.22.4"],
+        ),
+        (
+            {"name": "a\npass", "version": "\x1b[2J", "files": ["lib/libmore.so"]},
+            ["a?pass ?[2J by conda (2 files)"],
+            [],
+        ),
+        *(
+            (content, [], [CONDA, "lib/libmore.so"])
+            for content in (
+                [],
+                {},
+                "x",
+                {"name": "zlib", "version": "1", "files": 3},
+                {"name": 1, "version": "1", "files": []},
+                {"name": "zlib", "version": {}, "files": []},
+                {"name": "zlib", "version": "1", "files": ["\ud800"]},
+                {"name": "zlib", "version": "1", "files": {"lib/odd": 1}},
+            )
+        ),
+    ],
+)
+def test_what_another_conda_client_installed_is_the_users(
+    content: object, added: list[str], damage: list[str], prefix: Path
+) -> None:
+    add(prefix, "lib/libmore.so")
+    add(prefix, CONDA, json.dumps(content))
+    assert split(prefix) == (added, damage)
+
+
+def test_a_conda_record_of_too_many_levels_is_damage(prefix: Path) -> None:
+    add(prefix, CONDA, "[" * 200_000)
+    assert split(prefix) == ([], [CONDA])
+
+
+def test_compiled_python_is_the_users(prefix: Path) -> None:
+    add(prefix, f"{NUMPY}/__pycache__/__init__.cpython-39.pyc")
+    add(prefix, f"{NUMPY}/__init__.pyc")
+    assert split(prefix) == (["2 compiled Python files"], [])
+    # Python imports this one, which has no source.
+    add(prefix, f"{SITE_PACKAGES}/sitecustomize.pyc")
+    (prefix / SITE_PACKAGES / "__pycache__").symlink_to("/tmp")
+    damage = [f"{SITE_PACKAGES}/{name}" for name in ("__pycache__", "sitecustomize.pyc")]
+    assert split(prefix)[1] == damage
