@@ -44,16 +44,16 @@ def document(*checks: object, home: str = "/usr") -> dict[str, Any]:
     return content
 
 
-def context(**attributes: object) -> SimpleNamespace:
-    """Return a context of a Theano 1.0.5 with a compiler and no BLAS."""
-    flags = {"blas.ldflags": "", "cxx": "g++", "mode": "Mode", "linker": "cvm", "optimizer": "o4"}
+def context(flags: dict[str, Any] | None = None, **attributes: object) -> SimpleNamespace:
+    """Return a context of a Theano 1.0.5, by default with a compiler and no BLAS."""
+    default = {"blas.ldflags": "", "cxx": "g++", "mode": "Mode", "linker": "cvm", "optimizer": "o4"}
     framework = SimpleNamespace(
         name="theano",
         version="1.0.5",
         flags_variable="THEANO_FLAGS",
         rc_variable="THEANORC",
         rc_file="~/.theanorc",
-        flag=flags.get,
+        flag=(default if flags is None else flags).get,
         spelled=str,
         runs_numba=False,
         has_blas_op=lambda classes: True,

@@ -16,15 +16,25 @@ library = suite_module("blas.library")
 process = suite_module("core.process")
 ONE_THREAD = {"wall": 1.0, "cpu": 1.0, "own": 1.0, "fork": ""}
 FOUR_THREADS = {**ONE_THREAD, "own": 0.25}
+ADAPTS = "; fewer for small work, and on a busy machine"
+FORK = "after a product on 4 threads, a forked process never ends its own"
+FORK_ADVICE = [f"{FORK}: multiprocessing needs OPENBLAS_NUM_THREADS=1"]
 
 
 @pytest.fixture(autouse=True)
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*threads.EVERY_VARIABLE, "GOTO_NUM_THREADS"):
+    for name in (*threads.EVERY_VARIABLE, "GOTO_NUM_THREADS", "OMP_THREAD_LIMIT"):
         monkeypatch.delenv(name, raising=False)
     for name in ("usable_cores", "affine_cores", "physical_cores"):
         monkeypatch.setattr(threads.machine, name, lambda: 4)
     monkeypatch.setattr(threads.library, "most_threads", lambda path: None)
+
+
+def of_threads(count: int | None, **more: object) -> Any:
+    """Return the context of a library with that many threads."""
+    serving = library.Library("openblas", "1", None, count, "/lib/x.so")
+    given = {"serving": serving, "has_ldflags": True, "is_baseline": False, "advice": []}
+    return context(**{**given, **more})
 
 
 def check(
@@ -37,9 +47,63 @@ def check(
     measured = {1: ONE_THREAD, 4: FOUR_THREADS} if times is None else {}
     monkeypatch.setattr(threads, "measure", lambda context, count: measured.get(count, times))
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: handle)
-    serving = library.Library("openblas", "1", None, count, "/lib/x.so")
-    given = {"serving": serving, "has_ldflags": True, "is_baseline": False, "advice": []}
-    return threads.check(context(**{**given, **attributes}))
+    return threads.check(of_threads(count, **attributes))
+
+
+IGNORES = {"wall": 1.0, "cpu": 4.0, "own": 1.0}
+EXPORT = "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=2"
+
+
+@pytest.mark.parametrize(
+    ("count", "variables", "times", "status", "detail", "fix"),
+    [
+        (4, {}, None, "pass", "4 threads, 4 usable; 1.0 processors busy; with one requested: ", ""),
+        (None, {}, None, "pass", "number unknown, 4 usable", ""),
+        (
+            7,
+            {"OMP_NUM_THREADS": "2"},
+            None,
+            "fail",
+            "the library uses 7 where OMP_NUM_THREADS asks for 2",
+            EXPORT,
+        ),
+        (
+            4,
+            {},
+            IGNORES,
+            "fail",
+            "with one thread requested, by OPENBLAS_NUM_THREADS, other threads do 75 % of the work",
+            "lead to it; ",
+        ),
+        (
+            4,
+            {"OMP_THREAD_LIMIT": "1"},
+            ONE_THREAD,
+            "fail",
+            "4 threads, 4 usable; but the calling one does all the work",
+            "OMP_THREAD_LIMIT=1 limits it:\nunset OMP_THREAD_LIMIT",
+        ),
+        (4, {}, ONE_THREAD, "fail", "4 threads, 4 usable; but the calling", "the flags"),
+        (4, {}, "no dgemm_", "fail", "no dgemm_", ""),
+        # An old OpenBLAS does not say for how many it was built.
+        (2, {}, None, "pass", "2 threads", ""),
+        (1, {}, None, "fail", "the library uses 1", ""),
+    ],
+)
+def test_the_number_of_threads(
+    count: int | None,
+    variables: dict[str, str],
+    times: object,
+    status: str,
+    detail: str,
+    fix: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = check(monkeypatch, count, times)
+    assert found.status == status
+    assert found.detail.startswith(detail) and fix in (found.fix or "")
 
 
 def test_a_part_of_mkl_is_not_measured_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,25 +111,14 @@ def test_a_part_of_mkl_is_not_measured_alone(monkeypatch: pytest.MonkeyPatch) ->
     found = check(monkeypatch, 4, "it cannot be loaded", serving=part)
     assert found.status == "pass"
     assert found.detail == "4 threads, 4 usable; a part of MKL, not measured alone"
-
-
-def test_the_number_of_cores_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = check(monkeypatch, 4)
-    assert found.status == "pass"
-    assert found.detail == ("4 threads, 4 usable; 1.0 processors busy; with one requested: 1.0")
-    assert check(monkeypatch, None).detail.startswith("number unknown, 4 usable")
+    assert threads.check(context(serving=None)).status == "skip"
 
 
 @pytest.mark.parametrize(
     ("adapt", "wish", "end"),
     [
-        (1, "", "; fewer for small work, and on a busy machine"),
-        (
-            1,
-            "no",
-            "; fewer for small work, and on a busy machine; "
-            "THEANO_STACKS_THREADS=no has no meaning",
-        ),
+        (1, "", ADAPTS),
+        (1, "no", f"{ADAPTS}; THEANO_STACKS_THREADS=no has no meaning"),
         (0, "fixed", "; the same for each call: THEANO_STACKS_THREADS=fixed"),
     ],
 )
@@ -79,38 +132,9 @@ def test_whether_each_call_gets_a_number_of_its_own(
     assert check(monkeypatch, 1, handle=handle).detail.endswith("requested: 1.0")
 
 
-def test_another_number_than_the_variables_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    found = check(monkeypatch, 7)
-    assert found.detail == "the library uses 7 where OMP_NUM_THREADS asks for 2"
-    assert found.fix == "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=2"
-
-
-def test_a_library_that_ignores_the_variables_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = check(monkeypatch, 4, {"wall": 1.0, "cpu": 4.0, "own": 1.0})
-    assert found.detail == (
-        "with one thread requested, by OPENBLAS_NUM_THREADS, other threads do 75 % of the work"
-    )
-    assert "lead to it; " in found.fix
-
-
-@pytest.mark.parametrize(
-    ("limit", "fix"),
-    [("1", "OMP_THREAD_LIMIT=1 limits it:\nunset OMP_THREAD_LIMIT"), ("", "the flags")],
-)
-def test_threads_that_do_no_work_fail(
-    limit: str, fix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMP_THREAD_LIMIT", limit)
-    found = check(monkeypatch, 4, ONE_THREAD)
-    assert found.status == "fail" and found.fix.startswith(fix)
-    assert found.detail == "4 threads, 4 usable; but the calling one does all the work"
-    assert check(monkeypatch, 4, ONE_THREAD, is_baseline=True).status == "pass"
-
-
-@pytest.mark.parametrize(("busy", "status"), [(True, "pass"), (False, "fail")])
+@pytest.mark.parametrize(("others", "status"), [(1.5, "pass"), (0.1, "fail")])
 def test_a_library_that_gives_way_to_other_programs_is_asked_not_to(
-    busy: bool, status: str, monkeypatch: pytest.MonkeyPatch
+    others: float, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, str]] = []
 
@@ -118,62 +142,33 @@ def test_a_library_that_gives_way_to_other_programs_is_asked_not_to(
         asked.append(more)
         return FOUR_THREADS if more else ONE_THREAD
 
-    noise = {"others": 1.5 if busy else 0.1}
-    monkeypatch.setattr(threads.noise, "between", lambda *_: noise)
+    monkeypatch.setattr(threads.noise, "between", lambda *_: {"others": others})
     monkeypatch.setattr(threads, "measure", measure)
     handle = SimpleNamespace(blas_threads_adapt=lambda: 1)
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: handle)
-    serving = library.Library("openblas", "1", None, 4, "/lib/x.so")
-    where = context(serving=serving, has_ldflags=True, is_baseline=False, advice=[])
-    assert threads.check(where).status == status
-    assert ({"THEANO_STACKS_THREADS": "fixed"} in asked) is busy
-
-
-FORK = "after a product on 4 threads, a forked process never ends its own"
+    assert threads.check(of_threads(4)).status == status
+    assert ({"THEANO_STACKS_THREADS": "fixed"} in asked) is (status == "pass")
 
 
 @pytest.mark.parametrize(
-    ("libraries", "status", "detail", "advice"),
+    ("libraries", "status", "advice"),
     [
-        (["libblas_threads.so.1"], "fail", FORK, []),
-        (
-            ["libopenblas.so*"],
-            "pass",
-            None,
-            [f"{FORK}: multiprocessing needs OPENBLAS_NUM_THREADS=1"],
-        ),
-        (None, "pass", None, [f"{FORK}: multiprocessing needs OPENBLAS_NUM_THREADS=1"]),
+        (["libblas_threads.so.1"], "fail", []),
+        (["libopenblas.so*"], "pass", FORK_ADVICE),
+        (None, "pass", FORK_ADVICE),
     ],
 )
 def test_a_forked_process_that_never_ends(
-    libraries: list[str] | None,
-    status: str,
-    detail: str | None,
-    advice: list[str],
-    monkeypatch: pytest.MonkeyPatch,
+    libraries: list[str] | None, status: str, advice: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    times = {**FOUR_THREADS, "fork": "never ends its own"}
-    monkeypatch.setattr(
-        threads, "measure", lambda context, count: ONE_THREAD if count == 1 else times
-    )
+    times = {1: ONE_THREAD, 4: {**FOUR_THREADS, "fork": "never ends its own"}}
+    monkeypatch.setattr(threads, "measure", lambda context, count: times[count])
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: None)
     monkeypatch.setattr(threads, "library_fix", lambda context: "a fix")
-    serving = library.Library("openblas", "1", None, 4, "/lib/x.so")
-    expectation = {"blas": {"libraries": libraries}} if libraries else None
-    where = context(
-        serving=serving, has_ldflags=True, expectation=expectation, is_baseline=False, advice=[]
-    )
+    where = of_threads(4, expectation={"blas": {"libraries": libraries}} if libraries else None)
     found = threads.check(where)
     assert (found.status, where.advice) == (status, advice)
-    assert detail is None or (found.detail, found.fix) == (detail, "a fix")
-
-
-def test_a_library_that_cannot_be_measured_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check(monkeypatch, 4, "no dgemm_").detail == "no dgemm_"
-
-
-def test_without_a_library_there_is_nothing_to_check() -> None:
-    assert threads.check(context(serving=None)).status == "skip"
+    assert status == "pass" or (found.detail, found.fix) == (FORK, "a fix")
 
 
 @pytest.mark.parametrize(
@@ -187,16 +182,12 @@ def test_without_a_library_there_is_nothing_to_check() -> None:
     ],
 )
 def test_requested_numbers(
-    name: str,
-    variables: dict[str, str],
-    requested: tuple[list[int], str | None],
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, variables: dict[str, str], requested: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setattr(threads.machine, "physical_cores", lambda: 2)
-    serving = library.Library(name, "1", None, None, "/lib/x.so")
-    assert threads.requested(serving) == requested
+    assert threads.requested(library.Library(name, "1", None, None, "/lib/x.so")) == requested
 
 
 def test_a_library_that_was_built_for_fewer_threads_than_there_are_processors(
@@ -204,30 +195,22 @@ def test_a_library_that_was_built_for_fewer_threads_than_there_are_processors(
 ) -> None:
     monkeypatch.setattr(threads.library, "most_threads", lambda path: 2)
     found = check(monkeypatch, 2)
-    assert (found.status, found.detail.split(";")[0]) == (
-        "pass", "2 threads, 4 usable, and it can use 2"
-    )  # fmt: skip
+    detail = "2 threads, 4 usable, and it can use 2"
+    assert (found.status, found.detail.split(";")[0]) == ("pass", detail)
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
     assert check(monkeypatch, 2).status == "pass"
-
-
-def test_an_old_openblas_does_not_say_for_how_many_it_was_built(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert check(monkeypatch, 2).status == "pass"
-    assert check(monkeypatch, 1).status == "fail"
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
     monkeypatch.setattr(threads.library, "most_threads", lambda path: 64)
     assert check(monkeypatch, 2).status == "fail"
 
 
-def test_more_threads_than_a_quota_allows_fail_but_for_the_baseline(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_baseline_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check(monkeypatch, 4, ONE_THREAD, is_baseline=True).status == "pass"
+    # A quota allows fewer.
     monkeypatch.setattr(threads.machine, "usable_cores", lambda: 2)
-    found = check(monkeypatch, 4)
-    assert found.detail == "the library uses 4 where 2 usable"
-    assert found.fix == "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=2"
     assert check(monkeypatch, 4, is_baseline=True).status == "pass"
+    found = check(monkeypatch, 4)
+    assert (found.detail, found.fix) == ("the library uses 4 where 2 usable", EXPORT)
 
 
 def test_a_variable_that_leaves_processors_idle_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,15 +236,12 @@ def test_set_variables_of_every_library(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_measure_reads_the_probe(done: Any, result: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands: list[Any] = []
-
     def call(command: list[str], seconds: float, variables: dict[str, str]) -> Any:
-        commands.append((command[-1], variables["MKL_NUM_THREADS"]))
+        assert (command[-1], variables["MKL_NUM_THREADS"]) == ("numpy", "2")
         return done
 
     monkeypatch.setattr(threads.process, "call", call)
     times = threads.measure(context(has_ldflags=False), 2)
-    assert commands == [("numpy", "2")]
     assert times == result if isinstance(result, dict) else times.endswith(result)
 
 
@@ -277,13 +257,10 @@ def test_the_times_of_a_product_that_keeps_one_thread_busy(
     assert times["cpu"] + 0.01 >= times["own"] > 0 and times["wall"] >= 0.35
 
 
-def test_a_forked_process_that_waits_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_forked_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert threads.fault_in_child(lambda: os._exit(3)) == "crashes in its own"
+    assert threads.fault_in_child(lambda: None) == ""
     parent = os.getpid()
     monkeypatch.setattr(threads, "LIMIT", 0.1)
     found = threads.fault_in_child(lambda: time.sleep(60 if os.getpid() != parent else 0))
     assert found == "never ends its own"
-
-
-def test_a_forked_process_that_fails_does_not_end_well() -> None:
-    assert threads.fault_in_child(lambda: os._exit(3)) == "crashes in its own"
-    assert threads.fault_in_child(lambda: None) == ""

@@ -1,4 +1,4 @@
-"""What to do about a failed check."""
+"""What sets a flag, and what to do about a failed check."""
 
 import importlib
 import sys
@@ -10,124 +10,184 @@ import pytest
 
 from unit.helpers.verification import context
 
+config_files = importlib.import_module("verify.core.config_files")
 fixes = importlib.import_module("verify.core.fixes")
-
+packages = importlib.import_module("verify.core.packages")
 
 OWN = {"variant": "mkl", "framework": "theano-1.0.5", "flags": {"blas.ldflags": "-lmkl_rt"}}
+Patch = pytest.MonkeyPatch
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Give the function that has nothing but these programs on PATH."""
+def programs(tmp_path: Path, monkeypatch: Patch) -> Callable[..., None]:
+    """Give the function that has nothing but these programs on PATH, and no library."""
 
     def have(*names: str) -> None:
-        folder = tmp_path / "-".join(names)
+        folder = tmp_path / "-".join(("programs", *names))
         folder.mkdir()
         for name in names:
             (folder / name).touch(0o755)
         monkeypatch.setenv("PATH", str(folder))
 
+    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(packages, "system_libraries", lambda: ["libm.so.6"])
+    for name in ("THEANORC", "MKLROOT"):
+        monkeypatch.delenv(name, raising=False)
     return have
 
 
-@pytest.fixture
-def no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(fixes.packages, "system_libraries", lambda: ["libm.so.6"])
-    for name in ("THEANORC", "MKLROOT"):
-        monkeypatch.delenv(name, raising=False)
+@pytest.mark.parametrize(
+    ("flags", "found"),
+    [
+        (
+            "a=1,blas.ldflags='-lx -ly', blas__b=2,junk",
+            {"a": "1", "blas.ldflags": "-lx -ly", "blas.b": "2"},
+        ),
+        ("a=1,base_compiledir=/home/o'neil", {"a": "1"}),
+    ],
+)
+def test_flags_are_split_as_the_frameworks_split_them(flags: str, found: dict[str, str]) -> None:
+    assert config_files.flags_of(flags) == found
 
 
-def test_the_cause_in_a_compilers_message_is_shown() -> None:
-    error = ImportError("Compilation failed:\nld: cannot find -lopenblas\ncollect2: exit 1\n")
-    assert fixes.explain(error) == "ImportError: ld: cannot find -lopenblas"
-
-
-def test_the_hashed_file_name_of_a_compiled_module_is_left_out() -> None:
-    error = ImportError(f"/tmp/x/m{'0a' * 32}.so: undefined symbol: dgemm_")
-    assert fixes.explain(error) == "ImportError: undefined symbol: dgemm_"
-
-
-def test_an_error_without_a_message() -> None:
-    assert fixes.explain(MemoryError()) == "MemoryError: "
-
-
-def test_a_library_in_the_prefix_is_linked_from_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = tmp_path / "lib"
-    library.mkdir()
-    (library / "libopenblas.so.0").touch()
-    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
-    assert fixes.packages.link_flags() == f"-L{library} -l:libopenblas.so.0 -Wl,-rpath,{library}"
+def test_the_last_file_wins_and_flags_come_before_files(tmp_path: Path, monkeypatch: Patch) -> None:
+    first, last = tmp_path / "first", tmp_path / "last"
+    assert config_files.sections_of(str(first)) == []
+    first.write_text("[blas]\nldflags = -la\n")
+    last.write_text("[global]\n# [no]\n[blas]\nldflags: -lb\n")
+    assert config_files.sections_of(str(last)) == ["global", "blas"]
+    monkeypatch.setenv("THEANORC", f"{first}:{last}")
+    assert config_files.config_file(context()) == str(last)
+    assert config_files.source_of(context(), "blas.ldflags") == (str(last), "-lb")
+    named = context(user_flags="blas.ldflags=-lc")
+    assert config_files.source_of(named, "blas.ldflags") == ("THEANO_FLAGS", "-lc")
+    assert config_files.source_of(context(), "floatX") == (None, None)
+    monkeypatch.delenv("THEANORC")
+    assert config_files.config_file(context()) == "~/.theanorc"
 
 
 @pytest.mark.parametrize(
-    ("libraries", "flag"),
+    ("error", "text"),
     [
-        (["libblis.so", "libopenblas.so"], "-lopenblas"),
-        (["libblis.so.4", "libm.so.6"], "-l:libblis.so.4"),
-        (["libblas.so.3"], None),
+        (
+            ImportError("Compilation failed:\nld: cannot find -lopenblas\ncollect2: exit 1\n"),
+            "ImportError: ld: cannot find -lopenblas",
+        ),
+        (
+            ImportError(f"/tmp/x/m{'0a' * 32}.so: undefined symbol: dgemm_"),
+            "ImportError: undefined symbol: dgemm_",
+        ),
+        (MemoryError(), "MemoryError: "),
     ],
 )
-def test_a_library_of_the_system_is_linked_by_name(
-    libraries: list[str], flag: str | None, no_library: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fixes.packages, "system_libraries", lambda: libraries)
-    assert fixes.packages.link_flags() == flag
+def test_the_cause_in_a_compilers_message_is_shown(error: Exception, text: str) -> None:
+    assert fixes.explain(error) == text
 
 
-@pytest.mark.parametrize("inner", ["lib", "lib/intel64"])
-def test_the_mkl_of_intel_s_installer_is_linked_by_its_path(
-    inner: str, no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("file", "system", "flags"),
+    [
+        ("lib/libopenblas.so.0", [], "-L{folder} -l:libopenblas.so.0 -Wl,-rpath,{folder}"),
+        ("mkl/lib/libmkl_rt.so", [], "-L{folder} -lmkl_rt -Wl,-rpath,{folder}"),
+        ("mkl/lib/intel64/libmkl_rt.so", [], "-L{folder} -lmkl_rt -Wl,-rpath,{folder}"),
+        ("none", ["libblis.so", "libopenblas.so"], "-lopenblas"),
+        ("none", ["libblis.so.4", "libm.so.6"], "-l:libblis.so.4"),
+        ("none", ["libblas.so.3"], None),
+    ],
+)
+def test_what_links_the_best_library_that_is_there(
+    file: str,
+    system: list[str],
+    flags: str | None,
+    programs: object,
+    tmp_path: Path,
+    monkeypatch: Patch,
 ) -> None:
-    folder = tmp_path / "mkl" / inner
-    folder.mkdir(parents=True)
-    (folder / "libmkl_rt.so").touch()
+    (path := tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
     monkeypatch.setenv("MKLROOT", str(tmp_path / "mkl"))
-    assert fixes.packages.link_flags() == f"-L{folder} -lmkl_rt -Wl,-rpath,{folder}"
-    (folder / "libmkl_rt.so").unlink()
-    assert fixes.packages.link_flags() is None
+    monkeypatch.setattr(packages, "system_libraries", lambda: system)
+    assert packages.link_flags() == (flags and flags.format(folder=path.parent))
 
 
-def test_without_any_library_the_fix_installs_one(
-    programs: Callable[..., None], no_library: None
+@pytest.mark.parametrize(
+    ("names", "command"),
+    [
+        (["conda", "apt"], ":\nconda install gxx"),
+        (["apt"], ":\napt install g++"),
+        (["dnf"], ":\ndnf install gcc-c++"),
+        ([], " (Debian, Ubuntu: g++; Fedora: gcc-c++; conda: gxx)"),
+    ],
+)
+def test_the_system_installs_by_its_own_command(
+    names: list[str], command: str, programs: Callable[..., None], tmp_path: Path
+) -> None:
+    (tmp_path / "conda-meta").mkdir()
+    programs(*names)
+    assert packages.system_command("g++", "gcc-c++", "gxx") == command
+
+
+@pytest.mark.parametrize(
+    ("module", "version", "variant"),
+    [
+        ("theano", "1.1.2", "openblas"),
+        ("theano", "0.8.2", "theano-0.8.2/openblas"),
+        ("aesara", "2.9.3", "aesara-2.8.7/openblas"),
+        ("pytensor", "2.30.0", "pytensor-2.38.3/openblas"),
+        ("pytensor", "3.4.0", "pytensor-3.3.7/openblas"),
+        ("numpy", "2.4", "openblas"),
+    ],
+)
+def test_who_is_not_root_gets_a_compiler_with_an_environment(
+    module: str,
+    version: str,
+    variant: str,
+    programs: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: Patch,
 ) -> None:
     programs("apt")
-    fix = fixes.ldflags_fix(context())
-    assert fix.startswith(
-        "there is no BLAS to link with: install OpenBLAS:\napt install libopenblas-dev\n"
-        "then put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas\n"
-        "or, without root, MKL:"
-    )
+    monkeypatch.setattr(packages.sysconfig, "get_paths", lambda: {"include": str(tmp_path)})
+    python = "python{}.{}-dev".format(*sys.version_info)
+    lines = packages.compiler_command(module, version).splitlines()
+    assert lines[1] == f"apt install g++ {python}"
+    assert lines[3] == f"./invoke build --variant {variant}"
+    (tmp_path / "Python.h").touch()
+    # The suite came without the builder, as in blas-verify.pyz.
+    monkeypatch.setattr(packages.process, "SUITE", str(tmp_path / "verify"))
+    assert packages.compiler_command(module, version) == ":\napt install g++"
 
 
-def test_ldflags_in_the_flags_variable_are_removed_first(no_library: None) -> None:
+def test_without_any_library_the_fix_installs_one(programs: Callable[..., None]) -> None:
+    programs("apt")
+    start = "there is no BLAS to link with: install OpenBLAS:\napt install libopenblas-dev\nthen "
+    end = "put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas\nor, without root, MKL:"
+    assert fixes.ldflags_fix(context()).startswith(start + end)
     fix = fixes.ldflags_fix(context(user_flags="blas.ldflags="))
-    assert "then remove blas.ldflags from THEANO_FLAGS, then put these lines" in fix
+    assert fix.startswith(f"{start}remove blas.ldflags from THEANO_FLAGS, then {end}")
 
 
+# The frameworks do not read a file that has a section, or an option, twice.
+@pytest.mark.parametrize(
+    ("content", "fix"),
+    [
+        ("[blas]\nldflags = -lx\n", "in {path}, put ldflags = -la"),
+        ("[blas]\n", "put this line into {path}, below [blas]:\nldflags = -la"),
+        ("[global]\n", "put these lines into {path}:\n[blas]\nldflags = -la"),
+    ],
+)
 def test_a_line_fits_the_file_as_it_is(
-    no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    content: str, fix: str, tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    path = tmp_path / "theanorc"
+    (path := tmp_path / "theanorc").write_text(content)
     monkeypatch.setenv("THEANORC", str(path))
+    assert fixes.setting_fix(context(), "blas.ldflags", "-la") == fix.format(path=path)
     where = context(user_flags="blas.ldflags=-lx")
-    # The frameworks do not read a file that has a section, or an option, twice.
-    for content, fix in {
-        "[blas]\nldflags = -lx\n": f"in {path}, put ldflags = -la",
-        "[blas]\n": f"put this line into {path}, below [blas]:\nldflags = -la",
-        "[global]\n": f"put these lines into {path}:\n[blas]\nldflags = -la",
-    }.items():
-        path.write_text(content)
-        assert fixes.setting_fix(context(), "blas.ldflags", "-la") == fix
-        removed = f"remove blas.ldflags from THEANO_FLAGS, then {fix}"
-        assert fixes.setting_fix(where, "blas.ldflags", "-la") == removed
+    removed = f"remove blas.ldflags from THEANO_FLAGS, then {fix.format(path=path)}"
+    assert fixes.setting_fix(where, "blas.ldflags", "-la") == removed
 
 
-def test_an_environments_own_ldflags_are_put_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environments_own_ldflags_are_put_back(tmp_path: Path, monkeypatch: Patch) -> None:
     path = tmp_path / "theanorc"
     path.write_text("[blas]\nldflags =\n")
     # A checkout beside it.
@@ -147,7 +207,7 @@ def test_an_environments_own_ldflags_are_put_back(
     ("beside", "program"), [("invoke", "./invoke"), ("stacks", "theano-stacks"), ("none", None)]
 )
 def test_the_command_that_puts_files_back(
-    beside: str, program: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    beside: str, program: str | None, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.delenv(fixes.REPAIR_VARIABLE, raising=False)
     (tmp_path / beside).mkdir()
@@ -166,7 +226,7 @@ def test_the_command_that_puts_files_back(
 
 
 def test_a_missing_compiler_is_installed_or_its_flag_removed(
-    programs: Callable[..., None], no_library: None
+    programs: Callable[..., None], tmp_path: Path, monkeypatch: Patch
 ) -> None:
     programs("apt")
     root, without_root = fixes.compiler_fix(context()).split("\nor, without root, ")
@@ -176,15 +236,8 @@ def test_a_missing_compiler_is_installed_or_its_flag_removed(
     )
     programs("g++")
     assert fixes.compiler_fix(context(user_flags="mode=x, cxx=")) == "remove cxx= from THEANO_FLAGS"
-
-
-def test_a_compiler_that_a_file_turns_off(
-    programs: Callable[..., None], no_library: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "theanorc"
+    (path := tmp_path / "theanorc").write_text("[global]\ncxx =\n")
     monkeypatch.setenv("THEANORC", str(path))
-    path.write_text("[global]\ncxx =\n")
-    programs("g++")
     assert fixes.compiler_fix(context()) == f"remove from {path}:\n[global]\ncxx = "
 
 
@@ -197,18 +250,18 @@ def test_a_compiler_that_a_file_turns_off(
     ],
 )
 def test_numpy_comes_from_where_it_came(
-    conda: str | None, pip: bool, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    conda: str | None, pip: bool, fix: str, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     if conda:
         (tmp_path / "conda-meta").mkdir()
         (tmp_path / "conda-meta" / conda).touch()
     numpy = SimpleNamespace(__file__=str(tmp_path / "numpy/__init__.py"), __version__="2.1")
     monkeypatch.setitem(sys.modules, "numpy", numpy)
-    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path))
+    for name in ("prefix", "base_prefix"):
+        monkeypatch.setattr(fixes.sys, name, str(tmp_path))
     monkeypatch.setattr(fixes.sys, "executable", "/a b/python")
-    monkeypatch.setattr(fixes.packages, "is_installed", lambda name: pip)
-    monkeypatch.setattr(fixes.sys, "base_prefix", str(tmp_path))
-    monkeypatch.setattr(fixes.packages.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(packages, "is_installed", lambda name: pip)
+    monkeypatch.setattr(packages.sysconfig, "get_path", lambda name: str(tmp_path))
     assert fix in fixes.numpy_fix()
     (tmp_path / "EXTERNALLY-MANAGED").touch()
     assert conda == "numpy-1.0-0.json" or " --break-system-packages --no-deps" in fixes.numpy_fix()
@@ -217,16 +270,14 @@ def test_numpy_comes_from_where_it_came(
     assert "--break-system-packages" not in fixes.numpy_fix()
 
 
+# Other optimisations have nothing to do with BLAS.
+@pytest.mark.parametrize(("excluded", "is_named"), [("BlasOpt", True), ("conv_gemm:fusion", False)])
 def test_an_optimisation_that_a_person_leaves_out_comes_back(
-    monkeypatch: pytest.MonkeyPatch,
+    excluded: str, is_named: bool, monkeypatch: Patch
 ) -> None:
     monkeypatch.setenv("THEANORC", "")
-    made = context(
-        user_flags="optimizer_excluding=BlasOpt", serving=None, has_ldflags=True, expectation=OWN
-    )
-    made.framework.flag = {"optimizer_excluding": "BlasOpt"}.get
-    assert fixes.library_fix(made) == "remove optimizer_excluding=BlasOpt from THEANO_FLAGS"
-    # Others have nothing to do with BLAS.
-    made.user_flags = "optimizer_excluding=conv_gemm:fusion"
-    made.framework.flag = {"optimizer_excluding": "conv_gemm:fusion"}.get
-    assert "optimizer_excluding" not in fixes.library_fix(made)
+    flag = f"optimizer_excluding={excluded}"
+    made = context(user_flags=flag, serving=None, has_ldflags=True, expectation=OWN)
+    made.framework.flag = {"optimizer_excluding": excluded}.get
+    assert (fixes.library_fix(made) == f"remove {flag} from THEANO_FLAGS") is is_named
+    assert ("optimizer_excluding" in fixes.library_fix(made)) is is_named
