@@ -239,14 +239,9 @@ def test_a_record_is_that_of_one_manifest_and_an_empty_one_where_it_is_damaged(
     assert [path.name for path in path.parent.iterdir()] == [path.name]
     path.write_bytes(path.read_bytes().replace(b"1 2", b"1 3"))
     assert sealed.load_record(prefix, "00") == {}
-    for form in (
-        [],
-        {},
-        {"manifest": "00"},
-        {"manifest": "00", "files": []},
-        {"manifest": "00", "files": {"\ud800": "1"}},
-        {"manifest": "00", "files": {"a": {}}},
-    ):
+    forms: list[object] = [[], {}, {"manifest": "00"}]
+    forms += [{"manifest": "00", "files": files} for files in ([], {"\ud800": "1"}, {"a": {}})]
+    for form in forms:
         path.write_bytes(sealed.text(form))
         assert sealed.load_record(prefix, "00") == {}
     replaced(path, os.mkfifo)
@@ -327,6 +322,16 @@ def test_a_record_gives_no_leave_outside_the_environment_or_for_locked_files(pre
 
 CONDA = "conda-meta/zlib-1.2-0.json"
 LIBMORE = {"version": "1.2", "files": ["lib/libmore.so"]}
+BAD_RECORDS: list[object] = [
+    [],
+    {},
+    "x",
+    {"name": "zlib", "version": "1", "files": 3},
+    {"name": 1, "version": "1", "files": []},
+    {"name": "zlib", "version": {}, "files": []},
+    {"name": "zlib", "version": "1", "files": ["\ud800"]},
+    {"name": "zlib", "version": "1", "files": {"lib/odd": 1}},
+]
 
 
 @pytest.mark.parametrize(
@@ -343,19 +348,7 @@ LIBMORE = {"version": "1.2", "files": ["lib/libmore.so"]}
             ["a?pass ?[2J by conda (2 files)"],
             [],
         ),
-        *(
-            (content, [], [CONDA, "lib/libmore.so"])
-            for content in (
-                [],
-                {},
-                "x",
-                {"name": "zlib", "version": "1", "files": 3},
-                {"name": 1, "version": "1", "files": []},
-                {"name": "zlib", "version": {}, "files": []},
-                {"name": "zlib", "version": "1", "files": ["\ud800"]},
-                {"name": "zlib", "version": "1", "files": {"lib/odd": 1}},
-            )
-        ),
+        *((record, [], [CONDA, "lib/libmore.so"]) for record in BAD_RECORDS),
     ],
 )
 def test_what_another_conda_client_installed_is_the_users(
