@@ -240,7 +240,8 @@ def test_a_record_is_that_of_one_manifest_and_an_empty_one_where_it_is_damaged(
     path.write_bytes(path.read_bytes().replace(b"1 2", b"1 3"))
     assert sealed.load_record(prefix, "00") == {}
     forms: list[object] = [[], {}, {"manifest": "00"}]
-    forms += [{"manifest": "00", "files": files} for files in ([], {"\ud800": "1"}, {"a": {}})]
+    bad: list[object] = [[], {"\ud800": "1"}, {"a": {}}]
+    forms += [{"manifest": "00", "files": files} for files in bad]
     for form in forms:
         path.write_bytes(sealed.text(form))
         assert sealed.load_record(prefix, "00") == {}
