@@ -90,8 +90,11 @@ def test_the_library_that_products_call(
     detail: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = check(monkeypatch, calls, expectation, scipy=("/sp/libx.so",))
+    found = check(
+        monkeypatch, calls, expectation, scipy=("/sp/libx.so", *(path for _, path in calls))
+    )
     assert found.status == status and detail in found.detail
+    assert detail.startswith("neither") or found.detail.count("scipy uses") == 1 + (len(calls) > 1)
     if "not known" in detail:
         assert "lead to it; put these lines into ~/.theanorc:" in found.fix
 
@@ -180,6 +183,13 @@ def test_ldflags_are_set_and_link_unless_in_the_baseline(
         ({"/lib/libopenblas.so": ["theano"]}, None, ("/x/libotherblas.so",), "pass", ""),
         (
             {"/lib/libopenblas.so": ["theano"]},
+            EXPECTED,
+            ("/x/libotherblas.so",),
+            "pass",
+            "theano: openblas 1 (libopenblas.so)",
+        ),
+        (
+            {"/lib/libopenblas.so": ["theano"]},
             ALONE,
             ("/x/libotherblas.so",),
             "fail",
@@ -201,6 +211,7 @@ def test_one_library_is_there(
     where = context(FLAGS, expectation=expectation)
     found = serving.check_one_blas(where)
     assert found.status == status and detail in found.detail
+    assert ("nobody" in found.detail) is ("nobody" in detail)
     # As the checks of files and versions have it: one fault is one row.
     assert found.fix == (REPAIR if status == "fail" else None)
     if "nobody" in detail:
