@@ -13,8 +13,7 @@ from pathlib import Path
 
 from faults.mirror import Mirror
 from faults.plan import Plan
-from faults.processes import ended_within, processes_of
-from faults.trees import Tree, differences, names_in, remove, tree
+from faults.trees import Tree, differences, ended_within, names_in, processes_of, remove, tree
 from stacks.core.disk import REPOSITORY
 
 PROGRAM = Path(__file__).with_name("program.py")

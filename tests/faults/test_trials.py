@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from faults import builds, conda_archives, damages, disks, fuzz, kills, mirrors, staged_archives
+from faults import builds, conda_archives, damages, fuzz, kills, mirrors, staged_archives
 from faults.room import FailureError, Reference, Room
 from faults.trial import Play, Trial, kind_of, randomness
 
@@ -23,7 +23,7 @@ KINDS: dict[str, Play] = {
     "damage in an environment again": damages.play_environment,
     "damage in a lock": damages.play_lock,
     **{f"a misbehaving mirror {number}": mirrors.play for number in (1, 2, 3)},
-    "a full disk": disks.play,
+    "a full disk": builds.play_full_disk,
     "fuzzed settings": partial(fuzz.play, files=fuzz.SETTINGS),
     "fuzzed locks": partial(fuzz.play, files=fuzz.LOCKS),
     "fuzzed state": fuzz.play_state,

@@ -80,8 +80,7 @@ def activation(place: Path) -> str:
 
 def test_deactivation_restores_the_shell(prefix: Prefix, home: Path) -> None:
     """Activation sets only PATH and conda's own variables, which conda removes again."""
-    place = prefix("theano-1.0.5", "openblas")
-    ask = home / "ask.py"
+    place, ask = prefix("theano-1.0.5", "openblas"), home / "ask.py"
     ask.write_text(ASK)
     before = set(out(["bash", "--norc", "-c", "env"]).splitlines())
     after = set(
@@ -101,9 +100,20 @@ def test_python_started_by_run(framework: str, prefix: Prefix, home: Path) -> No
     assert not warnings_of(done.stderr)
 
 
-def test_run_exits_with_the_status_of_its_program(prefix: Prefix, home: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (("--", "sh", "-c", "exit 7"), 7, ""),
+        (("--", "no-such-program"), 2, "cannot run no-such-program"),
+        ((), 2, "./invoke run --variant openblas -- python train.py"),
+    ],
+)
+def test_run_exits_with_the_status_of_its_program_or_says_what_is_missing(
+    prefix: Prefix, home: Path, words: tuple[str, ...], status: int, text: str
+) -> None:
     prefix("theano-1.0.5", "openblas")
-    assert invoke("run", "-v", "openblas", "--", "sh", "-c", "exit 7").returncode == 7
+    done = invoke("run", "-v", "openblas", *words)
+    assert done.returncode == status and text in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -157,20 +167,6 @@ def test_user_settings_in_files_named_by_theanorc(
     (home / "two").write_text("[gcc]\ncxxflags = -O1\n")
     monkeypatch.setenv("THEANORC", f"{home}/one:{home}/two")
     assert out([place / "bin/python", "-c", ASK]) == expected(place, "verbose", "-O1")
-
-
-def test_run_of_a_missing_program(prefix: Prefix, home: Path) -> None:
-    prefix("theano-1.0.5", "openblas")
-    done = invoke("run", "-v", "openblas", "--", "no-such-program")
-    assert done.returncode == 2
-    assert "cannot run no-such-program" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_run_without_a_program(prefix: Prefix, home: Path) -> None:
-    prefix("theano-1.0.5", "openblas")
-    done = invoke("run", "-v", "openblas")
-    assert done.returncode == 2
-    assert "./invoke run --variant openblas -- python train.py" in done.stderr
 
 
 @pytest.mark.parametrize(
