@@ -1,8 +1,12 @@
-"""Compiling modules: options, background jobs, with a compiler of the test."""
+"""Compiling modules: options, background jobs, precompiled headers, a folder that others clean."""
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -107,3 +111,91 @@ def test_forked_process_takes_nothing_of_its_parents(world: World) -> None:
     world.compiler.BACKGROUND.process = os.getpid() + 1
     world.compile_str("m1", "a")
     assert world.compiler.BACKGROUND.jobs, "the parent's job is left to it"
+
+
+@pytest.fixture
+def module(load: Load, tmp_path: Path) -> Any:
+    """The module under test, with a compile folder of its own."""
+    return load(
+        "theano_stacks_headers",
+        numpy={"__version__": "1.21.6"},
+        theano={
+            "__version__": "1.0.5",
+            "config": SimpleNamespace(cxx="g++", compiledir=tmp_path / "compiledir"),
+        },
+        theano_gof_cmodule={"gcc_version": lambda: "10.2.1", "std_include_dirs": list},
+    )
+
+
+def options(module: Any, monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> list[Any]:
+    """Return the options of three modules that the compiler gets the same options for."""
+    monkeypatch.setattr(subprocess, "check_call", run)
+    source = module.TEXT + "int x;"
+    return [module.HEADERS.options(source, ["-O3"], ["include"]) for _ in range(3)]
+
+
+def test_headers_are_compiled_for_the_second_module_and_again_once_they_are_purged(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **_: Any) -> None:
+        commands.append(command)
+        Path(command[command.index("-o") + 1]).touch()
+
+    first, second, third = options(module, monkeypatch, run)
+    assert first == [] and second == third and second[0] == "-include"
+    path = Path(second[1])
+    assert path.read_text() == module.TEXT and Path(f"{path}.gch").is_file()
+    [command] = commands
+    assert command[:2] == ["g++", "-fvisibility=hidden"] and "-Iinclude" in command
+    assert module.HEADERS.options("int x;", ["-O3"], ["include"]) == []
+    shutil.rmtree(path.parent)
+    assert options(module, monkeypatch, run)[2] == second and path.is_file()
+
+
+def test_headers_that_do_not_compile_are_not_used(
+    module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(command: list[str], **_: Any) -> None:
+        raise subprocess.CalledProcessError(1, command)
+
+    assert options(module, monkeypatch, fail) == [[], [], []]
+
+
+class Cache:
+    """Lists the folders in one, as Theano does; `removed` are gone a moment after they are seen."""
+
+    def __init__(self, folder: Path, removed: int, number: int = errno.ENOENT) -> None:
+        self.folder, self.removed, self.number = folder, removed, number
+
+    def refresh(self, age: int = 0) -> tuple[int, list[str]]:
+        """Return the age, and the names of the folders."""
+        if self.removed:
+            self.removed -= 1
+            raise OSError(self.number, os.strerror(self.number), "tmp1")
+        return age, [each.name for each in self.folder.iterdir()]
+
+    def clear_unversioned(self) -> list[str]:
+        return self.refresh()[1]
+
+
+@pytest.fixture
+def fixed(load: Load, monkeypatch: pytest.MonkeyPatch) -> Any:
+    # A copy: the patch changes the class.
+    cache = type("Cache", (Cache,), dict(vars(Cache)))
+    load("theano_stacks_refresh", theano_gof_cmodule={"ModuleCache": cache}).fix()
+    return cache
+
+
+def test_a_folder_that_is_gone_is_left_out(fixed: Any, tmp_path: Path) -> None:
+    (tmp_path / "tmp2").mkdir()
+    assert fixed(tmp_path, removed=3).refresh(age=5) == (5, ["tmp2"])
+    assert fixed(tmp_path, removed=3).clear_unversioned() == ["tmp2"]
+
+
+def test_other_errors_and_a_compile_folder_that_is_gone_end_it(fixed: Any, tmp_path: Path) -> None:
+    with pytest.raises(PermissionError):
+        fixed(tmp_path, removed=1, number=errno.EACCES).refresh()
+    with pytest.raises(FileNotFoundError, match=str(tmp_path / "gone")):
+        fixed(tmp_path / "gone", removed=0).refresh()

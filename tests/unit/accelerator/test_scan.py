@@ -1,8 +1,7 @@
-"""Scan's forced_replace, on a graph of plain objects."""
+"""Scans that were replaced do not come back, and gradients share copies: on plain objects."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -10,28 +9,123 @@ import pytest
 from unit.accelerator.conftest import Load
 
 
-@dataclass(eq=False)
+class Scan:
+    """A scan."""
+
+
 class Variable:
     """A variable of a graph, as far as the module looks at it."""
 
-    owner: Node | None = None
+    def __init__(self, owner: Node | None = None) -> None:
+        self.owner = owner
 
 
-@dataclass(eq=False)
 class Node:
-    """One operation with one output."""
+    """One operation."""
 
-    inputs: list[Variable]
-    outputs: list[Variable] = field(default_factory=list)
+    def __init__(self, op: object, inputs: list[Variable], outputs: int = 1) -> None:
+        self.op, self.inputs = op, inputs
+        self.outputs = [Variable(self) for _ in range(outputs)]
 
     def clone_with_new_inputs(self, inputs: list[Variable]) -> Node:
-        return apply(*inputs).owner or self
+        return Node(self.op, inputs, len(self.outputs))
 
 
-def apply(*inputs: Variable) -> Variable:
-    node = Node(list(inputs))
-    node.outputs = [Variable(node)]
-    return node.outputs[0]
+class Graph:
+    """A FunctionGraph."""
+
+    def __init__(self, *variables: Variable) -> None:
+        self.variables = set(variables)
+
+
+class ReplaceValidate:
+    """Theano's feature, which records what it is asked for."""
+
+    def replace_all_validate(
+        self, fgraph: Graph, replacements: list[tuple[Variable, Variable]], reason: str = ""
+    ) -> str:
+        fgraph.pairs = replacements  # type: ignore[attr-defined]
+        return "checkpoint"
+
+
+@pytest.fixture
+def replaced(load: Load) -> Any:
+    class FunctionMaker:
+        def __init__(self, fgraph: object) -> None:
+            self.fgraph = fgraph
+
+    return load(
+        "theano_stacks_replaced",
+        theano_compile_function_module={"FunctionMaker": FunctionMaker},
+        theano_gof_toolbox={"ReplaceValidate": type("Feature", (ReplaceValidate,), {})},
+        theano_scan_module_scan_op={"Scan": Scan},
+    )
+
+
+def scans() -> tuple[Variable, Variable, Variable]:
+    """Return an input, the output of a scan, and that of the scan which replaces it."""
+    x = Variable()
+    return x, Node(Scan(), [x]).outputs[0], Node(Scan(), [x]).outputs[0]
+
+
+def test_scan_that_was_replaced_does_not_come_back(replaced: Any) -> None:
+    x, old, new = scans()
+    size, feature = Variable(), replaced.ReplaceValidate()
+    fgraph = Graph(x, old, size)
+    assert feature.replace_all_validate(fgraph, [(old, new)]) == "checkpoint"
+    fgraph.variables = {x, new, size}
+    shape = Node("shape", [Node("rows", [old]).outputs[0], x])
+    feature.replace_all_validate(fgraph, [(size, shape.outputs[0])], reason="shape")
+    ((asked, brought),) = fgraph.pairs  # type: ignore[attr-defined]
+    rows, second = brought.owner.inputs
+    assert asked is size and second is x
+    assert (brought.owner.op, rows.owner.op, rows.owner.inputs) == ("shape", "rows", [new])
+    assert shape.inputs[0].owner is not rows.owner, "what is known to others stays as it is"
+    assert replaced.found["replaced"] == 1
+
+
+def test_last_of_several_replacements_counts(replaced: Any) -> None:
+    x, first, second = scans()
+    third = Node(Scan(), [x]).outputs[0]
+    pairs = [(Variable(), Node("size", [first]).outputs[0])]
+    ((_, brought),) = replaced.with_current(Graph(x, third), {first: second, second: third}, pairs)
+    assert brought.owner.inputs == [third]
+
+
+def test_outputs_of_a_new_node_stay_those_of_one_node(replaced: Any) -> None:
+    x, old, new = scans()
+    node = Node("both", [old], outputs=2)
+    pairs = [(Variable(), output) for output in node.outputs]
+    (_, one), (_, other) = replaced.with_current(Graph(x, new), {old: new}, pairs)
+    assert one.owner is other.owner is not node
+    assert one.owner.inputs == [new] and one.owner.outputs == [one, other]
+
+
+def test_other_replacements_stay_as_they_are_and_no_graph_becomes_a_cycle(replaced: Any) -> None:
+    x, old, new = scans()
+    # Without a successor in the graph, an old scan is left to Theano.
+    for of, known in ((x, {old: new}), (old, {}), (old, {old: new})):
+        pairs = [(Variable(), Node("size", [of]).outputs[0])]
+        assert replaced.with_current(Graph(x), known, pairs) is pairs
+    middle = Node("middle", [x]).outputs[0]
+    new = Node(Scan(), [middle]).outputs[0]
+    pairs = [(middle, Node("size", [old]).outputs[0])]
+    assert replaced.with_current(Graph(x, middle, new), {old: new}, pairs) is pairs
+
+
+def test_function_keeps_no_old_scan(replaced: Any) -> None:
+    x, old, new = scans()
+    feature = replaced.ReplaceValidate()
+    feature.replace_all_validate(Graph(x, old), [(old, new)])
+    assert feature.scan_successors == {old: new}
+    fgraph = Graph()
+    fgraph._features = [feature]  # type: ignore[attr-defined]
+    replaced.FunctionMaker(fgraph)
+    assert not hasattr(feature, "scan_successors")
+
+
+def apply(*inputs: Variable) -> Any:
+    return Node("an operation", list(inputs)).outputs[0]
 
 
 @pytest.fixture
