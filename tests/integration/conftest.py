@@ -41,8 +41,13 @@ LONG = (
     "test_examples",
     "test_first_project",
     "test_dockerfile_alone",
+    "test_verify_faults",
+    "test_guides",
+    "test_fixes",
     "test_bare_machine",
     "test_reproducible",
+    "test_pip",
+    "test_shared_modules",
     "test_workloads",
     "test_device",
 )

@@ -101,6 +101,8 @@ TESTS = (
     "test_verify_environments::test_a_diagnosis_says_*",
     "test_verify_environments::test_the_linkers_*",
     "test_verify_faults::test_mkl_by_itself_*",
+    # The other tests of a second BLAS; tests/unit/verify/blas/test_chains.py.
+    "test_verify_faults::test_a_scipy_with_which_numba_*",
     "test_verify_numpy::*pytensor*",
     "test_verify_numpy::*theano-0.8.2*",
     "test_verify_numpy::test_slow_kernels_*",
