@@ -110,9 +110,3 @@ def test_the_modules_of_this_python_are_whole() -> None:
     library = Path(importlib.import_module("math").__file__ or os.__file__)
     if library.suffix == ".so":
         assert compile_folder.is_whole(str(library))
-
-
-def test_a_folder_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
-    module(tmp_path / "[old]", "cut off", ELF)
-    check = compile_folder.check(context(user_flags=f"base_compiledir={tmp_path}/[old]"))
-    assert check.detail.startswith(f"1 of 1 modules in {tmp_path}/[old] are cut off")

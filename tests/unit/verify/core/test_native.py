@@ -46,10 +46,5 @@ def test_flags_that_do_not_link_give_the_linkers_message(flags: str, tmp_path: P
     assert message is not None and "cannot find -lnothere" in message
 
 
-def test_flags_without_a_compiler_cannot_be_tried(tmp_path: Path) -> None:
-    with pytest.raises(native.NoCompilerError):
-        native.link("", "-lm", str(tmp_path))
-
-
 def test_unbalanced_quotes_are_named(tmp_path: Path) -> None:
     assert native.link("g++", "-L'/x -lm", str(tmp_path)) == "No closing quotation"

@@ -62,11 +62,6 @@ def test_an_error_of_the_caller_kills_the_program() -> None:
         process.follow([sys.executable, "-c", SILENT], 60, None, fail)
 
 
-def test_the_command_of_one_of_the_suites_programs() -> None:
-    done = process.call(process.suite_command("workload", "--help"), 60)
-    assert done.status == 0 and "--profile-calls" in done.output
-
-
 def test_a_process_whose_parent_has_ended_already_is_killed() -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
     code += "process.end_with_parent(parent=1); print('alive')"

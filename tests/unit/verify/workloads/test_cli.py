@@ -59,10 +59,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return framework
 
 
-def test_a_workload_is_started(environment: SimpleNamespace) -> None:
-    assert cli.main(["ntm"]) == 0
-
-
 @pytest.mark.parametrize(
     ("option", "message"),
     [
