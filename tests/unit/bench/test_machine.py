@@ -63,21 +63,22 @@ def test_a_machine_is_described_with_the_peaks_of_its_reports(files: dict[str, s
 
 
 @pytest.mark.parametrize(
-    ("more", "is_here"),
-    [({}, True), ({"cpu": "There"}, False), ({"cores": 999}, False), ({"kernel": "1.0"}, False)],
+    ("limit", "more", "is_here"),
+    [
+        ("", {}, True),
+        ("", {"cpu": "There"}, False),
+        ("", {"cores": 999}, False),
+        ("", {"kernel": "1.0"}, False),
+        # Made under a container's limit.
+        ("150000 100000", {"cores": 2}, True),
+        ("150000 100000", {"cores": 4}, False),
+    ],
 )
 def test_a_report_of_another_machine_does_not_count_here(
-    files: dict[str, str], more: dict[str, object], is_here: bool
+    files: dict[str, str], limit: str, more: dict[str, object], is_here: bool
 ) -> None:
-    here = {**suite_machine.describe({}), **more}
-    assert machine.is_here({"machine": here}) == is_here
-
-
-def test_a_report_made_under_a_containers_limit_is_of_this_machine(files: dict[str, str]) -> None:
-    files["/sys/fs/cgroup/cpu.max"] = "150000 100000"
-    report = {**suite_machine.describe({}), "cores": 2}
-    assert machine.is_here({"machine": report})
-    assert not machine.is_here({"machine": {**report, "cores": 4}})
+    files["/sys/fs/cgroup/cpu.max"] = limit
+    assert machine.is_here({"machine": {**suite_machine.describe({}), **more}}) == is_here
 
 
 def test_a_processor_without_a_name_is_that_of_its_reports(files: dict[str, str]) -> None:

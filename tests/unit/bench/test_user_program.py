@@ -41,28 +41,20 @@ def python(text: str) -> list[str]:
     return [sys.executable, "-c", text]
 
 
-def test_a_run(candidates: list[Candidate]) -> None:
+def test_a_run(candidates: list[Candidate], tmp_path: Path) -> None:
     run = run_once(candidates[0], ["sh", "-c", COMPILED + 'exec "$@"', "sh", *python(MARKS)])
     assert run.compile == 1.5
     assert len(run.steps) == 3 and run.step is not None
     assert run.first_step is not None and 0 < run.first_step < run.wall
     assert run.memory == 7 and run.cpu > 0
-
-
-def test_a_run_without_marks_in_the_environment(
-    candidates: list[Candidate], tmp_path: Path
-) -> None:
+    # Without marks, in the environment.
     program = (
         f'[ "$CONDA_PREFIX" = {tmp_path} ] && case "$PATH" in {tmp_path}/bin:*) ;; *) exit 9; esac'
     )
     run = run_once(candidates[0], ["sh", "-c", program])
     assert (run.steps, run.step, run.first_step, run.compile) == ((), None, None, 0)
     assert run.memory > 1
-
-
-def test_a_mark_counts_behind_the_line_that_a_progress_bar_leaves_open(
-    candidates: list[Candidate],
-) -> None:
+    # A mark counts behind the line that a progress bar leaves open.
     program = "import sys\nfor each in range(3):\n    sys.stderr.write('\\r 3%|#   | 3/100')\n"
     program += "    print('THEANO_STACKS_STEP')\n"
     assert len(run_once(candidates[0], python(program)).steps) == 2
@@ -184,27 +176,24 @@ def test_the_rounds_their_table_and_their_file(
     assert sorted(content["first"]) == sorted(names)
 
 
-def test_the_default_number_of_rounds(candidates: list[Candidate]) -> None:
-    ran: list[str] = []
-
-    def run(candidate: Candidate, command: object) -> ProgramRun:
-        ran.append(candidate.variant.name)
-        return a_run(1.0)
-
-    assert bench(candidates[:1], ["true"], run=run) == ["theano-1.0.5/openblas"]
-    assert len(ran) == 1 + 9
-
-
 def test_two_stacks_of_one_name_have_rows_of_their_own(
     candidates: list[Candidate], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The default is 9 rounds after the first run."""
     files = [Path(f"/{name}/model/stack.yaml") for name in "ab"]
     for at, file in enumerate(files):
         variant = candidates[0].variant.model_copy(update={"name": "model", "file": file})
         candidates[at] = replace(candidates[0], variant=variant)
-    bench(candidates[:2], ["true"], rounds=1, run=lambda *_: a_run(1.0))
+    ran: list[Candidate] = []
+
+    def run(candidate: Candidate, command: object) -> ProgramRun:
+        ran.append(candidate)
+        return a_run(1.0)
+
+    bench(candidates[:2], ["true"], run=run)
     output = capsys.readouterr().out
     assert all(f"\n{file} " in output for file in files)
+    assert len(ran) == 2 * (1 + 9)
 
 
 def test_short_steps_are_averaged_as_many_marks_come_at_once() -> None:

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from stacks.cluster import dispatch as dispatch_module
-from stacks.cluster.connect import Cluster, ClusterError, TaskResult, Worker
+from stacks.cluster.connect import Cluster, TaskResult, Worker
 from stacks.cluster.dispatch import Job, dispatch
 from stacks.cluster.messages import Answer, Order, RemoteError
 
@@ -91,11 +91,7 @@ def test_two_workers_of_one_machine_do_one_thing_at_a_time() -> None:
     fake.meanwhile = lambda: busy.append(sum(t.result is None for t in fake.tasks))
     assert done(fake, job("x"), job("y"))[0] == [("x", "a1"), ("y", "a1")]
     assert len(fake.sent) == 2 and len(busy) == 2
-
-
-def test_a_job_for_one_machine_goes_to_no_other() -> None:
-    fake = Fake(worker("a"), worker("b"))
-    assert done(fake, job("x", "b"), job("y", "b"))[0] == [("x", "b"), ("y", "b")]
+    assert done(Fake(worker("a"), worker("b")), job("x", "b"))[0] == [("x", "b")]
 
 
 def test_a_job_whose_worker_was_lost_goes_to_another_machine(
@@ -134,7 +130,8 @@ def test_a_machine_with_another_checkout_is_left_out_and_others_do_its_jobs(
     assert capsys.readouterr().err.count("a: is left out:\na: another checkout") == 1
 
 
-def test_where_all_refuse_it_ends() -> None:
+def test_without_workers_and_where_all_refuse_it_ends() -> None:
+    assert done(Fake(), job("x")) == ([], ["x: no worker is left"])
     fake = Fake(worker("a"))
     fake.answers["a"] = [REFUSED]
     error = dispatch(cast(Cluster, fake), [job("x")], lambda *_: None, patience=3600)
@@ -175,9 +172,3 @@ def test_an_interrupt_stops_the_running_jobs() -> None:
     with pytest.raises(KeyboardInterrupt):
         done(fake, job("x"), job("y"))
     assert [task.stopped for task in fake.tasks] == [True, True]
-
-
-def test_no_worker_at_all() -> None:
-    stored, failures = done(Fake(), job("x"))
-    assert stored == [] and failures == ["x: no worker is left"]
-    assert ClusterError.exit_code == 1

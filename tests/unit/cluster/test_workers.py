@@ -64,15 +64,12 @@ def test_the_same_checkout_is_taken(workspace: Workspace, tmp_path: Path) -> Non
     ]
 
 
-def test_another_commit_is_refused_with_the_command_that_fixes_it() -> None:
+def test_another_checkout_is_refused_with_the_command_that_fixes_it() -> None:
     with pytest.raises(StaleError) as caught:
         fingerprint.check(HERE, "c" * 40, {**HERE, "envs/b": "3", "envs/c": "4"}, "d" * 40)
     assert caught.value.expected == f"commit {'c' * 40} without changes"
     assert caught.value.found == f"commit {'d' * 40} with 2 different files: envs/b, envs/c"
     assert caught.value.fix == f"on that machine: git checkout {'c' * 40}"
-
-
-def test_a_changed_file_of_the_same_commit_is_refused() -> None:
     with pytest.raises(StaleError, match="the same commit with 1 different file: envs/b"):
         fingerprint.check(HERE, "c" * 40, {**HERE, "envs/b": "3"}, "c" * 40)
 
@@ -106,13 +103,10 @@ def test_a_module_is_not_taken_from_the_working_folder(tmp_path: Path) -> None:
     assert said.startswith("usage: ")
 
 
-def test_nothing_of_dasks_own_settings_reaches_what_is_timed() -> None:
+def test_of_dasks_own_settings_only_what_the_person_has_set_reaches_a_program() -> None:
     dasks = {"OMP_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONHASHSEED": "6640"}
     own = {"PATH": "/bin", "MKL_NUM_THREADS": "4"}
     assert cluster_worker.clean_environment({**dasks, **own}) == own
-
-
-def test_what_the_person_has_set_reaches_a_program() -> None:
     own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": "/mine"}
     dasks = {"MALLOC_TRIM_THRESHOLD_": "65536", "THEANO_STACKS_SET": "OMP_NUM_THREADS PYTHONPATH"}
     assert cluster_worker.clean_environment({**own, **dasks}) == own
@@ -128,17 +122,14 @@ def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyP
             entered.set()
 
     thread = threading.Thread(target=other)
+    with job.machine_lock("x" * 200):
+        pass
     with job.machine_lock("a machine of a test"), job.machine_lock("another machine of a test"):
         thread.start()
         while "waiting: another worker" not in output.getvalue():
             assert not entered.is_set()
     thread.join()
     assert entered.is_set()
-
-
-def test_a_machine_may_have_a_long_name() -> None:
-    with job.machine_lock("x" * 200):
-        pass
 
 
 VARIANT = "theano-1.0.5/openblas"
@@ -164,13 +155,12 @@ def test_each_job_has_its_status_and_the_end_of_its_log(
     }
 
 
-def test_a_machine_without_the_folder_refuses(own_workspace: Workspace, tmp_path: Path) -> None:
+def test_a_machine_without_the_folder_or_with_another_lock_refuses(
+    own_workspace: Workspace, tmp_path: Path
+) -> None:
     order = Share(folder=str(tmp_path / "missing"), at_once=1, jobs=(), files={})
     answer = job.run_share(own_workspace, VARIANT, order)
     assert answer.refused and answer.error and "missing is not on this machine" in answer.error.what
-
-
-def test_a_machine_with_another_lock_refuses(own_workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "stack.yaml"
     file.write_text("summary: mine\nextends: openblas\nframework: theano-1.0.5\n")
     order = Share(folder=str(tmp_path), at_once=1, jobs=(), files={str(file): "0" * 64})

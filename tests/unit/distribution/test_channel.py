@@ -1,46 +1,22 @@
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from integration.tiny import flip, tree
 
-from stacks.core import digest_list
-from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.distribution import channel, registry, signature
-from stacks.image import builder
+from stacks.distribution import channel
 from stacks.locks.publication import Publication
-from stacks.sources.registry import registry_at
 from unit.helpers.checkout import CHECKOUT
-from unit.helpers.publication import SOURCE, body, entry, publication, write_packages
-from unit.helpers.registry import Registry, running
+from unit.helpers.publication import SOURCE, publication
 from unit.helpers.serving import Site, deb
-
-
-@pytest.fixture
-def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Publication:
-    """Have a small publication in place of that of the committed locks."""
-    found = publication()
-    paths = write_packages(found, tmp_path / "files")
-    monkeypatch.setattr(channel, "publication", lambda *_: found)
-    monkeypatch.setattr(channel, "prepare", lambda *_: (found, paths))
-    return found
-
-
-@pytest.fixture
-def folder(found: Publication, tmp_path: Path) -> Path:
-    channel.publish_to_folder(CHECKOUT, tmp_path / "published")
-    return tmp_path / "published"
 
 
 def test_a_channel_has_packages_index_sources_and_their_digests(
@@ -127,173 +103,46 @@ def test_a_place_that_has_other_things_is_refused(
     assert (tmp_path / "empty/index.sha256").is_file()
 
 
-def test_a_check_of_a_sound_channel(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    capsys.readouterr()
-    channel.check_folder(CHECKOUT, folder)
-    assert capsys.readouterr().out == f"{folder}: 7 files as in the locks, not signed\n"
-
-
-def damaged(folder: Path, found: Publication, fault: str) -> str:
-    """Damage a channel; return the line with which its check names that."""
-    path = found.entries[1].path
-    match fault:
-        case "changed package":
-            flip(folder / path)
-            return f"{path}: changed"
-        case "missing package":
-            (folder / path).unlink()
-            return f"{path}: missing"
-        case "changed index":
-            flip(folder / "noarch/repodata.json")
-            return "noarch/repodata.json: changed"
-        case "old index":
-            text = (folder / "index.sha256").read_text()
-            (folder / "index.sha256").write_text(text.replace("six", "sex"))
-            return "index.sha256: changed"
-        case "more":
-            (folder / "noarch/more").touch()
-            return "noarch/more: not part of it"
-        case "a link":
-            (folder / path).unlink()
-            (folder / path).symlink_to(folder.parent / "files" / Path(path).name)
-            return f"{path}: changed"
-        case _:
-            (folder / "noarch/more").symlink_to(folder.parent)
-            return "noarch/more: not part of it"
+Damage = Callable[[Path, Path], object]
 
 
 @pytest.mark.parametrize(
-    "fault",
+    ("damage", "line"),
     [
-        "changed package",
-        "missing package",
-        "changed index",
-        "old index",
-        "more",
-        "a link",
-        "a link to a folder",
+        (lambda folder, package: flip(package), "PATH: changed"),
+        (lambda folder, package: package.unlink(), "PATH: missing"),
+        (
+            lambda folder, package: flip(folder / "noarch/repodata.json"),
+            "noarch/repodata.json: changed",
+        ),
+        (lambda folder, package: flip(folder / "index.sha256"), "index.sha256: changed"),
+        (lambda folder, package: (folder / "noarch/more").touch(), "noarch/more: not part of it"),
+        (lambda folder, package: link(package, folder.parent / "files"), "PATH: changed"),
+        (
+            lambda folder, package: (folder / "noarch/more").symlink_to(folder.parent),
+            "noarch/more: not part of it",
+        ),
     ],
 )
-def test_a_check_names_each_difference(folder: Path, found: Publication, fault: str) -> None:
-    line = damaged(folder, found, fault)
+def test_a_check_names_each_difference(
+    folder: Path, found: Publication, damage: Damage, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    channel.check_folder(CHECKOUT, folder)
+    assert capsys.readouterr().out == f"{folder}: 7 files as in the locks, not signed\n"
+    path = found.entries[1].path
+    damage(folder, folder / path)
     with pytest.raises(IntegrityError) as caught:
         channel.check_folder(CHECKOUT, folder)
-    assert [text for text in caught.value.what.splitlines() if text.startswith("  - ")] == [
-        f"  - {line}"
-    ]
+    lines = [text for text in caught.value.what.splitlines() if text.startswith("  - ")]
+    assert lines == [f"  - {line.replace('PATH', path)}"]
     assert caught.value.fix == f"publish it again: ./invoke publish-channel --to {folder}"
 
 
-def write_images(_: Workspace, folder: Path) -> None:
-    """Write small files in place of what Dockerfiles build with."""
-    folder.mkdir()
-    for name in (builder.STATIC, builder.BASE, builder.TOOLS):
-        (folder / name).write_text(name)
-    (folder / builder.STATIC).chmod(0o755)
-    list_images(folder)
-
-
-def list_images(folder: Path) -> None:
-    """Write the list of these files that lies beside them."""
-    (folder / builder.DIGESTS).unlink(missing_ok=True)
-    (folder / builder.DIGESTS).write_text(digest_list.list_folder(folder))
-
-
-@pytest.fixture
-def with_images(found: Publication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a channel with what Dockerfiles build with."""
-    monkeypatch.setattr(builder, "write", write_images)
-    channel.publish_to_folder(CHECKOUT, tmp_path / "published", images=True)
-    return tmp_path / "published"
-
-
-def test_what_dockerfiles_build_with_is_listed(
-    with_images: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    capsys.readouterr()
-    channel.check_folder(CHECKOUT, with_images)
-    parts = "7 files as in the locks, 4 files of image/ as listed, not signed"
-    assert capsys.readouterr().out == f"{with_images}: {parts}\n"
-    subprocess.run(["sha256sum", "--check", "index.sha256"], cwd=with_images, check=True)
-    image = with_images / "image"
-    (image / builder.STATIC).chmod(0o644)
-    with pytest.raises(IntegrityError, match=r"image/busybox: not executable \(chmod 755\)"):
-        channel.check_folder(CHECKOUT, with_images)
-    (image / builder.STATIC).chmod(0o755)
-    flip(image / builder.BASE)
-    with pytest.raises(IntegrityError, match="differs from the locks:\n  - image/base: changed"):
-        channel.check_folder(CHECKOUT, with_images)
-    (image / builder.DIGESTS).unlink()
-    with pytest.raises(IntegrityError, match=r"image/image\.sha256: missing"):
-        channel.check_folder(CHECKOUT, with_images)
-    (image / "photo").write_text("precious")
-    with pytest.raises(UsageError, match="has files that are not of a published"):
-        channel.publish_to_folder(CHECKOUT, with_images)
-    (image / "photo").unlink()
-    channel.publish_to_folder(CHECKOUT, with_images)
-    assert not image.exists()
-
-
-def test_an_older_channels_list_is_without_what_dockerfiles_build_with(with_images: Path) -> None:
-    index = with_images / "index.sha256"
-    lines = index.read_text().splitlines(keepends=True)
-    index.write_text("".join(line for line in lines if "  image/" not in line))
-    with pytest.raises(IntegrityError, match="image/busybox: not part of it"):
-        channel.check_folder(CHECKOUT, with_images)
-    channel.publish_to_folder(CHECKOUT, with_images, images=True)
-    channel.check_folder(CHECKOUT, with_images)
-
-
-def test_a_check_of_what_is_no_channel(found: Publication, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    for name in ("empty", "none"):
-        with pytest.raises(UsageError, match="is no published channel"):
-            channel.check_folder(CHECKOUT, tmp_path / name)
-
-
-@pytest.fixture
-def signer(found: Publication, tmp_path: Path) -> tuple[Workspace, Ed25519PrivateKey]:
-    """Give a checkout with a public key, and the private one."""
-    own = Workspace(tmp_path / "own", tmp_path / "cache")
-    own.recipes.mkdir(parents=True)
-    signature.make_key(own, tmp_path / "key")
-    key = signature.private_key(own, str(tmp_path / "key"))
-    shutil.copytree(CHECKOUT.recipes, own.recipes, dirs_exist_ok=True)
-    (own.root / "envs").symlink_to(CHECKOUT.envs)
-    return own, key
-
-
-def test_a_signed_channel(
-    signer: tuple[Workspace, Ed25519PrivateKey], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own, key = signer
-    folder = tmp_path / "published"
-    channel.publish_to_folder(own, folder, key=key)
-    assert "not signed" not in capsys.readouterr().out
-    channel.check_folder(own, folder)
-    assert capsys.readouterr().out.endswith("as in the locks, signed\n")
-    flip(folder / "index.sha256.sig")
-    with pytest.raises(IntegrityError, match="no good signature"):
-        channel.check_folder(own, folder)
-
-
-def test_the_signature_is_of_what_dockerfiles_build_with_too(
-    signer: tuple[Workspace, Ed25519PrivateKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own, key = signer
-    monkeypatch.setattr(builder, "write", write_images)
-    folder = tmp_path / "published"
-    channel.publish_to_folder(own, folder, key=key, images=True)
-    channel.check_folder(own, folder)
-    flip(folder / "image" / builder.BASE)
-    list_images(folder / "image")
-    with pytest.raises(IntegrityError, match=r"image/base: changed\n.*image\.sha256: changed"):
-        channel.check_folder(own, folder)
-    listed = digest_list.parse((folder / "index.sha256").read_text())
-    listed |= {name: sha256_of(folder / name) for name in builder.FILES}
-    (folder / "index.sha256").write_text(digest_list.text_of(listed))
-    with pytest.raises(IntegrityError, match="no good signature"):
-        channel.check_folder(own, folder)
+def link(package: Path, files: Path) -> None:
+    """Put a link to the same bytes in the place of a package."""
+    package.unlink()
+    package.symlink_to(files / package.name)
 
 
 def test_a_name_that_cannot_be_included_is_refused(tmp_path: Path) -> None:
@@ -337,24 +186,28 @@ def test_a_publication_that_ends_early_leaves_the_channel_as_it_was(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "published"]
 
 
-def test_options_that_do_not_belong_together() -> None:
-    with pytest.raises(UsageError, match="where is the channel to be published") as caught:
-        channel.publish_channel(CHECKOUT, "")
-    assert caught.value.fix == "--to DIR or --to oci://HOST/NAME"
-    with pytest.raises(UsageError, match="--check compares a folder"):
-        channel.publish_channel(CHECKOUT, "oci://registry.invalid/stacks", check=True)
-    with pytest.raises(UsageError, match="--images writes to a folder"):
-        channel.publish_channel(CHECKOUT, "oci://registry.invalid/stacks", images=True)
-    with pytest.raises(UsageError, match="--to has an address of a registry"):
-        channel.publish_channel(CHECKOUT, "oci://registry.invalid")
-
-
-def test_a_key_is_looked_at_before_anything_is_built(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="No such file"):
-        channel.publish_channel(
-            CHECKOUT, str(tmp_path / "published"), key=str(tmp_path / "none.pem")
-        )
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(
+    ("to", "options", "message"),
+    [
+        ("", {}, r"where is the channel to be .*\n  fix: +--to DIR or --to oci://HOST/NAME"),
+        ("oci://registry.invalid/stacks", {"check": True}, "--check compares a folder"),
+        ("oci://registry.invalid/stacks", {"images": True}, "--images writes to a folder"),
+        ("oci://registry.invalid", {}, "--to has an address of a registry"),
+        ("FOLDER/published", {"key": "FOLDER/none.pem"}, "No such file"),
+        ("FOLDER", {"check": True}, "is no published channel"),
+        ("FOLDER/none", {"check": True}, "is no published channel"),
+    ],
+)
+def test_what_is_refused_before_anything_is_built(
+    to: str, options: dict[str, Any], message: str, found: Publication, tmp_path: Path
+) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    if "key" in options:
+        options = {"key": options["key"].replace("FOLDER", str(folder))}
+    with pytest.raises(UsageError, match=message):
+        channel.publish_channel(CHECKOUT, to.replace("FOLDER", str(folder)), **options)
+    assert list(folder.iterdir()) == []
 
 
 def test_a_new_key_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -363,51 +216,3 @@ def test_a_new_key_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture[st
     channel.publish_channel(own, "", new_key=tmp_path / "key.pem")
     output = capsys.readouterr().out
     assert "key.pem: keep it secret; " in output and "channel-key.pem: commit it" in output
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
-    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    with running() as server:
-        yield server
-
-
-def test_a_publication_is_pushed_as_py_rattler_reads_it(server: Registry, tmp_path: Path) -> None:
-    made = publication()
-    paths = write_packages(made, tmp_path / "files")
-    written = channel.written_files(made, b"signature")
-    registry.push(registry_at(f"oci+http://{server.host}/me/stacks", "--to"), made, paths, written)
-    names = [
-        asked.removeprefix("PUT /v2/me/stacks/").replace("/manifests/", ":")
-        for asked in server.asked
-        if asked.startswith("PUT") and "/manifests/" in asked
-    ]
-    blas, six = made.entries
-    assert names == [
-        f"linux-64/libopenblas:{registry.tag_of(blas)}",
-        f"noarch/six:{registry.tag_of(six)}",
-        "sources:latest",
-        "linux-64/repodata.json:latest",
-        "noarch/repodata.json:latest",
-        "index:latest",
-    ], "the index comes after what it names"
-    assert {body("libopenblas"), body("six"), SOURCE, *written.values()} <= {*server.blobs.values()}
-    manifest = json.loads(server.manifests[registry.tag_of(six)])
-    package, index = manifest["layers"]
-    assert package["digest"] == f"sha256:{six.digests.sha256}"
-    assert package["mediaType"] == "application/vnd.conda.package.v2"
-    assert json.loads(server.blobs[index["digest"]])["name"] == "six"
-    assert manifest["annotations"]["org.conda.package.version"] == "1.16.0"
-    last = json.loads(server.manifests["latest"])["layers"]
-    assert [layer["annotations"]["org.opencontainers.image.title"] for layer in last] == [
-        "index.sha256",
-        "index.sha256.sig",
-    ]
-    digest = hashlib.sha256(made.digests.encode()).hexdigest()
-    assert last[0]["digest"] == f"sha256:{digest}"
-
-
-def test_a_tag_has_only_what_tags_may_have() -> None:
-    tag = registry.tag_of(entry("six"))
-    assert tag.startswith("1.16.0-") and not set(tag) & set("+!=")

@@ -29,27 +29,18 @@ def make(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_file_in_the_folders_place_is_refused_and_stays(tmp_path: Path) -> None:
-    path = tmp_path / "letter"
+def test_where_no_folder_can_be_vendored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, folder = tmp_path / "letter", tmp_path / "carried"
     path.write_text("dear")
-    with pytest.raises(UsageError, match="letter is there and is no vendored folder"):
-        vendor.vendor(Workspace(tmp_path, tmp_path), [], path)
-    assert path.read_text() == "dear"
-
-
-def test_the_folder_that_one_stands_in_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match="is the folder that you stand in"):
-        vendor.vendor(Workspace(tmp_path, tmp_path), [], tmp_path)
-
-
-def test_an_archive_inside_of_the_folder_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "carried"
-    with pytest.raises(UsageError, match="inside the folder that it is made of"):
-        vendor.vendor(Workspace(tmp_path, tmp_path), [], folder, archive=folder / "all.tar.zst")
-    assert not folder.exists()
+    for target, archive, message in (
+        (path, None, "letter is there and is no vendored folder"),
+        (tmp_path, None, "is the folder that you stand in"),
+        (folder, folder / "all.tar.zst", "inside the folder that it is made of"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            vendor.vendor(Workspace(tmp_path, tmp_path), [], target, archive=archive)
+    assert path.read_text() == "dear" and not folder.exists()
 
 
 def test_a_link_in_a_files_place_counts_as_changed(tmp_path: Path) -> None:

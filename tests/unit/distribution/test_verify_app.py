@@ -81,7 +81,7 @@ def test_a_wheel_has_the_name_that_pip_asks_for(workspace: Workspace, tmp_path: 
         assert not (tmp_path / name).exists()
 
 
-def test_the_record_of_the_wheel_lists_every_file(app: Path, wheel: Path) -> None:
+def test_the_wheel_describes_itself_and_its_record_lists_every_file(app: Path, wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(app) as suite:
         info = f"blas_verify-{VERSION}.dist-info"
         files = {name: archive.read(name) for name in archive.namelist()}
@@ -94,15 +94,10 @@ def test_the_record_of_the_wheel_lists_every_file(app: Path, wheel: Path) -> Non
         for name in set(suite.namelist()) - {"LICENSE"}:
             assert files[f"blas_verify/{name}"] == suite.read(name)
         assert files[f"{info}/LICENSE"] == suite.read("LICENSE")
-
-
-def test_the_wheel_describes_itself(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        info = zipfile.Path(archive, f"blas_verify-{VERSION}.dist-info/")
-        metadata = email.message_from_string((info / "METADATA").read_text())
+        metadata = email.message_from_string(files[f"{info}/METADATA"].decode())
         assert (metadata["Name"], metadata["Version"]) == ("blas-verify", VERSION)
         assert "Requires-Dist" not in metadata
-        tags = email.message_from_string((info / "WHEEL").read_text()).get_all("Tag")
+        tags = email.message_from_string(files[f"{info}/WHEEL"].decode()).get_all("Tag")
         assert tags == ["py2-none-any", "py3-none-any"]
 
 
@@ -114,19 +109,12 @@ def test_it_holds_the_whole_suite_and_the_licence(app: Path) -> None:
     assert not [name for name in names if "program_hook" in name or "cache" in name]
 
 
-def test_every_python_runs_it(app: Path) -> None:
+def test_every_python_runs_it(app: Path, tmp_path: Path) -> None:
     done = run(app, "--help")
     assert (done.returncode, done.stdout.splitlines()[0][:13]) == (0, "usage: verify")
     assert os.access(app, os.X_OK)
-
-
-def test_a_python_without_a_framework_is_named(app: Path) -> None:
-    done = run(app)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
-def test_its_other_programs_start(app: Path, tmp_path: Path) -> None:
-    done = run(app, "files", "--prefix", str(tmp_path))
-    assert done.returncode == 2 and "Traceback" not in done.stderr
+    # A Python without a framework, and another program of the suite.
+    for words in ([], ["files", "--prefix", str(tmp_path)]):
+        done = run(app, *words)
+        assert done.returncode == 2 and "Traceback" not in done.stderr
     assert str(tmp_path) in done.stderr

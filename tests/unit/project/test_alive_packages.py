@@ -13,7 +13,7 @@ from stacks.project.alive_packages import BUILT, Published, published, with_pack
 from stacks.sources import alive
 from stacks.sources.alive import Holdings
 from stacks.sources.channels import LIST, PublishedChannel, channel_at
-from stacks.sources.pins import CondaPin, Pins, read_pins
+from stacks.sources.pins import CondaPin, DebPin, Pins, read_pins
 from stacks.sources.web import Web
 from unit.helpers.serving import Answer, Site, deb, sha256
 
@@ -38,20 +38,22 @@ PUBLISHED = Published(
 )
 
 
-def test_a_channel_stands_for_the_sources_of_all_its_packages() -> None:
-    channel, _ = with_packages([Holdings("c", frozenset({ONE, TWO}))], PUBLISHED)
-    assert channel.held == {ONE, TWO, FIRST, SECOND}
-
-
-def test_a_source_of_a_package_that_the_channel_lacks_is_still_needed() -> None:
-    channel, _ = with_packages([Holdings("c", frozenset({ONE}))], PUBLISHED)
-    assert channel.held == {ONE, FIRST}
-
-
-def test_what_pip_installs_is_needed_as_it_is() -> None:
-    published = replace(PUBLISHED, direct=frozenset({FIRST}))
-    channel, _ = with_packages([Holdings("c", frozenset({ONE, TWO}))], published)
-    assert channel.held == {ONE, TWO, SECOND}
+@pytest.mark.parametrize(
+    ("held", "direct", "counted"),
+    [
+        ({ONE, TWO}, set(), {ONE, TWO, FIRST, SECOND}),
+        # The source of a package that the channel lacks is still needed.
+        ({ONE}, set(), {ONE, FIRST}),
+        # What pip installs is needed as it is.
+        ({ONE, TWO}, {FIRST}, {ONE, TWO, SECOND}),
+    ],
+)
+def test_a_channel_stands_for_the_sources_of_all_its_packages(
+    held: set[CondaPin], direct: set[DebPin], counted: set[CondaPin | DebPin]
+) -> None:
+    published = replace(PUBLISHED, direct=frozenset(direct))
+    channel, _ = with_packages([Holdings("c", frozenset(held))], published)
+    assert channel.held == counted
 
 
 def test_a_package_can_be_built_while_its_sources_are_somewhere() -> None:

@@ -29,7 +29,10 @@ def archive(site: Site) -> Site:
 
 
 def test_a_mirror_is_tried_and_saved(
-    workspace: Workspace, archive: Site, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace,
+    archive: Site,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure.set_debian_mirror(workspace, f" {archive.url}/debian/ ")
     assert read_config().debian_mirror == f"{archive.url}/debian"
@@ -40,14 +43,6 @@ def test_a_mirror_is_tried_and_saved(
     configure.remove_debian_mirror()
     assert read_config().debian_mirror is None
     assert not config_path().exists()
-
-
-def test_a_variable_that_goes_before_it_is_named(
-    workspace: Workspace,
-    archive: Site,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     monkeypatch.setenv("DEBIAN_MIRROR", "http://other.test/debian")
     configure.set_debian_mirror(workspace, f"{archive.url}/debian")
     assert "DEBIAN_MIRROR is set and goes before it" in capsys.readouterr().out
@@ -61,37 +56,39 @@ def test_a_mirror_can_be_a_folder(workspace: Workspace, room: Path) -> None:
     assert read_config().debian_mirror == (room / "a folder").as_uri()
 
 
-@pytest.mark.parametrize("url", ["", "mirror.test/debian", "ftp://mirror.test/debian", "/srv"])
-def test_what_is_no_address_is_refused(workspace: Workspace, url: str) -> None:
-    with pytest.raises(UsageError, match="--debian-mirror is not an address"):
-        configure.set_debian_mirror(workspace, url)
-    assert not config_path().exists()
-
-
-def test_a_server_without_an_archive_is_refused(workspace: Workspace, archive: Site) -> None:
-    with pytest.raises(FetchError, match=r"(?s)/nothing is not a mirror.*bookworm.*dists"):
-        configure.set_debian_mirror(workspace, f"{archive.url}/nothing")
-    assert not config_path().exists()
-
-
-@pytest.mark.parametrize("body", [b"<html>log in</html>", in_release("stable", "trixie"), b""])
-def test_a_page_that_is_no_archive_is_refused(
-    workspace: Workspace, archive: Site, body: bytes
+@pytest.mark.parametrize(
+    ("url", "answer", "error", "message"),
+    [
+        *(
+            (url, b"", UsageError, "--debian-mirror is not an address")
+            for url in ("", "mirror.test/debian", "ftp://mirror.test/debian", "/srv")
+        ),
+        ("SITE/none", b"", FetchError, r"(?s)/none is not a mirror.*bookworm.*dists"),
+        ("http://127.0.0.1:PORT/debian", b"", FetchError, "cannot be reached"),
+        ("SITE/other", Answer(403), FetchError, "answered 403"),
+        *(
+            ("SITE/other", page, IntegrityError, "is not the signed list of bookworm")
+            for page in (b"<html>log in</html>", in_release("stable", "trixie"), b" ")
+        ),
+    ],
+)
+def test_what_is_no_mirror_is_refused_and_the_one_before_stays(
+    workspace: Workspace,
+    archive: Site,
+    url: str,
+    answer: bytes | Answer,
+    error: type[Exception],
+    message: str,
 ) -> None:
-    archive.files["/debian/dists/bookworm/InRelease"] = body
-    with pytest.raises(IntegrityError, match="is not the signed list of bookworm"):
-        configure.set_debian_mirror(workspace, f"{archive.url}/debian")
-    assert not config_path().exists()
-
-
-def test_a_mirror_that_fails_is_refused(workspace: Workspace, archive: Site) -> None:
     configure.set_debian_mirror(workspace, f"{archive.url}/debian")
-    with pytest.raises(FetchError, match="cannot be reached"):
-        configure.set_debian_mirror(workspace, f"http://127.0.0.1:{closed_port()}/debian")
-    archive.plans["/other/dists/bookworm/InRelease"] = [Answer(403)]
-    with pytest.raises(FetchError, match="answered 403"):
-        configure.set_debian_mirror(workspace, f"{archive.url}/other")
-    # What was saved before stays.
+    path = "/other/dists/bookworm/InRelease"
+    if isinstance(answer, Answer):
+        archive.plans[path] = [answer]
+    elif answer:
+        archive.files[path] = answer
+    given = url.replace("SITE", archive.url).replace("PORT", str(closed_port()))
+    with pytest.raises(error, match=message):
+        configure.set_debian_mirror(workspace, given)
     assert read_config().debian_mirror == f"{archive.url}/debian"
 
 

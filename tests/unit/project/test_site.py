@@ -74,22 +74,21 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "checkout"
 
 
-def test_pages_and_the_files_that_they_link_to(root: Path, tmp_path: Path) -> None:
-    written = site.write_source(root, tmp_path / "source")
+def test_links_lead_to_the_new_places_of_pages_and_of_the_files_that_come_along(
+    root: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    written = site.write_source(root, source)
     assert written["guides/one.md"] == "docs/guides/one.md"
     assert written["examples/small/README.md"] == "examples/small/README.md"
-    files = (path for path in (tmp_path / "source").rglob("*") if path.is_file())
-    others = {path.relative_to(tmp_path / "source").as_posix() for path in files} - set(written)
+    files = (path for path in source.rglob("*") if path.is_file())
+    others = {path.relative_to(source).as_posix() for path in files} - set(written)
     assert others == {"plot.svg", "envs/a.json"}
-
-
-def test_links_lead_to_the_new_places(root: Path, tmp_path: Path) -> None:
-    site.write_source(root, tmp_path)
-    assert (tmp_path / "guides/one.md").read_text() == (
+    assert (source / "guides/one.md").read_text() == (
         "[a](../two.md#x) [b](../CONTRIBUTING.md) [c](../envs/a.json)\n"
         "folder [d](../examples/small/README.md) ![p](../plot.svg) [e](#here) [f](https://a.b/c)\n"
     )
-    assert (tmp_path / "CONTRIBUTING.md").read_text() == "[t](two.md)"
+    assert (source / "CONTRIBUTING.md").read_text() == "[t](two.md)"
 
 
 def test_the_sidebar_is_that_of_the_index(root: Path, tmp_path: Path) -> None:

@@ -122,20 +122,11 @@ def test_runs_invoke_where_the_user_stands_with_the_users_words(machine: Machine
     assert (code, err) == (0, PREPARING)
     places = [str(machine.root), str(machine.checkout)]
     assert json.loads(out) == [*places, ["build", "--variant", "a b", "é"]]
-
-
-def test_the_second_start_prepares_nothing(machine: Machine) -> None:
-    machine.python()
-    machine.run()
-    code, _, err = machine.run("--list")
-    assert (code, err, machine.installs()) == (0, "", 1)
-
-
-def test_pip_checks_hashes_and_compiles_nothing(machine: Machine) -> None:
-    machine.python()
-    machine.run()
     output = (machine.root / "installs").read_text()
     assert "--require-hashes --no-deps --only-binary :all: -r" in output
+    # The second start prepares nothing.
+    code, _, err = machine.run("--list")
+    assert (code, err, machine.installs()) == (0, "", 1)
 
 
 def test_two_pips_install_half_of_the_lock_each(machine: Machine) -> None:
@@ -149,13 +140,20 @@ def test_two_pips_install_half_of_the_lock_each(machine: Machine) -> None:
     assert second.read_text() == lines[1]
 
 
-def test_of_two_pips_the_one_that_fails_is_shown(machine: Machine) -> None:
+@pytest.mark.parametrize("lock", ["invoke==1\n", "cffi==1\ninvoke==1\nrich==1\n"])
+def test_a_failing_pip_is_shown_and_tried_again(machine: Machine, lock: str) -> None:
+    """Of two pips the one that fails."""
     machine.python()
-    machine.lock.write_text("cffi==1\ninvoke==1\nrich==1\n")
+    machine.lock.write_text(lock)
     (machine.root / "broken").touch()
-    code, _, err = machine.run()
-    assert code == 2
-    assert err.startswith(f"{PREPARING}ERROR: no such thing as invoke\nerror: pip could not")
+    code, out, err = machine.run()
+    assert (code, out) == (2, "")
+    assert err.startswith(
+        f"{PREPARING}ERROR: no such thing as invoke\n"
+        "error: pip could not install requirements.lock\n  fix:      see pip's message above"
+    )
+    (machine.root / "broken").unlink()
+    assert machine.run()[0] == 0
 
 
 def test_a_link_on_path_finds_its_checkout_and_stays_in_the_users_folder(
@@ -195,41 +193,37 @@ def test_passes_over_a_shim_without_its_interpreter(machine: Machine) -> None:
     assert (code, err) == (0, PREPARING)
 
 
-Fix = (
+FIX = (
     "  fix:      Debian, Ubuntu: apt install python3 python3-venv; others: install Python 3.10 or "
     "newer; or say where it is: PYTHON=/path/to/python3 ./invoke\n"
 )
 
 
-def test_without_python(machine: Machine) -> None:
-    assert machine.run() == (
-        2,
-        "",
-        "error: python3 is missing: Python 3.10 or newer is needed\n"
-        f"  found:    none on PATH\n{Fix}",
-    )
-
-
-def test_with_an_old_python(machine: Machine) -> None:
-    machine.program("python3", "#!/bin/sh\necho 3.9\n")
-    assert machine.run() == (
-        2,
-        "",
-        "error: Python is too old: 3.10 or newer is needed\n"
-        f"  found:    {machine.bin}/python3 is Python 3.9\n{Fix}",
-    )
-
-
-def test_without_the_venv_module(machine: Machine) -> None:
-    machine.program("python3", '#!/bin/sh\ncase "$*" in *ensurepip*) exit 1 ;; esac\necho 3.11\n')
-    assert machine.run() == (
-        2,
-        "",
-        "error: Python's venv module is not complete: ensurepip is missing\n"
-        f"  found:    {machine.bin}/python3 (Python 3.11)\n"
-        "  fix:      Debian, Ubuntu: apt install python3.11-venv; "
-        "or choose another: PYTHON=/path/to/python3 ./invoke\n",
-    )
+@pytest.mark.parametrize(
+    ("program", "error"),
+    [
+        (
+            "",
+            f"python3 is missing: Python 3.10 or newer is needed\n  found:    none on PATH\n{FIX}",
+        ),
+        (
+            "echo 3.9",
+            "Python is too old: 3.10 or newer is needed\n"
+            f"  found:    BIN/python3 is Python 3.9\n{FIX}",
+        ),
+        (
+            'case "$*" in *ensurepip*) exit 1 ;; esac\necho 3.11',
+            "Python's venv module is not complete: ensurepip is missing\n"
+            "  found:    BIN/python3 (Python 3.11)\n"
+            "  fix:      Debian, Ubuntu: apt install python3.11-venv; "
+            "or choose another: PYTHON=/path/to/python3 ./invoke\n",
+        ),
+    ],
+)
+def test_without_a_usable_python(machine: Machine, program: str, error: str) -> None:
+    if program:
+        machine.program("python3", f"#!/bin/sh\n{program}\n")
+    assert machine.run() == (2, "", f"error: {error.replace('BIN', str(machine.bin))}")
 
 
 def test_PYTHON_chooses(machine: Machine) -> None:  # noqa: N802
@@ -243,19 +237,6 @@ def test_PYTHON_chooses(machine: Machine) -> None:  # noqa: N802
         "  found:    PYTHON=/no/such/python\n"
         "  fix:      give the path of a Python 3.10 or newer, or unset PYTHON\n",
     )
-
-
-def test_a_failing_pip_is_shown_and_tried_again(machine: Machine) -> None:
-    machine.python()
-    (machine.root / "broken").touch()
-    code, out, err = machine.run()
-    assert (code, out) == (2, "")
-    assert err.startswith(
-        f"{PREPARING}ERROR: no such thing as invoke\n"
-        "error: pip could not install requirements.lock\n  fix:      see pip's message above"
-    )
-    (machine.root / "broken").unlink()
-    assert machine.run()[0] == 0
 
 
 def test_two_at_once_prepare_once(machine: Machine) -> None:
@@ -304,18 +285,9 @@ def test_a_pip_whose_invoke_was_killed_is_waited_for(machine: Machine) -> None:
     assert (err, second.returncode, machine.installs()) == (PREPARING, 0, 2)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "requirements.lock",
-        "requirements-cluster.lock",
-        "requirements-docs.lock",
-        "requirements-locking.lock",
-        "requirements-test.lock",
-    ],
-)
-def test_the_locks_pin_every_file_and_name_no_host(name: str) -> None:
-    lock = (REPOSITORY / name).read_text()
+@pytest.mark.parametrize("of", ["", "-cluster", "-docs", "-locking", "-test"])
+def test_the_locks_pin_every_file_and_name_no_host(of: str) -> None:
+    lock = (REPOSITORY / f"requirements{of}.lock").read_text()
     requirements = [line for line in lock.splitlines() if line[:1].isalnum()]
     assert requirements
     assert all("==" in line and line.endswith("\\") for line in requirements)
