@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from stacks.channel.staging import Extra
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.tree import remove
+from stacks.channel.staging.tree import copy_tree, remove
 from stacks.channel.staging.wheel import SHEBANG, Wheel
 from stacks.core.errors import IntegrityError, UsageError
 from unit.helpers.staging import Made, elf_library, make, tree, with_compiler
@@ -191,3 +191,18 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
     (folder / "link").symlink_to("../outside")
     remove(folder)
     assert tree(tmp_path) == ["outside/file"]
+
+
+def test_a_folder_is_copied_with_its_links_and_without_what_is_left_out(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "a/tests").mkdir(parents=True)
+    (source / "a/tests/test.py").touch()
+    (source / "a/tool").write_text("tool")
+    (source / "a/tool").chmod(0o755)
+    (source / "a/up").symlink_to("..")
+    (source / "a/x.c").touch()
+    (source / "dangling").symlink_to("gone")
+    copy_tree(source, tmp_path / "new/target", ["tests", "*.c"])
+    assert tree(tmp_path / "new/target") == ["a/tool", "dangling"]
+    assert (tmp_path / "new/target/a/up").readlink() == Path("..")
+    assert (tmp_path / "new/target/a/tool").stat().st_mode & 0o777 == 0o755
