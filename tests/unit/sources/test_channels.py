@@ -48,10 +48,6 @@ def git(root: Path, *words: str) -> None:
     subprocess.run(["git", "-C", root, *words], check=True, capture_output=True)
 
 
-def test_nothing_configured_is_no_place(own: Workspace, root: Path) -> None:
-    assert published_channels(own) == ()
-
-
 def test_the_order_is_vendored_environment_committed_release(
     own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -72,17 +68,12 @@ def test_the_order_is_vendored_environment_committed_release(
     assert [place.configured for place in asked] == [True] * 4 + [False]
 
 
-def test_a_checkout_inside_another_repository_does_not_take_its_remote(
-    own: Workspace, root: Path
+def test_a_checkout_without_a_remote_of_its_own_or_git_has_no_release(
+    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git(root.parent, "init", "-q")
     git(root.parent, "remote", "add", "origin", "https://github.com/someone/other")
     assert published_channels(own) == ()
-
-
-def test_a_checkout_without_a_remote_or_git_has_no_release(
-    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     git(root, "init", "-q")
     assert published_channels(own) == ()
     monkeypatch.setenv("PATH", "")
@@ -127,14 +118,12 @@ def test_only_a_build_gives_up_a_release_soon(monkeypatch: pytest.MonkeyPatch) -
             channel.quick_place(stop).check()
 
 
-def test_a_folder_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_is_short_and_has_no_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     place = channel_at("50% é", "here")
-    assert place.folder == tmp_path / "50% é"
-    assert place.name == "50% é"
-
-
-def test_the_name_has_no_password() -> None:
+    assert (place.folder, place.name) == (tmp_path / "50% é", "50% é")
     assert channel_at("https://me:hunter2@h.example/c", "here").name == "https://h.example/c"
 
 

@@ -57,19 +57,16 @@ def test_a_module_in_the_users_folder_is_not_taken_for_pythons(
 def test_pip_variables_come_before_its_file(pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pip.write_text(
         "[global]\nindex-url = https://file.test/simple\nextra-index-url = https://x.test\n"
+        "find-links = /wheels /more\n"
     )
     monkeypatch.setenv("PIP_INDEX_URL", "https://variable.test/simple")
     monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "99")
     settings = pip_settings()
     assert settings.index_urls == ("https://variable.test/simple", "https://x.test")
     assert settings.timeout == 99.0
-
-
-def test_no_index_leaves_find_links(pip: Path) -> None:
-    pip.write_text("[global]\nno-index = true\nfind-links = /wheels /more\n")
+    monkeypatch.setenv("PIP_NO_INDEX", "true")
     settings = pip_settings()
-    assert settings.index_urls == ()
-    assert settings.find_links == ("/wheels", "/more")
+    assert (settings.index_urls, settings.find_links) == ((), ("/wheels", "/more"))
 
 
 def test_without_an_index_it_is_pips_own_default(monkeypatch: pytest.MonkeyPatch) -> None:
