@@ -205,6 +205,8 @@ def _build_missing(
         finally:
             for process in processes:
                 process.end()
+            # They were killed with what they had begun, if not all was built.
+            package.remove_left_by_killed(workspace)
     return built
 
 

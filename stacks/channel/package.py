@@ -21,9 +21,12 @@ from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
 from stacks.core import jsonfile
 from stacks.core.disk import (
+    SCRATCH,
     explain_disk_errors,
     hold_lock,
+    remove_unused,
     replace_atomically,
+    scratch_parent,
     sha256_of,
     temporary_folder,
 )
@@ -105,6 +108,14 @@ def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tu
     with _being_built(workspace, offer):
         built = built_before(workspace, offer)
         return offer, built or _make(workspace, offer, {source.name: source}, ())
+
+
+def remove_left_by_killed(workspace: Workspace) -> None:
+    """Remove the temporary folders that killed processes left where packages are built."""
+    for folder in (workspace.cache / PACKAGES, workspace.cache / BUILT):
+        remove_unused(folder, ".*.", ".part")
+    if parent := scratch_parent():
+        remove_unused(parent, SCRATCH)
 
 
 def built_before(workspace: Workspace, offer: Offer) -> Built | None:

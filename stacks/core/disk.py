@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stacks.core.errors import StacksError
@@ -228,6 +228,14 @@ def remove_leftover(folder: Path, target: Path | None = None) -> bool:
     finally:
         os.close(descriptor)
     return not folder.exists()
+
+
+def remove_unused(parent: Path, prefix: str, suffix: str = "") -> None:
+    """Remove the temporary folders of this person in a folder that no process uses."""
+    for folder in parent.glob(f"{prefix}{'?' * 8}{suffix}"):
+        with suppress(FileNotFoundError):
+            if folder.lstat().st_uid == os.geteuid():
+                remove_leftover(folder)
 
 
 def write_atomically(target: Path, data: bytes | str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -47,6 +49,14 @@ PyMODINIT_FUNC init{name}(void) {{
 HEADER = "static const char *where(void) { return __FILE__; }\n"
 # As a setup.py does that finds its headers by their path.
 ABSOLUTE = ', define_macros=[("HERE", \'"%s"\' % __import__("os").path.abspath("."))]'
+
+
+# As gcc before 8.
+OLD_COMPILER = """\
+#!/bin/sh
+case "$*" in *-ffile-prefix-map*) echo "unrecognized command line option" >&2; exit 1;; esac
+exec "{real}" "$@"
+"""
 
 
 def archive(folder: Path, arguments: str = "") -> tuple[IndexPin, Path]:
@@ -110,3 +120,15 @@ def test_an_extension_with_the_path_of_its_folder_is_refused_each_time(
     for _ in range(2):
         with pytest.raises(UsageError, match=r"reproducibly: fourtythree\S*\.so has the path"):
             own_packages.wheel_of(workspace, made, pin, path, [])
+
+
+def test_an_old_compiler_that_maps_no_paths_compiles(prefix: Prefix, tmp_path: Path) -> None:
+    pin, path = archive(tmp_path)
+    made = prefix("theano-1.0.5", "openblas")
+    old = tmp_path / "old"
+    shutil.copytree(made, old, symlinks=True, copy_function=os.link)
+    for name in ("gcc", "g++"):
+        (old / "bin" / name).unlink()
+        (old / "bin" / name).write_text(OLD_COMPILER.format(real=made / "bin" / name))
+        (old / "bin" / name).chmod(0o755)
+    own_packages.wheel_of(Workspace(tmp_path, tmp_path / "cache"), old, pin, path, [])

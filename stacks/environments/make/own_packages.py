@@ -16,7 +16,7 @@ import shlex
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from stacks.core import jsonfile, reproducible
@@ -211,15 +211,13 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
         source = folder / pin.filename
         pip_install.link_or_copy(archive, source)
         paths = _spellings(folder, prefix)
-        flags = _flags(paths)
         environment = reproducible.environment(
             folder,
             PATH=f"{alias / 'bin'}:/usr/bin:/bin",
             PIP_CONFIG_FILE=os.devnull,
             PIP_DISABLE_PIP_VERSION_CHECK="1",
-            CFLAGS=flags,
-            CXXFLAGS=flags,
         )
+        environment["CFLAGS"] = environment["CXXFLAGS"] = _flags(paths, environment)
         try:
             call(
                 [
@@ -248,12 +246,18 @@ def _spellings(*folders: Path) -> list[str]:
     return list(dict.fromkeys(spellings))
 
 
-def _flags(paths: Sequence[str]) -> str:
+def _flags(paths: Sequence[str], environment: Mapping[str, str]) -> str:
     """Return the compiler's options by which no object has the path of a folder in it.
 
-    Python's own options ask for debug information, which has paths; others come by __FILE__.
+    Python's own options ask for debug information, which has paths; others come by __FILE__. A
+    system's gcc before 8, which an environment by pip compiles with, cannot map those.
     """
-    return shlex.join(["-g0", *(f"-ffile-prefix-map={path}=/build" for path in paths)])
+    options = [f"-ffile-prefix-map={path}=/build" for path in paths]
+    try:
+        call(["gcc", *options, "-E", "-x", "c", os.devnull], env=environment)
+    except CommandError:
+        options = []
+    return shlex.join(["-g0", *options])
 
 
 def _check_paths(pin: IndexPin, wheel: Path, paths: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -176,13 +176,35 @@ def _keep_compiled(old: Path, new: Path) -> None:
     shutil.rmtree(new, ignore_errors=True)
     if old.is_symlink():
         new.symlink_to(old.readlink())
-        return
+    else:
+        _link_folder(old, new)
+
+
+def _link_folder(old: Path, new: Path) -> None:
+    """Make a folder of hard links, or copies, to what is in another; with the same modes.
+
+    Raises OSError for a folder that cannot be read, and that another user has.
+    """
+    new.mkdir()
+    mode = old.lstat().st_mode
+    if mode & stat.S_IRWXU != stat.S_IRWXU:
+        old.chmod(mode | stat.S_IRWXU)
     try:
-        shutil.copytree(old, new, symlinks=True, copy_function=pip_install.link_or_copy)
-    except OSError:
-        # A folder cannot be read, or a running program has removed a file meanwhile.
-        shutil.rmtree(new, ignore_errors=True)
-        old.rename(new)
+        with os.scandir(old) as entries:
+            for entry in entries:
+                # A running program may remove a file meanwhile.
+                with suppress(FileNotFoundError):
+                    if entry.is_symlink():
+                        (new / entry.name).symlink_to(Path(entry.path).readlink())
+                    elif entry.is_dir():
+                        _link_folder(Path(entry.path), new / entry.name)
+                    else:
+                        pip_install.link_or_copy(entry.path, new / entry.name)
+        shutil.copystat(old, new)
+    finally:
+        if stat.S_IMODE(mode) != stat.S_IMODE(old.lstat().st_mode):
+            old.chmod(stat.S_IMODE(mode))
+    new.chmod(stat.S_IMODE(mode))
 
 
 def folder_of_replaced(target: Path) -> Path:

@@ -17,10 +17,11 @@ import pytest
 from rattler import exceptions
 
 from stacks.channel import build as package_builds
+from stacks.channel import package
 from stacks.channel.build_process import ROOT, BuildProcess
 from stacks.channel.offers import Offer, read_channel
 from stacks.channel.rattler_errors import CondaError, translated
-from stacks.core import console
+from stacks.core import console, disk
 from stacks.core.disk import DiskError
 from stacks.core.errors import StacksError
 from stacks.core.process import call
@@ -164,3 +165,38 @@ def test_errors_of_conda_say_what_could_not_be_done(
 ) -> None:
     with pytest.raises(kind, match=what), translated(Path("/any"), "x could not be read"):
         raise error
+
+
+def test_processes_that_are_killed_at_an_interrupt_leave_nothing(
+    own_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    left = [
+        own_workspace.cache / package.PACKAGES / ".key.a8c_efgh.part",
+        tmp_path / f"{disk.SCRATCH}a8c_efgh",
+    ]
+
+    left[0].parent.mkdir(parents=True)
+
+    class Killed:
+        def call(self, *_: object) -> Any:
+            for folder in left:
+                (folder / "half/made").mkdir(parents=True)
+            raise KeyboardInterrupt
+
+        def end(self) -> None:
+            pass
+
+    monkeypatch.setattr(package_builds, "BuildProcess", Killed)
+    monkeypatch.setattr(package_builds, "fetch", lambda *_: None)
+    with (
+        disk.temporary_folder(left[0].parent, ".used.", ".part") as used,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        channel = read_channel(CHECKOUT)
+        offer = next(iter(channel.offers.values()))
+        try:
+            package_builds.build_packages(own_workspace, channel, [offer])
+        finally:
+            assert used.exists()
+    assert not any(folder.exists() for folder in left)

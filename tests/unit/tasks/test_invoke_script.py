@@ -267,6 +267,37 @@ def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
     assert (code, err, machine.installs()) == (0, PREPARING, 2)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupted_one_leaves_nothing_and_says_so(machine: Machine, times: int) -> None:
+    machine.python()
+    gate = machine.root / "gate"
+    os.mkfifo(gate)
+    first = machine.start()
+    with gate.open("w"):
+        for _ in range(times):
+            os.killpg(first.pid, signal.SIGINT)
+        _, err = first.communicate()
+    line = "\ninterrupted before the tools in .venv were ready; the same command makes them\n"
+    assert (first.returncode, err) == (130, PREPARING + line)
+    assert not (machine.checkout / ".venv").exists()
+    gate.unlink()
+    assert machine.run()[::2] == (0, PREPARING)
+
+
+def test_a_waiting_one_ends_at_an_interrupt_without_a_traceback(machine: Machine) -> None:
+    machine.python()
+    gate = machine.root / "gate"
+    os.mkfifo(gate)
+    first = machine.start()
+    with gate.open("w"):
+        second = machine.start()
+        assert second.stderr and second.stderr.readline().startswith("waiting: ")
+        os.killpg(second.pid, signal.SIGINT)
+        assert (second.communicate()[1], second.returncode) == ("", -signal.SIGINT)
+    first.communicate()
+    assert first.returncode == 0
+
+
 def test_a_pip_whose_invoke_was_killed_is_waited_for(machine: Machine) -> None:
     machine.python()
     gate = machine.root / "gate"

@@ -158,6 +158,8 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
 
     def call(words: list[Any], **options: Any) -> str:
+        if words[0] == "gcc":
+            return ""
         folder = Path(words[words.index("--wheel-dir") + 1])
         folder.mkdir()
         wheel(folder, "a.py")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -297,6 +298,21 @@ def test_a_repair_that_fails_at_its_end_loses_no_compiled_module(
     assert (made.place / "var/compiledir/module.so").read_text() == "compiled"
     assert made.repair() == {}
     assert (made.place / "var/compiledir/module.so").read_text() == "compiled"
+
+
+def test_compiled_modules_in_a_folder_that_nobody_may_read_stay(made: Made) -> None:
+    """A repair that is killed at its end has them in the old environment, or in the new one."""
+    add(made.place, "var/compiledir/closed/module.so", "compiled")
+    add(made.place, "var/compiledir/module.so", "compiled")
+    (made.place / "var/compiledir/closed").chmod(0)
+    new = made.place.parent / "new"
+    prefix._keep_compiled(made.place / "var", new)
+    for folder in (made.place / "var", new):
+        closed = folder / "compiledir/closed"
+        assert stat.S_IMODE(closed.stat().st_mode) == 0
+        closed.chmod(0o700)
+        assert (closed / "module.so").read_text() == "compiled"
+        assert (folder / "compiledir/module.so").read_text() == "compiled"
 
 
 def test_a_repair_lists_its_files_of_thousands_the_first() -> None:
