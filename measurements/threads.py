@@ -20,13 +20,18 @@ from harness import environments, in_turn, options, run
 from stacks.variants.variant import Variant
 
 PROGRAM = """
-import time
-import numpy, theano, theano.tensor as T
+import time, numpy
+try:
+    import theano, theano.tensor as T
+    softmax = T.nnet.softmax
+except ImportError:
+    import pytensor as theano, pytensor.tensor as T
+    softmax = T.special.softmax
 random = numpy.random.RandomState(0)
 x, y = T.matrix(dtype="float64"), T.lvector()
 shapes = [(784, 500), (500,), (500, 10), (10,)]
 w, b, v, c = parameters = [theano.shared(0.01 * random.randn(*shape)) for shape in shapes]
-p = T.nnet.softmax(T.tanh(x.dot(w) + b).dot(v) + c)
+p = softmax(T.tanh(x.dot(w) + b).dot(v) + c)
 cost = -T.mean(T.log(p)[T.arange(y.shape[0]), y])
 updates = [(a, a - 0.01 * g) for a, g in zip(parameters, T.grad(cost, parameters))]
 step = theano.function([x, y], cost, updates=updates)

@@ -50,7 +50,7 @@ def page(view: View) -> str:
         filters=filters,
         load=load,
         in_table=columns.in_table,
-        not_measured=columns.NOT_MEASURED,
+        elsewhere=columns.ELSEWHERE,
     )
     return text.lstrip()
 
@@ -116,8 +116,9 @@ def _answers(view: View, table: MachineTable) -> str:
             name = f"`{escaped(choice.flavour)}` " if choice and is_other else ""
             cells.append(name + _marked(choice.cell, choice.cell.times) if choice else "")
         rows.append([answer.column.question, f"`{answer.take}`", *cells])
-    empty = [""] * len(table.frameworks)
-    rows += [[kind, "not measured", *empty] for kind in columns.NOT_MEASURED]
+    empty = [""] * (len(table.frameworks) - 1)
+    for kind, (flavour, page) in columns.ELSEWHERE.items():
+        rows.append([kind, f"`{flavour}`", f"[seconds]({page}.md)", *empty])
     return _table(["my program is mostly", "take", *map(escaped, table.frameworks)], rows)
 
 
