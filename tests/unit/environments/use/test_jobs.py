@@ -73,46 +73,91 @@ def test_arguments_that_are_refused(
         jobs.jobs_of(["python"], tmp_path / "missing")
 
 
-def test_cores_are_shared_out_unless_the_person_chose() -> None:
-    shares = jobs.threads_each(3, 8, {"MKL_NUM_THREADS": "7"})
-    assert shares["OPENBLAS_NUM_THREADS"] == shares["OMP_NUM_THREADS"] == "2"
-    assert "MKL_NUM_THREADS" not in shares
-    # Each library takes its own variable before this one, which numba does not read.
-    assert jobs.threads_each(3, 8, {"OMP_NUM_THREADS": "1"}) == {"NUMBA_NUM_THREADS": "2"}
-    assert set(jobs.threads_each(9, 8, {}).values()) == {"1"}
-
-
-def test_a_stacks_own_threads_and_a_containers_limit_count(
+def test_cores_are_shared_out_unless_the_person_chose(
     variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
-    monkeypatch.setattr(cores, "quota", lambda: 4.0)
-    assert jobs.shared_out(variant, {}, 2, 9)["OPENBLAS_NUM_THREADS"] == "2"
+    monkeypatch.setattr(cores, "quota", lambda: 8.0)
+    shares = jobs.shared_out(variant, {"MKL_NUM_THREADS": "7"}, 3, 9)
+    assert shares["OPENBLAS_NUM_THREADS"] == shares["OMP_NUM_THREADS"] == "2"
+    assert shares["MKL_NUM_THREADS"] == "7"
+    assert set(jobs.shared_out(variant, {}, 9, 20).values()) == {"1"}
+    assert set(jobs.shared_out(variant, {}, 9, 2).values()) == {"4"}
+    # Each library takes its own variable before this one, which numba does not read.
     own = variant.model_copy(update={"variables": {"OMP_NUM_THREADS": "3"}})
-    assert jobs.shared_out(own, {}, 2, 9) == {"NUMBA_NUM_THREADS": "2"}
+    assert jobs.shared_out(own, {}, 3, 9) == {"NUMBA_NUM_THREADS": "2"}
 
 
-def test_each_run_has_a_log_and_the_failures_are_listed(
+def sweep(variant: Variant, logs: Path, program: str, *arguments: str, at_once: int = 1) -> None:
+    """Run a Python program over arguments."""
+    every = jobs.jobs_of([sys.executable, "-uc", program, jobs.LIST, *arguments], None)
+    jobs.run_jobs(variant, logs / "prefix", every, at_once, logs)
+
+
+def test_each_run_has_a_log_and_a_row_and_the_failures_are_listed(
     variant: Variant, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     program = "import os, sys; n = int(sys.argv[1]); print(n, os.environ['OMP_NUM_THREADS'])"
     program += "; n == 3 and os.kill(os.getpid(), 9); sys.exit(n == 2)"
-    every = jobs.jobs_of([sys.executable, "-uc", program, "{}", ":::", "1", "2", "3"], None)
-    with pytest.raises(jobs.JobsError) as raised:
-        jobs.run_jobs(variant, tmp_path / "prefix", every, 2, tmp_path / "logs")
-    share = max(1, len(os.sched_getaffinity(0)) // 2)
-    assert (tmp_path / "logs/1.log").read_text() == f"1 {share}\n"
-    assert "2 of 3 jobs failed" in str(raised.value)
+    (tmp_path / "9.log").write_text("a person's own")
+    with pytest.raises(jobs.JobsError, match="2 of 3 jobs failed") as raised:
+        sweep(variant, tmp_path, program, "1", "2", "3", at_once=2)
     assert raised.value.exit_code == 1
-    assert "2: 2: failed with status 1" in str(raised.value.found)
-    assert "3: 3: killed by signal 9" in str(raised.value.found)
+    failures = ["2: 2: failed with status 1", "3: 3: killed by signal 9"]
+    assert sorted(str(raised.value.found).splitlines()) == failures
+    share = max(1, len(os.sched_getaffinity(0)) // 2)
+    assert (tmp_path / "1.log").read_text() == f"1 {share}\n"
+    assert (tmp_path / "9.log").read_text() == "a person's own"
     assert "1: 1: done" in capfd.readouterr().out
+    head, *rows = (line.split("\t") for line in (tmp_path / jobs.TABLE).read_text().splitlines())
+    assert head == ["job", "status", "seconds", "argument"]
+    assert sorted((row[0], row[1], row[3]) for row in rows) == [
+        ("1", "0", "1"),
+        ("2", "1", "2"),
+        ("3", "-9", "3"),
+    ]
+    assert all(float(row[2]) >= 0 for row in rows)
 
 
-def sweep(variant: Variant, logs: Path, *words: str, at_once: int = 1) -> None:
-    """Run a Python program over the words after `:::`."""
-    every = jobs.jobs_of([sys.executable, "-c", *words], None)
-    jobs.run_jobs(variant, logs / "prefix", every, at_once, logs)
+def test_the_next_sweep_removes_the_logs_of_the_last_and_a_row_is_a_line(
+    variant: Variant, tmp_path: Path
+) -> None:
+    sweep(variant, tmp_path, "", "1", "2", "3")
+    (tmp_path / "notes.log").write_text("a person's own")
+    sweep(variant, tmp_path, "", "a\tb\nc\\d")
+    assert sorted(path.name for path in tmp_path.glob("*.log")) == ["1.log", "notes.log"]
+    _, row = (tmp_path / jobs.TABLE).read_text().splitlines()
+    assert row.split("\t")[3:] == [r"a\tb\nc\\d"]
+
+
+@pytest.mark.parametrize("name", ["logs/1.log", "logs/jobs.tsv", "logs"])
+def test_a_file_of_another_origin_is_not_replaced(
+    name: str, variant: Variant, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("1 2 3\n")
+    message = "logs is no folder" if name == "logs" else f"{name} would be replaced"
+    with pytest.raises(UsageError, match=message) as caught:
+        sweep(variant, tmp_path / "logs", "", "1")
+    assert caught.value.fix and caught.value.fix.endswith("--logs FOLDER")
+    assert path.read_text() == "1 2 3\n"
+
+
+def test_two_sweeps_do_not_share_a_folder_of_logs(variant: Variant, tmp_path: Path) -> None:
+    held = acquire(tmp_path / ".lock", fcntl.LOCK_EX)
+    assert held is not None
+    try:
+        with pytest.raises(UsageError, match="another run --jobs writes its logs"):
+            sweep(variant, tmp_path, "", "1")
+    finally:
+        os.close(held)
+
+
+def test_a_missing_program_is_named(variant: Variant, tmp_path: Path) -> None:
+    every = jobs.jobs_of(["no-such-program", ":::", "1"], None)
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
 
 
 def _runs(pid: int) -> bool:
@@ -127,19 +172,18 @@ def test_a_signal_ends_the_runs(number: int, variant: Variant, tmp_path: Path) -
     program = "import os, subprocess, sys, time; child = subprocess.Popen(['sleep', '1000']); "
     program += f"print(child.pid, flush=True); os.kill(os.getppid(), {int(number)}); "
     program += "time.sleep(1000)"
-    every = jobs.jobs_of([sys.executable, "-c", program, ":::", "1", "2"], None)
     with pytest.raises((KeyboardInterrupt, SystemExit)) as raised:
-        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+        sweep(variant, tmp_path, program, "1", "2")
     if number != signal.SIGINT:
         assert isinstance(raised.value, SystemExit)
         assert raised.value.code == 128 + number
-    child, *trace = (tmp_path / "logs/1.log").read_text().splitlines()
+    child, *trace = (tmp_path / "1.log").read_text().splitlines()
     assert trace[-1] == "KeyboardInterrupt"
     # A killed process takes a moment to end.
     until = time.monotonic() + 60
     while _runs(int(child)):
         assert time.monotonic() < until
-    assert not (tmp_path / "logs/2.log").exists()
+    assert not (tmp_path / "2.log").exists()
 
 
 def test_a_signal_while_a_run_is_started_ends_it(
@@ -153,69 +197,6 @@ def test_a_signal_while_a_run_is_started_ends_it(
         return started[0]
 
     monkeypatch.setattr(jobs, "start_in_session", start_and_be_interrupted)
-    every = jobs.jobs_of(["sleep", ":::", "1000"], None)
     with pytest.raises(KeyboardInterrupt):
-        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")
+        sweep(variant, tmp_path, "import time; time.sleep(1000)", "1")
     assert started[0].returncode == -signal.SIGINT
-
-
-def test_the_table_has_each_run_and_the_logs_of_a_former_sweep_are_gone(
-    variant: Variant, tmp_path: Path
-) -> None:
-    program = "import sys; sys.exit(int(sys.argv[1]))"
-    sweep(variant, tmp_path, program, ":::", "0", "0", "0", at_once=2)
-    (tmp_path / "notes.log").write_text("a person's own")
-    with pytest.raises(jobs.JobsError):
-        sweep(variant, tmp_path, program, ":::", "7")
-    assert sorted(path.name for path in tmp_path.glob("*.log")) == ["1.log", "notes.log"]
-    head, row = (line.split("\t") for line in (tmp_path / jobs.TABLE).read_text().splitlines())
-    assert head == ["job", "status", "seconds", "argument"]
-    assert (row[0], row[1], row[3]) == ("1", "7", "7")
-    assert float(row[2]) >= 0
-
-
-def test_a_row_is_a_line(variant: Variant, tmp_path: Path) -> None:
-    sweep(variant, tmp_path, "", ":::", "a\tb\nc\\d")
-    _, row = (tmp_path / jobs.TABLE).read_text().splitlines()
-    assert row.split("\t")[3:] == [r"a\tb\nc\\d"]
-
-
-@pytest.mark.parametrize("name", ["1.log", "jobs.tsv", ""])
-def test_a_file_of_another_origin_is_not_replaced(
-    name: str, variant: Variant, tmp_path: Path
-) -> None:
-    logs = tmp_path / "logs"
-    if name:
-        logs.mkdir()
-    for each in {name, "9.log"} if name else ():
-        (logs / each).write_text("1 2 3\n")
-    if not name:
-        logs.write_text("1 2 3\n")
-    message = f"{name} would be replaced" if name else "logs is no folder"
-    with pytest.raises(UsageError, match=message) as caught:
-        sweep(variant, logs, "", ":::", "1")
-    assert caught.value.fix and caught.value.fix.endswith("--logs FOLDER")
-    files = [logs] if not name else [logs / name, logs / "9.log"]
-    assert {path.read_text() for path in files} == {"1 2 3\n"}
-
-
-def test_files_of_another_origin_stay(variant: Variant, tmp_path: Path) -> None:
-    (tmp_path / "5.log").write_text("a person's own")
-    sweep(variant, tmp_path, "", ":::", "1")
-    assert (tmp_path / "5.log").read_text() == "a person's own"
-
-
-def test_two_sweeps_do_not_share_a_folder_of_logs(variant: Variant, tmp_path: Path) -> None:
-    held = acquire(tmp_path / ".lock", fcntl.LOCK_EX)
-    assert held is not None
-    try:
-        with pytest.raises(UsageError, match="another run --jobs writes its logs"):
-            sweep(variant, tmp_path, "", ":::", "1")
-    finally:
-        os.close(held)
-
-
-def test_a_missing_program_is_named(variant: Variant, tmp_path: Path) -> None:
-    every = jobs.jobs_of(["no-such-program", ":::", "1"], None)
-    with pytest.raises(CommandError, match="cannot run no-such-program"):
-        jobs.run_jobs(variant, tmp_path / "prefix", every, 1, tmp_path / "logs")

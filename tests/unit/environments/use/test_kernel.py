@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +18,62 @@ from stacks.variants.variant import Variant
 from unit.helpers.environments import SITE_PACKAGES
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Give the commands that are run in place of ipykernel and pip."""
-    commands: list[list[str]] = []
+@dataclass
+class Room:
+    """A folder for an environment and kernelspecs; the commands run in place of those of pip."""
 
-    def call(words: list[str], **options: Any) -> str:
-        commands.append(words)
+    workspace: Workspace
+    variant: Variant
+    folder: Path
+    commands: list[list[str]] = field(default_factory=list)
+    fails: bool = False
+
+    @property
+    def kernels(self) -> Path:
+        return self.folder / "kernels"
+
+    def call(self, words: list[str], **options: Any) -> str:
+        self.commands.append(words)
+        if self.fails:
+            raise CommandError("python start.py --version\nTraceback:\nImportError: no Sentinel")
         return "8.18.1\n"
 
-    def add_beside(workspace: Workspace, prefix: Path, pins: object, target: Path) -> None:
+    def add_beside(self, workspace: Workspace, prefix: Path, pins: object, target: Path) -> None:
         target.mkdir()
-        commands.append(["pip", str(target)])
+        self.commands.append(["pip", str(target)])
 
-    monkeypatch.setattr(kernel, "call", call)
-    monkeypatch.setattr(pip_install, "add_beside", add_beside)
-    return commands
+    def install(self, name: str = "mine") -> Path:
+        target = self.folder / "environment"
+        target.mkdir(exist_ok=True)
+        pins = read_pins(self.workspace.sources_lock)
+        return kernel.install(
+            self.workspace, self.variant, target, pins, name=name, kernels=self.kernels
+        )
+
+    def spec(self, name: str = "mine") -> dict[str, Any]:
+        return dict(json.loads((self.kernels / name / "kernel.json").read_text()))
 
 
-def install(workspace: Workspace, variant: Variant, folder: Path, name: str = "mine") -> Path:
-    target = folder / "environment"
-    target.mkdir(exist_ok=True)
+@pytest.fixture
+def room(
+    workspace: Workspace, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Room:
+    room = Room(workspace, variant, tmp_path)
+    monkeypatch.setattr(kernel, "call", room.call)
+    monkeypatch.setattr(pip_install, "add_beside", room.add_beside)
+    return room
+
+
+def test_every_framework_has_a_kernel_of_pinned_files(
+    workspace: Workspace, variant: Variant
+) -> None:
     pins = read_pins(workspace.sources_lock)
-    return kernel.install(workspace, variant, target, pins, name=name, kernels=folder / "kernels")
-
-
-def test_every_file_is_pinned(workspace: Workspace) -> None:
-    pins = read_pins(workspace.sources_lock)
-    files = kernel.kernel_files(workspace)
-    for names in files.values():
-        for name in names:
-            pin = pins.file(name)
-            assert release_files.release_of(name) == (pin.name, pin.version)
-        assert {release_files.release_of(name)[0] for name in names} >= {"ipykernel", "ipython"}
-
-
-def test_every_framework_has_a_kernel(workspace: Workspace, variant: Variant) -> None:
-    pins = read_pins(workspace.sources_lock)
-    for python in kernel.kernel_files(workspace):
+    for python, names in kernel.kernel_files(workspace).items():
         framework = variant.framework.model_copy(update={"python": python})
         changed = variant.model_copy(update={"framework": framework})
-        assert kernel.pins_of(workspace, changed, pins)
+        found = {(pin.name, pin.version) for pin in kernel.pins_of(workspace, changed, pins)}
+        assert found == set(map(release_files.release_of, names))
+        assert {name for name, _ in found} >= {"ipykernel", "ipython"}
     framework = variant.framework.model_copy(update={"python": "3.7"})
     changed = variant.model_copy(update={"framework": framework})
     with pytest.raises(UsageError, match=r"no ipykernel is locked for Python 3\.7"):
@@ -67,70 +83,51 @@ def test_every_framework_has_a_kernel(workspace: Workspace, variant: Variant) ->
 def test_the_folder_of_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JUPYTER_DATA_DIR", raising=False)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    monkeypatch.setenv("HOME", "/home/a")
     assert kernel.kernels_below(Path("/venv")) == Path("/venv/share/jupyter/kernels")
-    assert kernel.kernels_below(None) == Path("/home/a/.local/share/jupyter/kernels")
-    monkeypatch.setenv("XDG_DATA_HOME", "/data")
-    assert kernel.kernels_below(None) == Path("/data/jupyter/kernels")
-    monkeypatch.setenv("JUPYTER_DATA_DIR", "/own")
-    assert kernel.kernels_below(None) == Path("/own/kernels")
+    for variable, folder in (
+        ("HOME", "/home/a/.local/share/jupyter"),
+        ("XDG_DATA_HOME", "/data/jupyter"),
+        ("JUPYTER_DATA_DIR", "/own"),
+    ):
+        monkeypatch.setenv(
+            variable, folder.removesuffix("/.local/share/jupyter").removesuffix("/jupyter")
+        )
+        assert kernel.kernels_below(None) == Path(folder) / "kernels"
 
 
-def test_a_kernel(
-    workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
+def test_a_kernel_and_a_second_one_that_installs_nothing_again(
+    room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = install(workspace, variant, tmp_path)
-    beside = tmp_path / "environment.kernel"
-    spec = json.loads((folder / "kernel.json").read_text())
-    assert spec == {
-        "argv": [
-            f"{tmp_path}/environment/bin/python", f"{beside}/start.py", "-f", "{connection_file}"
-        ],
+    room.install()
+    place = room.folder / "environment"
+    assert room.spec() == {
+        "argv": [f"{place}/bin/python", f"{place}.kernel/start.py", "-f", "{connection_file}"],
         "display_name": "openblas on theano-1.0.5",
         "language": "python",
         "interrupt_mode": "signal",
         "env": {
-            "CONDA_PREFIX": f"{tmp_path}/environment",
+            "CONDA_PREFIX": str(place),
             "PYTHONNOUSERSITE": "1",
             "PYTHONHOME": "",
             "PYTHONPLATLIBDIR": "",
             "PYTHONEXECUTABLE": "",
         },
         "metadata": {"debugger": True, "theano-stacks": {"variant": "theano-1.0.5/openblas"}},
-    }  # fmt: skip
+    }
+    beside = place.with_name("environment.kernel")
     assert sorted(path.name for path in beside.iterdir()) == ["key", "packages", "start.py"]
-    assert started[-1] == [*spec["argv"][:2], "--version"]
-
-
-def test_a_second_kernel_installs_no_packages_again(
-    workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
-) -> None:
-    install(workspace, variant, tmp_path)
-    install(workspace, variant, tmp_path, "other")
-    assert [words[0] for words in started].count("pip") == 1
-
-
-def test_a_kernel_for_an_environment_that_another_user_prepared(
-    workspace: Workspace,
-    variant: Variant,
-    tmp_path: Path,
-    started: list[list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    install(workspace, variant, tmp_path)
+    assert room.commands[-1] == [*room.spec()["argv"][:2], "--version"]
+    # Another user's environment: its lock may not be writable.
     monkeypatch.setattr(kernel, "hold_lock", None)
-    install(workspace, variant, tmp_path, "other")
+    room.install("other")
+    assert [words[0] for words in room.commands].count("pip") == 1
 
 
-def test_the_environments_own_ipykernel(
-    workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
-) -> None:
-    own = tmp_path / "environment/lib/python3.9/site-packages/ipykernel"
-    own.mkdir(parents=True)
-    folder = install(workspace, variant, tmp_path)
-    words = json.loads((folder / "kernel.json").read_text())["argv"]
-    assert words[1:3] == ["-m", "ipykernel_launcher"]
-    assert not (tmp_path / "environment.kernel").exists()
+def test_the_environments_own_ipykernel(room: Room) -> None:
+    (room.folder / f"environment/{SITE_PACKAGES}/ipykernel").mkdir(parents=True)
+    room.install()
+    assert room.spec()["argv"][1:3] == ["-m", "ipykernel_launcher"]
+    assert not (room.folder / "environment.kernel").exists()
 
 
 @pytest.mark.parametrize(
@@ -141,83 +138,61 @@ def test_the_environments_own_ipykernel(
         ("own", "ask for another version of ipykernel"),
     ],
 )
-def test_a_kernel_that_does_not_start(
-    kind: str, fix: str, workspace: Workspace, variant: Variant, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, started: list[list[str]],
-) -> None:  # fmt: skip
-    def fail(words: list[str], **options: Any) -> str:
-        raise CommandError("python start.py --version\nTraceback:\nImportError: no Sentinel")
-
-    monkeypatch.setattr(kernel, "call", fail)
+def test_a_kernel_that_does_not_start(kind: str, fix: str, room: Room) -> None:
+    room.fails = True
     if kind != "flavour":
-        variant = variant.model_copy(update={"file": tmp_path / "stack.yaml"})
+        room.variant = room.variant.model_copy(update={"file": room.folder / "stack.yaml"})
     if kind == "own":
-        (tmp_path / f"environment/{SITE_PACKAGES}/ipykernel").mkdir(parents=True)
+        (room.folder / f"environment/{SITE_PACKAGES}/ipykernel").mkdir(parents=True)
     with pytest.raises(UsageError, match="does not start in the environment of") as caught:
-        install(workspace, variant, tmp_path)
+        room.install()
     assert caught.value.found == "ImportError: no Sentinel"
     assert caught.value.fix and fix in caught.value.fix
-    assert not (tmp_path / "kernels").exists()
+    assert not room.kernels.exists()
 
 
 @pytest.mark.parametrize("name", ["", "../a", "a b", "é"])
-def test_a_name_that_jupyter_refuses(
-    name: str, workspace: Workspace, variant: Variant, tmp_path: Path
-) -> None:
+def test_a_name_that_jupyter_refuses(name: str, room: Room) -> None:
     with pytest.raises(UsageError, match="is no name of a kernel"):
-        install(workspace, variant, tmp_path, name)
+        room.install(name)
 
 
-def test_a_kernel_of_another_environment_stays_while_that_is_there(
-    workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
-) -> None:
-    folder = install(workspace, variant, tmp_path)
-    spec = json.loads((folder / "kernel.json").read_text())
-    other = tmp_path / "b/model/stack.build/environment"
+def test_a_kernel_of_another_environment_stays_while_that_is_there(room: Room) -> None:
+    folder = room.install()
+    spec, other = room.spec(), room.folder / "b/model/stack.build/environment"
     spec["argv"][0] = str(other / "bin/python")
-    (other / "bin").mkdir(parents=True)
-    (other / "bin/python").touch()
+    (other / "bin/python").mkdir(parents=True)
     (folder / "kernel.json").write_text(json.dumps(spec))
     with pytest.raises(UsageError, match=rf"is that of {other}\n  fix: +choose another name"):
-        install(workspace, variant, tmp_path)
-    (other / "bin/python").unlink()
-    assert install(workspace, variant, tmp_path) == folder
+        room.install()
+    (other / "bin/python").rmdir()
+    assert room.install() == folder
 
 
-def test_a_kernel_of_another_origin_stays(
-    workspace: Workspace, variant: Variant, tmp_path: Path, started: list[list[str]]
-) -> None:
-    other = tmp_path / "kernels/mine/kernel.json"
+def test_a_kernel_of_another_origin_stays(room: Room) -> None:
+    other = room.kernels / "mine/kernel.json"
     other.parent.mkdir(parents=True)
     other.write_text('{"argv": ["julia"], "metadata": {}}')
     with pytest.raises(UsageError, match="is not of theano-stacks"):
-        install(workspace, variant, tmp_path)
-    assert kernel.installed(tmp_path / "kernels") == {}
+        room.install()
+    assert kernel.installed(room.kernels) == {}
     with pytest.raises(UsageError, match="no kernel mine of theano-stacks"):
-        kernel.remove("mine", tmp_path / "kernels")
+        kernel.remove("mine", room.kernels)
     assert other.is_file()
 
 
-def test_list_and_remove(
-    workspace: Workspace,
-    variant: Variant,
-    tmp_path: Path,
-    started: list[list[str]],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    kernels = tmp_path / "kernels"
-    kernel.show(kernels)
+def test_list_and_remove(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel.show(room.kernels)
     assert "no kernel is installed" in capsys.readouterr().out
-    install(workspace, variant, tmp_path, "b")
-    install(workspace, variant, tmp_path, "a")
+    room.install("b")
+    room.install("a")
     capsys.readouterr()
-    kernel.show(kernels)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:4] for line in lines[1:]] == [
+    kernel.show(room.kernels)
+    assert [line.split()[:4] for line in capsys.readouterr().out.splitlines()[1:]] == [
         ["a", "theano-1.0.5/openblas", "not", "built"],
         ["b", "theano-1.0.5/openblas", "not", "built"],
     ]
     with pytest.raises(UsageError, match="expected: one of a, b"):
-        kernel.remove("c", kernels)
-    kernel.remove("a", kernels)
-    assert list(kernel.installed(kernels)) == ["b"]
+        kernel.remove("c", room.kernels)
+    kernel.remove("a", room.kernels)
+    assert list(kernel.installed(room.kernels)) == ["b"]
