@@ -7,10 +7,15 @@ import sys
 from pathlib import Path
 
 # The last lines of the script `invoke`.
-PROGRAM = """import sys
+PROGRAM = r"""import sys
 sys.path.insert(0, sys.argv.pop(1))
-from stacks.tasks.program import main
-main()"""
+try:
+    from stacks.tasks.program import main
+    main()
+except KeyboardInterrupt:
+    # Before the task has begun.
+    sys.stderr.write("\ninterrupted\n")
+    sys.exit(130)"""
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from stacks.environments.make import additions
 from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
 
 COMMAND = "./invoke run --variant openblas -- pip install"
+RECORDED = ("METADATA", "INSTALLER", "RECORD")
 
 
 @pytest.fixture
@@ -30,26 +31,30 @@ def metadata(name: str, version: str, *requires: str) -> str:
     return "\n".join([*lines, *(f"Requires-Dist: {text}" for text in requires)]) + "\n"
 
 
-def install(prefix: Path, name: str, *requires: str, site: str = SITE_PACKAGES) -> None:
-    info = f"{site}/{name}-1.0.dist-info"
-    files = {f"{site}/{name}.py": f"# {name}\n", f"bin/{name}": "#!/bin/sh\n"}
-    for path, text in files.items():
-        add(prefix, path, text, 0o755 if path.startswith("bin") else 0o644)
-    add(prefix, f"{info}/METADATA", metadata(name, "1.0", *requires))
-    add(prefix, f"{info}/INSTALLER", "pip\n")
-    names = [f"{name}.py", f"../../../bin/{name}", *(f"{name}-1.0.dist-info/{n}" for n in RECORDED)]
-    add(prefix, f"{info}/RECORD", "".join(f"{each},,\n" for each in names))
-
-
-RECORDED = ("METADATA", "INSTALLER", "RECORD")
+def install(
+    prefix: Path, name: str, *requires: str, site: str = SITE_PACKAGES, more: str = ""
+) -> Path:
+    """Add a package as pip does, `more` being a line of its RECORD; return its METADATA."""
+    info = f"{name}-1.0.dist-info"
+    add(prefix, f"{site}/{name}.py", f"# {name}\n")
+    add(prefix, f"bin/{name}", "#!/bin/sh\n", 0o755)
+    add(prefix, f"{site}/{info}/INSTALLER", "pip\n")
+    names = [f"{name}.py", f"../../../bin/{name}", *(f"{info}/{n}" for n in RECORDED)]
+    add(prefix, f"{site}/{info}/RECORD", "".join(f"{each},,\n" for each in names) + more)
+    return add(prefix, f"{site}/{info}/METADATA", metadata(name, "1.0", *requires))
 
 
 def carried(old: Path, new: Path) -> list[str]:
     return additions.carry_over(old, new, "3.9", COMMAND)
 
 
-def test_an_added_package_is_in_the_new_environment(old: Path, new: Path) -> None:
+def test_an_added_package_is_in_the_new_environment(
+    old: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(old, "pandas", "numpy>=1.20", "six; python_version < '3'", "pytest; extra == 'test'")
+    # Modules for another Python change nothing.
+    add(tmp_path, "enum.py", "raise SyntaxError('of Python 2')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert carried(old, new) == ["kept, added by you: pandas 1.0"]
     assert (new / SITE_PACKAGES / "pandas.py").read_text() == "# pandas\n"
     assert (new / "bin/pandas").stat().st_mode & 0o777 == 0o755
@@ -60,9 +65,7 @@ def test_an_added_package_is_in_the_new_environment(old: Path, new: Path) -> Non
 
 def test_two_packages_with_a_file_in_common(old: Path, new: Path) -> None:
     for name in ("backports_abc", "backports_ssl"):
-        install(old, name)
-        record = old / SITE_PACKAGES / f"{name}-1.0.dist-info/RECORD"
-        record.write_text(record.read_text() + "backports/__init__.py,,\n")
+        install(old, name, more="backports/__init__.py,,\n")
     add(old, f"{SITE_PACKAGES}/backports/__init__.py", "common\n")
     assert carried(old, new) == ["kept, added by you: backports_abc 1.0, backports_ssl 1.0"]
     assert (new / SITE_PACKAGES / "backports/__init__.py").read_text() == "common\n"
@@ -110,27 +113,14 @@ def test_a_package_that_is_not_kept(
     assert not locked or (new / locked).read_text() == "locked"
 
 
-def test_a_damaged_list_of_files_is_said(old: Path, new: Path) -> None:
+def test_where_nobody_knows_what_was_added(
+    old: Path, new: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     install(old, "pandas")
-    (old / MANIFEST).chmod(0o644)
-    (old / MANIFEST).write_text("{}")
+    add(old, MANIFEST, "{}")
     [line] = carried(old, new)
     assert "list of this environment's files is damaged" in line and f"`{COMMAND} NAME`" in line
     assert not (new / SITE_PACKAGES / "pandas.py").exists()
-
-
-def test_modules_for_another_python_change_nothing(
-    old: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(old, "pandas")
-    (tmp_path / "enum.py").write_text("raise SyntaxError('of Python 2')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert carried(old, new) == ["kept, added by you: pandas 1.0"]
-
-
-def test_nothing_is_replaced_where_nobody_knows_what_was_added(
-    old: Path, new: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(additions, "OWN_PYTHON", ("/bin/false",))
     with pytest.raises(StacksError, match="what you have added cannot be listed") as caught:
         carried(old, new)
@@ -147,15 +137,7 @@ def test_nothing_is_replaced_where_nobody_knows_what_was_added(
         "numpy >= or not",
     ],
 )
-def test_a_requirement_that_nobody_can_read_says_nothing(
-    requirement: str, old: Path, new: Path
-) -> None:
-    install(old, "odd", requirement)
-    assert carried(old, new) == ["kept, added by you: odd 1.0"]
-
-
-def test_metadata_in_another_encoding_is_read(old: Path, new: Path) -> None:
-    install(old, "legacy", "numpy>=1.20")
-    path = old / SITE_PACKAGES / "legacy-1.0.dist-info/METADATA"
+def test_metadata_that_nobody_can_read_says_nothing(requirement: str, old: Path, new: Path) -> None:
+    path = install(old, "odd", requirement)
     path.write_bytes(path.read_bytes() + b"Author: Jos\xe9\n")
-    assert carried(old, new) == ["kept, added by you: legacy 1.0"]
+    assert carried(old, new) == ["kept, added by you: odd 1.0"]
