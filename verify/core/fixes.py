@@ -51,6 +51,8 @@ def explained(context, error):
         return "%s: %s" % (detail, what), fix
     if context.expectation:
         return detail, own_fix(context, "blas.ldflags")
+    if not context.framework.flag("cxx"):
+        return detail, compiler_fix(context)
     return detail, causes.unknown(verify_command() + " --debug")
 
 
@@ -150,6 +152,9 @@ def ldflags_fix(context):
     """Return how to link the framework with a fast BLAS on this machine; a baseline with none."""
     if context.expectation:
         return own_fix(context, "blas.ldflags")
+    if context.framework.flag("blas.ldflags") and not context.framework.flag("cxx"):
+        # The line is there: what is missing is what links it.
+        return compiler_fix(context)
     value = packages.link_flags()
     if value:
         return setting_fix(context, "blas.ldflags", value)

@@ -241,6 +241,17 @@ def test_a_missing_compiler_is_installed_or_its_flag_removed(
     assert fixes.compiler_fix(context()) == f"remove from {path}:\n[global]\ncxx = "
 
 
+def test_without_a_compiler_its_fix_is_that_of_what_it_would_have_done(
+    programs: Callable[..., None],
+) -> None:
+    programs("apt")
+    without = context({"blas.ldflags": "-lopenblas", "cxx": ""}, culprit=None)
+    fix = fixes.compiler_fix(without)
+    assert fixes.ldflags_fix(without) == fix
+    error = AssertionError("/usr/lib/python3.11/distutils/core.py")
+    assert fixes.explained(without, error) == (f"AssertionError: {error}", fix)
+
+
 @pytest.mark.parametrize(
     ("conda", "pip", "fix"),
     [
