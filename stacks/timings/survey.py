@@ -56,7 +56,9 @@ def view(
     reports: of devices. The same results and locks give the same view.
     """
     every = sessions(stored)
-    machines = machine_tables(every, current)
+    # Without a baseline beside them, they would hide figures that have one.
+    rest = [one for one in every if not _is_across(one)]
+    machines = machine_tables(rest or every, current)
     across = _across(every)
     steps = [found for session in every for found in _steps(session)]
     used = [
@@ -233,12 +235,15 @@ def _slower(table: MachineTable) -> list[Slower]:
 def _across(every: Sequence[Session]) -> Across | None:
     """Return the newest session that timed one flavour of each of several frameworks."""
     for session in sorted(every, key=lambda one: one.result.began, reverse=True):
-        frameworks = [subject.framework for subject in session.result.subjects]
-        is_one_each = len(set(frameworks)) == len(frameworks) >= LEAST_FRAMEWORKS
         timed = tuple(_timed(session))
-        if is_one_each and timed and not session.result.settings.busy:
+        if _is_across(session) and timed and not session.result.settings.busy:
             return Across(session, timed)
     return None
+
+
+def _is_across(session: Session) -> bool:
+    frameworks = [subject.framework for subject in session.result.subjects]
+    return len(set(frameworks)) == len(frameworks) >= LEAST_FRAMEWORKS
 
 
 def _timed(session: Session) -> list[Timed]:
@@ -249,6 +254,7 @@ def _timed(session: Session) -> list[Timed]:
         if (measure.unit, measure.threads) != ("s", most) or measure.name.endswith(FIRST_STEP):
             continue
         program, _, by = measure.name.partition(", ")
+        by = by or "C"
         factor, unit = scale(row.summary.median, "s")
         figure = f"{number(factor * row.summary.median)} {unit}"
         found.append(Timed(row.subject, by, program, figure, row.reference, row.ratio))

@@ -263,6 +263,14 @@ def test_frameworks_are_compared_in_the_same_rounds_alone(tmp_path: Path) -> Non
     assert published(tmp_path / "busy", rates, "mlp step", busy, unit="s").across is None
 
 
+def test_a_newer_session_of_all_frameworks_hides_no_ratio_to_the_baseline(tmp_path: Path) -> None:
+    before = published(tmp_path, {DEFAULT: 0.4, OPENBLAS: 0.1}, "mlp step", unit="s")
+    three = [subject("openblas", name) for name in ("theano-0.8.2", "theano-1.0.5", "aesara-2.8.7")]
+    after = published(tmp_path, dict.fromkeys(three, 0.2), "mlp step", {"began": LATER}, unit="s")
+    assert after.across and after.machines == before.machines
+    assert after.answers == before.answers
+
+
 def test_without_the_first_step_there_is_nothing_to_set_beside(tmp_path: Path) -> None:
     two = {subject("mkl"): 0.1, subject("mkl-amdlibm"): 0.1}
     assert published(tmp_path, two, "ntm step", unit="s").steps == ()
