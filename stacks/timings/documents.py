@@ -138,7 +138,7 @@ def _short_table(table: MachineTable) -> str:
         images = "".join(f" (image {escaped(digest)})" for digest in row.images)
         is_marked = not row.is_current and not table.is_of_older_locks
         texts = [
-            _marked(cell, f"{cell.ratio.value:.2f}" if cell.ratio else cell.figure)
+            _marked(cell, f"{cell.ratio.value:.2f}" if cell.ratio else _unbroken(cell.figure))
             for cell in cells
         ]
         size = f"{row.size / 1e6:.0f}" if row.size is not None else ""
@@ -151,7 +151,7 @@ def _across(across: Across) -> str:
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for one in across.timed:
         times = f" {one.ratio.value:.2f} ({one.ratio.short})" if one.ratio else ""
-        rows.setdefault((one.environment, one.by), {})[one.program] = escaped(one.figure) + times
+        rows.setdefault((one.environment, one.by), {})[one.program] = _unbroken(one.figure) + times
     return _table(
         ["environment", "by", *map(escaped, programs)],
         [
@@ -159,6 +159,11 @@ def _across(across: Across) -> str:
             for key, cells in rows.items()
         ],
     )
+
+
+def _unbroken(figure: str) -> str:
+    """Return a figure that stays on one line with its unit."""
+    return escaped(figure).replace(" ", "&nbsp;")
 
 
 def _times_of_step(step: Step) -> str:

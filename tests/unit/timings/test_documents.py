@@ -91,7 +91,7 @@ def test_every_figure_has_its_machine_versions_and_sessions(tmp_path: Path) -> N
     keep(tmp_path, remarks=("other programs were busy",), missing=(missing(FAST),))
     command.publish(at(tmp_path))
     assert "| theano-1.0.5/fast |  | **2.50** |" in timings(tmp_path)
-    assert "| theano-1.0.5/base |  | 2 GFLOP/s |" in timings(tmp_path)
+    assert "| theano-1.0.5/base |  | 2&nbsp;GFLOP/s |" in timings(tmp_path)
     page = observed(tmp_path)
     assert "theano-1.0.5fast5 GFLOP/s, 50%2.50 (2.50-2.50)" in page
     for part in (
@@ -120,7 +120,7 @@ def test_what_to_avoid_and_what_it_costs_is_said(tmp_path: Path) -> None:
     view = read(tmp_path, {BASE.id: CurrentLock("a" * 64, 80_400_000)})
     text = command.rendered(view, tmp_path)[tmp_path / "docs/timings.md"]
     assert "**Cost**: 80 to 80 MB of download" in text
-    assert "| theano-1.0.5/base | 80 | 2 GFLOP/s |" in text
+    assert "| theano-1.0.5/base | 80 | 2&nbsp;GFLOP/s |" in text
 
 
 def test_ratios_to_another_graph_and_older_figures_are_marked(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_frameworks_in_the_same_rounds_are_shown(tmp_path: Path) -> None:
     command.publish(at(tmp_path))
     text = timings(tmp_path)
     assert "| environment | by | mlp step |" in text and "as fast as aesara-2.8.7/openblas" in text
-    assert "| pytensor-2.38.3/openblas | numba | 200 ms 0.50 (0.50-0.50) |" in text
+    assert "| pytensor-2.38.3/openblas | numba | 200&nbsp;ms 0.50 (0.50-0.50) |" in text
     assert "pytensor-2.38.3/openblasnumbamlp step200 ms0.50 (0.50-0.50)" in observed(tmp_path)
 
 

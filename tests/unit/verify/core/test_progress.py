@@ -25,7 +25,10 @@ def write_all() -> None:
 
 def test_a_log_has_one_line_of_progress_and_the_remarks(capsys: pytest.CaptureFixture[str]) -> None:
     write_all()
-    assert capsys.readouterr().err == "verifying: about 15 s, with numba 40 s, longer on a busy machine ...\na remark\n"
+    assert (
+        capsys.readouterr().err
+        == "verifying: 15 s on an idle machine, 40 s with numba ...\na remark\n"
+    )
 
 
 def test_a_terminal_has_a_line_that_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
