@@ -109,7 +109,7 @@ def test_every_control_is_reached_by_tab_and_shows_its_focus(site: Path) -> None
     with browser(width=1280) as opened:
         opened.open(site)
         reached = []
-        for _ in range(10):
+        for _ in range(11):
             opened.press(TAB)
             reached.append(
                 opened.run(
@@ -118,7 +118,7 @@ def test_every_control_is_reached_by_tab_and_shows_its_focus(site: Path) -> None
                 )
             )
         assert [name for name, _ in reached] == [
-            *("Documentation", "How it is mea", "Dark mode", "Which flavour"),
+            *("Documentation", "How it is mea", "Dark mode", "Which flavour", "seconds"),
             *("framework", "flavour", "load", "Show all", "The newest fi", "environment"),
         ]
         assert {outline for _, outline in reached} == {"solid"}
