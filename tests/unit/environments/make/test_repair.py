@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ from stacks.variants.variant import Variant
 from unit.helpers.conda import Member, conda, file, link, part_of
 from unit.helpers.environments import SITE_PACKAGES, add
 
+# A user without rights.
+NOBODY = 65534
 MODULE = f"{SITE_PACKAGES}/mod.py"
 SIX = f"{SITE_PACKAGES}/six-1.16.dist-info/METADATA"
 FILES = [
@@ -300,14 +303,29 @@ def test_a_repair_that_fails_at_its_end_loses_no_compiled_module(
     assert (made.place / "var/compiledir/module.so").read_text() == "compiled"
 
 
-def test_compiled_modules_in_a_folder_that_nobody_may_read_stay(made: Made) -> None:
+@pytest.fixture
+def folder_of_a_user() -> Iterator[Path]:
+    """Give a folder while the process is an ordinary user, whom closed folders keep out."""
+    with tempfile.TemporaryDirectory() as name:
+        user = os.geteuid() or NOBODY
+        os.chown(name, user, -1)
+        before = os.geteuid()
+        os.seteuid(user)
+        try:
+            yield Path(name)
+        finally:
+            os.seteuid(before)
+
+
+def test_compiled_modules_in_a_folder_that_nobody_may_read_stay(folder_of_a_user: Path) -> None:
     """A repair that is killed at its end has them in the old environment, or in the new one."""
-    add(made.place, "var/compiledir/closed/module.so", "compiled")
-    add(made.place, "var/compiledir/module.so", "compiled")
-    (made.place / "var/compiledir/closed").chmod(0)
-    new = made.place.parent / "new"
-    prefix._keep_compiled(made.place / "var", new)
-    for folder in (made.place / "var", new):
+    old, new = folder_of_a_user / "var", folder_of_a_user / "new"
+    for name in ("compiledir/closed/module.so", "compiledir/module.so"):
+        (old / name).parent.mkdir(parents=True, exist_ok=True)
+        (old / name).write_text("compiled")
+    (old / "compiledir/closed").chmod(0)
+    prefix._keep_compiled(old, new)
+    for folder in (old, new):
         closed = folder / "compiledir/closed"
         assert stat.S_IMODE(closed.stat().st_mode) == 0
         closed.chmod(0o700)
