@@ -22,14 +22,14 @@ if not PY2:
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
 # The last release whose library has this file name.
 PIP_MKL, PIP_FILE = "mkl==2024.2.2", "libmkl_rt.so.2"
-# (module, the first number of its version): the variant that has a compiler and a BLAS with it.
-VARIANTS = {
-    ("theano", "1"): "openblas",
-    ("theano", "0"): "theano-0.8.2/openblas",
-    ("aesara", "2"): "aesara-2.8.7/openblas",
-    ("pytensor", "2"): "pytensor-2.38.3/openblas",
-    ("pytensor", "3"): "pytensor-3.3.7/openblas",
-}
+# (module, how its version begins, the variant that has a compiler and a BLAS with it).
+VARIANTS = (
+    ("theano", "0.", "theano-0.8.2/openblas"),
+    ("theano", "1.1.", "theano-pymc-1.1.2/openblas"),
+    ("aesara", "2.", "aesara-2.8.7/openblas"),
+    ("pytensor", "2.", "pytensor-2.38.3/openblas"),
+    ("pytensor", "3.", "pytensor-3.3.7/openblas"),
+)
 
 
 def is_installed(name):
@@ -96,7 +96,12 @@ def or_environment(framework, version):
     program = builder()
     if not program:
         return ""
-    variant = VARIANTS.get((framework, str(version).partition(".")[0]), "openblas")
+    names = [
+        name
+        for module, start, name in VARIANTS
+        if module == framework and str(version).startswith(start)
+    ]
+    variant = names[0] if names else "openblas"
     words = "\nor, without root, take an environment that has all of it:\n%s build --variant %s"
     return words % (program, variant)
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
 from unit.helpers.verification import context
 
 config_files = importlib.import_module("verify.core.config_files")
@@ -130,7 +131,8 @@ def test_the_system_installs_by_its_own_command(
 @pytest.mark.parametrize(
     ("module", "version", "variant"),
     [
-        ("theano", "1.1.2", "openblas"),
+        ("theano", "1.0.5", "openblas"),
+        ("theano", "1.1.2", "theano-pymc-1.1.2/openblas"),
         ("theano", "0.8.2", "theano-0.8.2/openblas"),
         ("aesara", "2.9.3", "aesara-2.8.7/openblas"),
         ("pytensor", "2.30.0", "pytensor-2.38.3/openblas"),
@@ -152,6 +154,8 @@ def test_who_is_not_root_gets_a_compiler_with_an_environment(
     lines = packages.compiler_command(module, version).splitlines()
     assert lines[1] == f"apt install g++ {python}"
     assert lines[3] == f"./invoke build --variant {variant}"
+    frameworks = [path.stem for path in REPOSITORY.glob("envs/frameworks/*.yaml")]
+    assert "/" not in variant or variant.partition("/")[0] in frameworks
     (tmp_path / "Python.h").touch()
     # The suite came without the builder, as in blas-verify.pyz.
     monkeypatch.setattr(packages.process, "SUITE", str(tmp_path / "verify"))
