@@ -119,8 +119,11 @@ def run(arguments, folder):
     compiling.use_compile_folder(compiled)
     # An environment of the builder's keeps what it compiles for its next verification.
     keeps = expectation and not arguments.full
+    verified = compiling.verified_modules(expectation) if keeps else None
     if keeps:
         compiling.keep_numba(compiled, expectation)
+    if verified:
+        compiling.take(verified, compiled, modules=False, extensions=True)
     compiling.keep_bytecode(os.path.join(folder, "bytecode"))
     # Modules of other environments would hide a broken compiler. Until it has compiled a function,
     # they come from an empty folder.
@@ -138,7 +141,7 @@ def run(arguments, folder):
         framework = _framework(expectation, folder, user_flags)
     flags = user_flags.get(framework.name, "")
     context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
-    context.modules = modules
+    context.modules, context.verified = modules, verified
 
     # This imports NumPy, so it must come after the thread counts are set.
     from verify import suite
@@ -149,6 +152,9 @@ def run(arguments, folder):
     finally:
         progress.end()
     content = suite.document(context, checks, timings)
+    if verified and content["ok"]:
+        for name in ("compiled", "scan", "registers"):
+            compiling.take(os.path.join(folder, name), verified, extensions=True)
     width, colour = table.terminal_width(), table.wants_colour()
     table.show(table.render(content, width, colour, arguments.full))
     if arguments.json:

@@ -21,6 +21,7 @@ class Context(object):
     requested_device: the device that the environment or its user requests, or None for the host.
 
     modules: the folder of compiled modules to share once the compiler works, or None.
+    verified: the folder of what the environment's verification has compiled before, or None.
 
     Left by checks for later ones:
 
@@ -49,6 +50,7 @@ class Context(object):
         self.full = full
         self.requested_device = requested_device
         self.modules = None
+        self.verified = None
         self.device = None
         self.device_missing = False
         self.operations = {}

@@ -83,6 +83,7 @@ def run(context, debug=False):
     finish_scan = start(scan.NAME, scan.start)
     finish_compiling = start(registers.NAME, precompile.start)
     add_check(serving.NAME, serving.check)
+    finish_threads = start(threads.NAME, threads.start)
     add_check(serving.ONE_BLAS, serving.check_one_blas)
     if context.framework.name == "pytensor":
         add_check(chains.NUMBA, chains.check_numba)
@@ -102,7 +103,7 @@ def run(context, debug=False):
         add_check(accelerator.NAME, accelerator.check)
     add_check(scan.NAME, lambda _: finish_scan())
     add_check(registers.NAME, lambda _: finish_registers())
-    add_check(threads.NAME, threads.check)
+    add_check(threads.NAME, lambda _: finish_threads())
     if not (context.expectation or context.framework.runs_numba):
         add_check(chains.NAME, chains.check)
     add_check(settings.COST, settings.check_cost)

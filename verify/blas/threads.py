@@ -54,8 +54,18 @@ def variables_of(serving):
     return VARIABLES.get(serving.name, EVERY_VARIABLE[-1:])
 
 
-def check(context):
+def start(context):
+    """Start to measure one thread in a process of its own; return the function that checks."""
+    if context.serving is None or library.is_part(context.serving):
+        return lambda: check(context)
+    started = _start(context, 1)
+    return lambda: check(context, lambda: _times(started))
+
+
+def check(context, measure_alone=None):
     """Check the number that the library reports, and by processor time that so many threads work.
+
+    measure_alone: returns what `measure` does of one thread, if its process runs already.
 
     After a product on several threads, a forked process must end its own where libblas_threads is
     expected, which sees to that. Elsewhere it is no fault: not all programs fork.
@@ -88,7 +98,7 @@ def check(context):
     count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"
     if library.is_part(serving):
         return passed(NAME, "%s, %s; a part of MKL, not measured alone" % (count, reason))
-    alone = measure(context, 1)
+    alone = measure_alone() if measure_alone else measure(context, 1)
     if not isinstance(alone, dict):
         return failed(NAME, alone, fix_of_words(context, alone) or library_fix(context))
     if _others(alone) > OTHERS_AT_MOST:
@@ -189,11 +199,20 @@ def measure(context, count, **more):
     that of all, and `fork`, what a forked process does instead of multiplying, or ""; or the
     reason, as text, why they did not run.
     """
+    return _times(_start(context, count, **more))
+
+
+def _start(context, count, **more):
     variables = dict(os.environ, **dict.fromkeys(EVERY_VARIABLE, str(count)))
     variables.update(more)
     variables.pop("GOTO_NUM_THREADS", None)
     target = context.serving.path if context.has_ldflags else "numpy"
-    done = process.call(process.suite_command("threads-probe", target), 120, variables)
+    path = os.path.join(context.folder, "threads-%d.txt" % count)
+    return process.Started(process.suite_command("threads-probe", target), path, variables)
+
+
+def _times(started):
+    done = started.finish(120)
     if done.timed_out:
         return "matrix products did not end within 120 s"
     times = process.answer(done)

@@ -3,6 +3,7 @@
 from __future__ import absolute_import, division, print_function
 
 import os
+import shutil
 import sys
 
 from verify.core.config_files import value_set
@@ -12,6 +13,10 @@ if sys.version_info[0] > 2:
     from importlib.util import cache_from_source, find_spec
 
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"
+# Folder of an environment's compile folder: what its verification has compiled.
+VERIFIED = "verified"
+# The last file in the folder of a compiled module. An extension has a .so of the folder's name.
+KEY = "key.pkl"
 
 
 def compile_flags(name, folder):
@@ -43,6 +48,41 @@ def keep_numba(folder, expectation):
     if os.access(kept, os.W_OK):
         os.mkdir(folder)
         os.symlink(kept, os.path.join(folder, NUMBA))
+
+
+def verified_modules(expectation):
+    """Return the folder in which an environment keeps what its verification compiles, or None."""
+    own = expectation["flags"].get("base_compiledir")
+    return os.path.join(own, VERIFIED) if own and os.path.isdir(own) else None
+
+
+def take(source, target, modules=True, extensions=False):
+    """Copy what is compiled in a folder into another one that lacks it.
+
+    modules: of functions; a framework that misses one looks through its folder again. extensions:
+    what the framework compiles of its own. What cannot be copied is compiled again.
+    """
+    part = os.path.join(target, ".%d" % os.getpid())
+    try:
+        for path, folders, names in os.walk(source):
+            folders[:] = [name for name in folders if not name.startswith((".", "theano_stacks"))]
+            other = os.path.join(target, os.path.relpath(path, source))
+            is_extension = os.path.basename(path) + ".so" in names
+            if not (modules if KEY in names else extensions and is_extension) or os.path.exists(
+                other
+            ):
+                continue
+            shutil.copytree(path, part, ignore=shutil.ignore_patterns("mod.cpp", "__pycache__"))
+            for name in os.listdir(part):
+                # Frameworks remove what was not used for a month.
+                os.utime(os.path.join(part, name), None)
+            if not os.path.isdir(os.path.dirname(other)):
+                os.makedirs(os.path.dirname(other))
+            os.rename(part, other)
+    except EnvironmentError:
+        return
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def keep_bytecode(folder):

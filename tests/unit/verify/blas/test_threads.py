@@ -236,13 +236,30 @@ def test_set_variables_of_every_library(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_measure_reads_the_probe(done: Any, result: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def call(command: list[str], seconds: float, variables: dict[str, str]) -> Any:
-        assert (command[-1], variables["MKL_NUM_THREADS"]) == ("numpy", "2")
-        return done
+    def started(command: list[str], path: str, variables: dict[str, str]) -> Any:
+        assert (command[-1], path) == ("numpy", "/folder/threads-2.txt")
+        assert variables["MKL_NUM_THREADS"] == "2"
+        return SimpleNamespace(finish=lambda seconds: done)
 
-    monkeypatch.setattr(threads.process, "call", call)
-    times = threads.measure(context(has_ldflags=False), 2)
+    monkeypatch.setattr(threads.process, "Started", started)
+    times = threads.measure(context(has_ldflags=False, folder="/folder"), 2)
     assert times == result if isinstance(result, dict) else times.endswith(result)
+
+
+def test_one_thread_is_measured_beside_other_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+
+    def start(command: list[str], path: str, variables: dict[str, str]) -> Any:
+        started.append(variables["OMP_NUM_THREADS"])
+        return SimpleNamespace(finish=lambda seconds: process.Done(1, "no library", False))
+
+    monkeypatch.setattr(threads.process, "Started", start)
+    where = of_threads(2)
+    where.folder, where.has_ldflags = "/folder", True
+    finish = threads.start(where)
+    assert started == ["1"]
+    assert finish().detail == "the library cannot be called by itself: no library"
+    assert threads.start(context(serving=None))().status == "skip"
 
 
 def test_the_times_of_a_product_that_keeps_one_thread_busy(

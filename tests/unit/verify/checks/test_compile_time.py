@@ -62,6 +62,7 @@ class Symbol:
 
 
 class Framework:
+    name = "theano"
     tensor = SimpleNamespace(dot=lambda x, w: Symbol(), tanh=lambda x: x)
 
     def variable(self, *arguments: str) -> Symbol:
@@ -73,12 +74,20 @@ class Framework:
     def compile_seconds(self, function: Any) -> tuple[float, float]:
         return 0.25, 1.5
 
+    def flag(self, name: str) -> str:
+        return "compiled"
+
 
 def test_a_compilation_is_split_into_optimiser_and_compiler(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
-    timings = compile_time.compilation(SimpleNamespace(framework=Framework(), modules="/cache"))
+    (tmp_path / "verified/tmp1").mkdir(parents=True)
+    (tmp_path / "verified/tmp1/key.pkl").touch()
+    context = SimpleNamespace(framework=Framework(), modules="/cache", verified="verified")
+    timings = compile_time.compilation(context)
+    assert (tmp_path / "compiled/tmp1/key.pkl").is_file()
     assert [timing.name for timing in timings] == [
         "compile",
         "compile: optimiser",
@@ -96,7 +105,7 @@ def test_no_modules_are_taken_where_the_compiler_fails(monkeypatch: pytest.Monke
     monkeypatch.setattr(framework, "function", fail)
     monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
     with pytest.raises(RuntimeError):
-        compile_time.compilation(SimpleNamespace(framework=framework, modules="/cache"))
+        compile_time.compilation(SimpleNamespace(framework=framework))
     assert os.environ["THEANO_STACKS_MODULES"] == "/empty"
 
 

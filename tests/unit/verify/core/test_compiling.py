@@ -101,3 +101,46 @@ def test_an_environment_that_has_opened_its_folder_of_modules_opens_the_next(
     monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
     compiling.share_modules("/cache")
     assert not shared.ready
+
+
+def modules(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    """Return a compile folder: a module, one that is not finished, an extension, headers."""
+    folder = tmp_path / "compiled"
+    for name in (
+        "c/__init__.py",
+        "c/tmp1/__init__.py",
+        "c/tmp1/m.so",
+        "c/tmp1/mod.cpp",
+        "c/tmp1/key.pkl",
+        "c/tmp2/__init__.py",
+        "c/tmp2/m.so",
+        "c/lazylinker_ext/__init__.py",
+        "c/lazylinker_ext/lazylinker_ext.so",
+        "c/theano_stacks_headers/1/key.pkl",
+        ".1234/key.pkl",
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+def test_what_is_compiled_is_taken(compiled: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    (target / "c/lazylinker_ext").mkdir(parents=True)
+    module = {"c/tmp1/__init__.py", "c/tmp1/m.so", "c/tmp1/key.pkl"}
+    extension = {"c/lazylinker_ext/__init__.py", "c/lazylinker_ext/lazylinker_ext.so"}
+    compiling.take(str(compiled), str(target), extensions=True)
+    assert modules(target) == module
+    compiling.take(str(compiled), str(tmp_path / "other"), modules=False, extensions=True)
+    assert modules(tmp_path / "other") == extension
+    assert not list(target.glob(".*"))
+
+
+def test_a_folder_that_cannot_be_written_to_takes_nothing(compiled: Path, tmp_path: Path) -> None:
+    (tmp_path / "target").touch()
+    compiling.take(str(compiled), str(tmp_path / "target"))

@@ -16,6 +16,7 @@ class Context:
 
     def __init__(self, folder: Path, cxx: str = "g++", modules: str | None = None) -> None:
         self.folder, self.modules = str(folder), modules
+        self.verified = str(folder / "verified")
         flags = {"cxx": cxx, "base_compiledir": str(folder / "compiled")}
         self.framework = SimpleNamespace(name="theano", flag=flags.get)
         self.started: list[tuple[str, str]] = []
@@ -67,10 +68,11 @@ def test_nothing_is_compiled_where_it_saves_no_time(
     assert context.started == []
 
 
-def test_what_cannot_be_copied_is_compiled_again(tmp_path: Path) -> None:
-    finish = precompile.start(Context(tmp_path))
-    (tmp_path / "compiled").touch()
-    finish()
+def test_nothing_is_compiled_that_the_last_verification_has_kept(tmp_path: Path) -> None:
+    context = Context(tmp_path)
+    Path(context.verified).mkdir()
+    precompile.start(context)()
+    assert context.started == []
 
 
 def test_the_process_compiles_each_function_that_is_timed(
