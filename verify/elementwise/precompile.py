@@ -17,7 +17,7 @@ LONGEST = 600
 
 
 def start(context):
-    """Start to compile; return the function that waits for it, and takes the modules.
+    """Start to compile; return the function that waits for it and takes the modules, or None.
 
     Nothing is started where it would not save time: on a single processor, where modules are shared
     with other environments or kept, without a compiler. An error is no fault: whoever calls one of
@@ -25,8 +25,11 @@ def start(context):
     """
     has_modules = context.modules or (context.verified and os.path.isdir(context.verified))
     if machine.usable_cores() < 2 or has_modules or not context.framework.flag("cxx"):
-        return lambda: None
-    started = context.start("precompile", "precompiled")
+        return None
+    try:
+        started = context.start("precompile", "precompiled")
+    except EnvironmentError:
+        return None
 
     def finish():
         started.finish(LONGEST)

@@ -64,14 +64,14 @@ def test_nothing_is_compiled_where_it_saves_no_time(
 ) -> None:
     monkeypatch.setattr(precompile.machine, "usable_cores", lambda: cores)
     context = Context(tmp_path, **options)
-    precompile.start(context)()
+    assert precompile.start(context) is None
     assert context.started == []
 
 
 def test_nothing_is_compiled_that_the_last_verification_has_kept(tmp_path: Path) -> None:
     context = Context(tmp_path)
     Path(context.verified).mkdir()
-    precompile.start(context)()
+    assert precompile.start(context) is None
     assert context.started == []
 
 
