@@ -24,8 +24,8 @@ from stacks.environments.make import packages
 from stacks.environments.suite import PASSED
 from stacks.image import base, docker, layout, oci
 from stacks.image import engine as engines
-from stacks.image.config import config_of
 from stacks.image.engine import Engine
+from stacks.image.metadata import config_of
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 

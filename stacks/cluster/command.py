@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,23 +13,23 @@ from stacks.bench import table as bench_table
 from stacks.bench.machine import slug
 from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result
-from stacks.cluster import connect, fingerprint
-from stacks.cluster import table as cluster_table
-from stacks.cluster.connect import Cluster, ClusterError, Worker
+from stacks.bench.rows import Row, rows
+from stacks.cluster import connect
+from stacks.cluster.connect import ClusterError, Worker
 from stacks.cluster.dispatch import Job, dispatch, print_line
-from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome
-from stacks.cluster.resume import ClusterSession, open_session
+from stacks.cluster.messages import NO_DEVICE, Answer, ClusterSession, Order, Outcome, open_session
 from stacks.core import console
-from stacks.core.console import plural
+from stacks.core.console import plural, print_table
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.version import revision
 from stacks.core.workspace import Workspace
 from stacks.environments import suite
+from stacks.environments.care.listing import gemm
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
 MOST_THREADS = 1 << 16
+DTYPES = ("float64", "float32")
 
 
 @dataclass
@@ -57,8 +57,10 @@ def build(
     Raises UsageError if there are no workers, ClusterError if a variant failed.
     """
     _refuse_stacks(variants)
-    collected, end = _run(workspace, address, order_for(workspace, variants, full=full))
-    cluster_table.print_outcomes(sorted(collected.outcomes, key=lambda pair: pair[1].variant))
+    collected, end = _run(
+        workspace, address, Order.of(workspace, [v.id for v in variants], full=full)
+    )
+    print_outcomes(sorted(collected.outcomes, key=lambda pair: pair[1].variant))
     print(f"\nreports are in {workspace.shown(_reports(workspace))}", file=sys.stderr)
     end()
 
@@ -88,32 +90,16 @@ def bench(
             fix="leave them out, and `./invoke bench --variants` on a machine with the device",
         )
     _refuse_stacks(chosen)
-    collected, end = _run(workspace, address, order_for(workspace, chosen, timing=options))
+    collected, end = _run(
+        workspace, address, Order.of(workspace, [v.id for v in chosen], timing=options)
+    )
     for name, result in collected.results.items():
         print(f"\n{name}")
         bench_table.show(result)
     if len(collected.results) > 1:
         print()
-        cluster_table.print_side_by_side(collected.results)
+        print_side_by_side(collected.results)
     end()
-
-
-def order_for(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-    *,
-    full: bool = False,
-    timing: BenchOptions | None = None,
-) -> Order:
-    """Return an order of this checkout, for any machine."""
-    return Order(
-        commit=revision()[0],
-        files=fingerprint.digests(workspace),
-        machine="",
-        variants=tuple(variant.id for variant in variants),
-        full=full,
-        timing=timing,
-    )
 
 
 def _refuse_stacks(variants: Sequence[Variant]) -> None:
@@ -146,7 +132,7 @@ def _run(workspace: Workspace, address: str, order: Order) -> tuple[_Collected, 
         collected.add(worker.name, answer)
 
     with connect.connected(address, print_line) as cluster:
-        jobs = _jobs(order, workers_of(cluster, address))
+        jobs = _jobs(order, connect.workers_of(cluster, address))
         failures = dispatch(cluster, _unfinished(jobs, session, collected), take)
     return collected, lambda: _finish(collected, failures, session)
 
@@ -182,24 +168,6 @@ def _saved(
     result = _with_machine_name(workspace, answer.result, worker)
     path = store.write(workspace, result)
     return answer.model_copy(update={"result": result}), path
-
-
-def workers_of(cluster: Cluster, address: str) -> list[Worker]:
-    """Return the workers, by address, and print their names; UsageError if there are none."""
-    workers = cluster.workers()
-    others = cluster.count() - len(workers)
-    if not workers:
-        raise UsageError(
-            f"the scheduler at {address} has no worker of this project",
-            expected="one on each machine, started in a checkout there",
-            found=plural(others, "other worker") if others else "none",
-            fix=f"on each machine: ./invoke worker {address}",
-        )
-    machines = {worker.machine for worker in workers.values()}
-    names = ", ".join(sorted(worker.name for worker in workers.values()))
-    ignored = f"; ignored: {plural(others, 'other worker')}" if others else ""
-    print(f"{plural(len(machines), 'machine')}: {names}{ignored}", file=sys.stderr)
-    return list(workers.values())
 
 
 def _unfinished(jobs: Sequence[Job], session: ClusterSession, collected: _Collected) -> list[Job]:
@@ -250,3 +218,46 @@ def _finish(
         )
         not_verified.exit_code = suite.NO_DEVICE
         raise not_verified
+
+
+def print_outcomes(outcomes: Sequence[tuple[str, Outcome]]) -> None:
+    """Print a line for each variant: its worker, its verification, the speed of Gemm."""
+    lines = []
+    for worker, outcome in outcomes:
+        report = outcome.report
+        speeds = [gemm(report, dtype) if report else "" for dtype in DTYPES]
+        lines.append((outcome.variant, worker, outcome.status, *speeds))
+    print_table(("variant", "worker", "verified"), DTYPES, lines)
+    print("\nfloat64, float32: Gemm's GFLOP/s")
+
+
+def print_side_by_side(results: Mapping[str, Result]) -> None:
+    """Print the medians of several machines, each with its ratio to that machine's baseline.
+
+    Figures of two machines are never divided by each other.
+    """
+    by_machine = {
+        name: {(row.measure, row.subject): row for row in rows(result.runs, result.subjects)}
+        for name, result in results.items()
+    }
+    every = [row for of_machine in by_machine.values() for row in of_machine.values()]
+    lines = [
+        (
+            f"{measure.title}, {measure.unit}",
+            bench_table.display_name(subject, every),
+            *(_cell(of_machine.get((measure, subject))) for of_machine in by_machine.values()),
+        )
+        for measure, subject in dict.fromkeys((row.measure, row.subject) for row in every)
+    ]
+    print_table(("", ""), by_machine, lines)
+    print("\nin brackets: how many times as fast as the baseline on the same machine")
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return "-"
+    factor, unit = bench_table.scale(row.summary.median, row.measure.unit)
+    median = bench_table.number(row.summary.median * factor) + (
+        "" if unit == row.measure.unit else f" {unit}"
+    )
+    return f"{median} ({row.ratio.value:.2f})" if row.ratio else median

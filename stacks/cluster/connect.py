@@ -1,11 +1,17 @@
-"""All calls to dask: the scheduler, its workers, and the tasks that are sent to them."""
+"""All calls to dask: the scheduler, its workers, and the tasks that are sent to them.
+
+A task runs its order in a separate process: dask cannot stop a function, but a process can be
+stopped, so nothing continues after the client has gone or the worker was killed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import operator
+import os
 import pkgutil
+import sys
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,20 +20,30 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+import dask.config
 import distributed
+from dask.typing import Key
+from distributed import get_worker
 from distributed.client import ClosedClientError, FuturesCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
 
-from stacks.cluster.programs import BOOT_PREFIX, LABEL, NAME_PREFIX
+from stacks.cluster.messages import Answer, RemoteError
+from stacks.cluster.programs import BOOT_PREFIX, LABEL, NAME_PREFIX, SET, module_command
+from stacks.core.console import plural
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.process import CommandError
+from stacks.core.supervised import run_supervised
 
 # Seconds.
 TIMEOUT = 15.0
-RUN = "stacks.cluster.worker:run"
+RUN = "stacks.cluster.connect:run"
 # Where the scheduler goes away while dask connects to it, dask cancels that twice, which asyncio
 # refuses by a RuntimeError.
 LOST = (OSError, CommClosedError, RuntimeError)
+# A nanny sets it, besides the variables of its configuration.
+ADDED = {"PYTHONHASHSEED": "6640"}
 
 
 class ClusterError(StacksError):
@@ -177,6 +193,24 @@ def connected(address: str, on_line: Callable[[str, str], None]) -> Iterator[Clu
             client.close(timeout=TIMEOUT)
 
 
+def workers_of(cluster: Cluster, address: str) -> list[Worker]:
+    """Return the workers, by address, and print their names; UsageError if there are none."""
+    workers = cluster.workers()
+    others = cluster.count() - len(workers)
+    if not workers:
+        raise UsageError(
+            f"the scheduler at {address} has no worker of this project",
+            expected="one on each machine, started in a checkout there",
+            found=plural(others, "other worker") if others else "none",
+            fix=f"on each machine: ./invoke worker {address}",
+        )
+    machines = {worker.machine for worker in workers.values()}
+    names = ", ".join(sorted(worker.name for worker in workers.values()))
+    ignored = f"; ignored: {plural(others, 'other worker')}" if others else ""
+    print(f"{plural(len(machines), 'machine')}: {names}{ignored}", file=sys.stderr)
+    return list(workers.values())
+
+
 async def _version_at(address: str) -> str:
     connection = distributed.Security().get_connection_args("client")
     async with distributed.rpc(address, connection_args=connection) as scheduler:
@@ -191,3 +225,46 @@ def _worker(address: str, info: Mapping[str, Any]) -> Worker | None:
     [label] = labels
     name = label.removeprefix(NAME_PREFIX) if label.startswith(NAME_PREFIX) else None
     return Worker(address, str(info["name"]), label, name)
+
+
+def run(order: str, topic: str, name: str) -> str:
+    """Run an order (JSON) and return its answer (JSON), empty if it was stopped.
+
+    Each line of progress goes to `topic` with `name`, the name of this worker.
+    """
+    worker = get_worker()
+    key = worker.get_current_task()
+    try:
+        answer = run_supervised(
+            module_command("stacks.cluster.job"),
+            order,
+            lambda line: worker.log_event(topic, {"by": name, "line": line}),
+            lambda: _is_wanted(worker, key),
+            cwd=REPOSITORY,
+            env=clean_environment(os.environ),
+        )
+    except CommandError as error:
+        answer = Answer(error=RemoteError.of(error)).model_dump_json(by_alias=True)
+    return answer or ""
+
+
+def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return a worker's variables without those that dask and `./invoke worker` have set.
+
+    They limit every BLAS to one thread and fix the order of hashes, so a verification or a timing
+    under them would differ from one without a cluster.
+    """
+    added = {**dask.config.get("distributed.nanny.pre-spawn-environ"), **ADDED}
+    for name in variables.get(SET, "").split():
+        added.pop(name, None)
+    return {
+        name: value
+        for name, value in variables.items()
+        if name != SET and not (name in added and value == str(added[name]))
+    }
+
+
+def _is_wanted(worker: distributed.Worker, key: Key) -> bool:
+    """Say whether a client still waits for a task, and its worker is not shutting down."""
+    task = worker.state.tasks.get(key)
+    return worker.status.name == "running" and task is not None and task.state == "executing"

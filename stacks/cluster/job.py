@@ -22,7 +22,7 @@ from typing import Any
 
 from stacks.bench import candidates
 from stacks.bench import command as bench_command
-from stacks.cluster import fingerprint
+from stacks.cluster import messages
 from stacks.cluster.messages import (
     FAILED,
     NO_DEVICE,
@@ -74,7 +74,7 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
     """Run an order, alone on its machine. Raises DiskError if the checkout cannot be written."""
     try:
         commit = revision()[0]
-        fingerprint.check(order.files, order.commit, fingerprint.digests(workspace), commit)
+        messages.check(order.files, order.commit, messages.digests(workspace), commit)
     except StaleError as error:
         return Answer(error=RemoteError.of(error), refused=True)
     in_use.protect_build(workspace)
@@ -132,9 +132,8 @@ def _checked(workspace: Workspace, name: str, share: Share) -> Variant:
             expected="the folder of your program, at the same path on each machine",
             fix="run it in a folder that they share, or copy it there",
         )
-    variant = load_variant(workspace, name)
-    fingerprint.check_stack(share.files, fingerprint.digests_of_stack(workspace, variant))
-    return variant
+    messages.check_stack(share.files)
+    return load_variant(workspace, name)
 
 
 def _end_of(log: Path) -> bytes:

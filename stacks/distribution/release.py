@@ -1,4 +1,4 @@
-"""`./invoke release`: the files of a release, with the same bytes for the same commit.
+"""`./invoke release`, `verify-app`: files of a release, the same bytes for the same commit.
 
 theano_stacks-VERSION-py3-none-any.whl    the command `theano-stacks`
 blas_verify-VERSION-py2.py3-none-any.whl  the verification, and a plugin for pytest
@@ -10,23 +10,66 @@ SHA256SUMS                                the digest of each file, as sha256sum 
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
+import io
 import re
 import sys
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import fixed_umask, replace_atomically, scratch
+from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.process import call
-from stacks.core.reproducible import environment
+from stacks.core.reproducible import CREATED, environment
 from stacks.core.venv import RELEASE_LOCK, prepare_tools
 from stacks.core.version import VERSION, described, revision
 from stacks.core.workspace import Workspace
-from stacks.distribution import channel, verify_app
+from stacks.distribution import channel
 
 DIGESTS = "SHA256SUMS"
 NOTES = "NOTES.md"
+SUITE = "blas-verify.pyz"
+PACKAGE = "blas_verify"
+# pip and uv read the version and the Pythons from a wheel's name.
+SUITE_WHEEL = f"{PACKAGE}-{VERSION}-py2.py3-none-any.whl"
+# What an archive of Python may begin with; the zip archive is found from its end.
+FIRST_LINE = b"#!/usr/bin/env python3\n"
+# Not for a person's Python: `profile` and `bench` put it on the path of programs, as a folder.
+LEFT_OUT = ("program_hook",)
+# What zip calls the system that the files' modes are of.
+UNIX = 3
+# "Core metadata" and "Binary distribution format" in the packaging specifications; the oldest
+# version that the pips of Python 2.7 read.
+METADATA = f"""\
+Metadata-Version: 2.1
+Name: blas-verify
+Version: {VERSION}
+Summary: Does Theano, a descendant of it, or NumPy use a fast BLAS? If not, what fixes it?
+License: BSD-3-Clause
+Platform: Linux
+Classifier: Framework :: Pytest
+Classifier: Operating System :: POSIX :: Linux
+Requires-Python: >=2.7,!=3.0.*,!=3.1.*,!=3.2.*,!=3.3.*
+"""
+TAGS = """\
+Wheel-Version: 1.0
+Generator: theano-stacks
+Root-Is-Purelib: true
+Tag: py2-none-any
+Tag: py3-none-any
+"""
+ENTRY_POINTS = f"""\
+[console_scripts]
+blas-verify = {PACKAGE}.__main__:run
+
+[pytest11]
+{PACKAGE} = {PACKAGE}.pytest_plugin
+"""
 
 
 def release(
@@ -45,8 +88,8 @@ def release(
     with step("release", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         new.mkdir()
         write_wheel(workspace, new)
-        verify_app.write(workspace, new)
-        verify_app.write(workspace, new, wheel=True)
+        write_suite(workspace, new)
+        write_suite(workspace, new, wheel=True)
         if with_channel:
             channel.publish_to_folder(workspace, new / "channel")
         if notes_of_tag is not None:
@@ -95,3 +138,77 @@ def notes(changelog: str, version: str) -> str:
             fix="give the section Unreleased that name, and begin a new one above it",
         )
     return found[1].strip() + "\n"
+
+
+def write_suite(workspace: Workspace, target: Path, *, wheel: bool = False) -> Path:
+    """Write the verification suite to a file, or into a folder, and return its path.
+
+    The same files of verify/ give the same bytes. A file whose name ends in .whl is a wheel too.
+    Raises UsageError if there is no such folder, or if pip would refuse the wheel's name.
+    """
+    wheel = wheel or target.suffix == ".whl"
+    name = SUITE_WHEEL if wheel else SUITE
+    if target.is_dir():
+        target /= name
+    if not target.parent.is_dir() or target.is_dir():
+        raise UsageError(
+            f"{target}: cannot be written there",
+            expected="a file in a folder that exists",
+            fix=f"name another, such as {name}",
+        )
+    if wheel and target.name != name:
+        raise UsageError(
+            f"{target}: pip does not install a wheel of this name",
+            expected=name,
+            fix=f"name its folder: ./invoke verify-app --wheel {target.parent}",
+        )
+    files = {name: path.read_bytes() for name, path in _files(workspace).items()}
+    write_atomically(target, _zipped(_wheel(files)) if wheel else _zipped(files, FIRST_LINE))
+    target.chmod(0o644 if wheel else 0o755)
+    return target
+
+
+def _files(workspace: Workspace) -> dict[str, Path]:
+    """Return the modules and C sources of the suite, and the licence, by names in the archive."""
+    suite = workspace.suite
+    found = {
+        path.relative_to(suite).as_posix(): path
+        for pattern in ("*.py", "*.c")
+        for path in suite.rglob(pattern)
+        if path.relative_to(suite).parts[0] not in LEFT_OUT
+    }
+    return {**found, "LICENSE": workspace.root / "LICENSE"}
+
+
+def _wheel(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of the wheel: the suite as a package, which Python also runs as a folder."""
+    info = f"{PACKAGE}-{VERSION}.dist-info"
+    contents = {
+        **{f"{PACKAGE}/{name}": data for name, data in files.items() if name != "LICENSE"},
+        f"{info}/LICENSE": files["LICENSE"],
+        f"{info}/METADATA": METADATA.encode(),
+        f"{info}/WHEEL": TAGS.encode(),
+        f"{info}/entry_points.txt": ENTRY_POINTS.encode(),
+    }
+    record = f"{info}/RECORD"
+    rows = [(name, _digest(data), len(data)) for name, data in sorted(contents.items())]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([*rows, (record, "", "")])
+    return {**contents, record: text.getvalue().encode()}
+
+
+def _digest(data: bytes) -> str:
+    encoded = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+    return "sha256=" + encoded.rstrip(b"=").decode()
+
+
+def _zipped(files: Mapping[str, bytes], first_line: bytes = b"") -> bytes:
+    buffer = io.BytesIO()
+    buffer.write(first_line)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        for name, data in sorted(files.items()):
+            # Not compressed: zlib's versions differ in their bytes.
+            info = zipfile.ZipInfo(name, CREATED.timetuple()[:6])
+            info.create_system, info.external_attr = UNIX, 0o644 << 16
+            archive.writestr(info, data)
+    return buffer.getvalue()

@@ -16,7 +16,7 @@ import yaml
 from stacks.environments.use import kernel
 from stacks.environments.variables import own_variables
 from stacks.exports.subject import Export, Subject
-from stacks.image.config import ENTRY, GID, HOME, PREFIX, UID, USER, WORK
+from stacks.image.metadata import ENTRY, GID, HOME, PREFIX, UID, USER, WORK
 from stacks.image.oci import file_name
 from verify.core import surroundings
 

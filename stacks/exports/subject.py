@@ -11,7 +11,7 @@ from stacks.channel.locked_package import URL
 from stacks.channel.offers import Channel, read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of
-from stacks.image.config import ImageConfig, config_of
+from stacks.image.metadata import ImageConfig, config_of
 from stacks.locks import conda_lock, lock
 from stacks.locks.lock import Lock, lock_folder
 from stacks.locks.texts import name_in_lock

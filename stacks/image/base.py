@@ -23,7 +23,7 @@ from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, scratch
 from stacks.core.errors import IntegrityError
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
-from stacks.image import normalised
+from stacks.image import packing
 from stacks.sources import links, unpack
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
@@ -140,7 +140,7 @@ def write(workspace: Workspace, target: Path) -> None:
         root = folder / "root"
         make(root, {pin.name: path for pin, path in files.items()})
         with target.open("wb") as out:
-            normalised.write(root, out)
+            packing.write(root, out)
 
 
 def licences(workspace: Workspace) -> dict[DebPin, tuple[str, ...]]:
@@ -197,7 +197,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     for path in _inside(root, "usr/share/doc").rglob("*"):
         if path.is_symlink() or (path.is_file() and path.name != "copyright"):
             path.unlink()
-    normalised.normalise(root, FOLDERS)
+    packing.normalise(root, FOLDERS)
 
 
 def _inside(root: Path, name: str) -> Path:

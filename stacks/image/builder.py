@@ -20,8 +20,8 @@ from stacks.core.models import Sha256, Strict
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import install, packages
-from stacks.image import base, layout, normalised
-from stacks.image.compressed import compress
+from stacks.image import base, layout, packing
+from stacks.image.packing import compress
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.sources import unpack
@@ -77,7 +77,7 @@ def write(workspace: Workspace, folder: Path) -> None:
         _install_libraries(tools)
         for name in NEEDED:
             _copy(workspace.root / name, tools / CHECKOUT / name)
-        normalised.normalise(tools)
+        packing.normalise(tools)
         compress(base.tar(workspace), {TOOLS: tools}, folder)
         (folder / DIGESTS).write_text(digest_list.list_folder(folder))
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
+import tarfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
@@ -16,11 +18,11 @@ from stacks.core.disk import hold_lock, replace_atomically, scratch, write_atomi
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments.suite import FAILED, NO_DEVICE, PASSED, check_report, raise_for
-from stacks.image import base, layout, lower, oci
+from stacks.image import base, layout, oci
 from stacks.image import engine as engines
-from stacks.image.config import ImageConfig, config_of
 from stacks.image.engine import Engine, EngineError
-from stacks.image.layers import Layers
+from stacks.image.layout import Layers
+from stacks.image.metadata import ImageConfig, config_of
 from stacks.variants.variant import Variant
 
 
@@ -112,11 +114,11 @@ def _loaded(
     engine.remove_name(name)
     try:
         with scratch() as folder:
-            below = lower.locked(workspace) if not base_name else None
+            below = oci.locked(workspace) if not base_name else None
             if below is None:
                 with step("base", f"layers of {base_name}"):
                     engine.save(base_name, folder / "base.tar")
-                    below = lower.of_saved(base_name, folder / "base.tar", folder / "base")
+                    below = of_saved(base_name, folder / "base.tar", folder / "base")
             archive = folder / "image.tar"
             digests = oci.pack(workspace, variant, layers, archive, below, [name])
             with step("load", f"{engine.kind} {engine.version}"):
@@ -132,6 +134,44 @@ def _loaded(
         yield image
     finally:
         engine.remove_name(name)
+
+
+def of_saved(name: str, archive: Path, folder: Path) -> oci.Lower:
+    """Unpack what `docker save` wrote for an image into the new folder `folder`.
+
+    Raises IntegrityError if the archive is not one of an image for Linux on x86-64.
+    """
+    folder.mkdir()
+    try:
+        with tarfile.open(archive) as tar:
+            (description,) = json.loads(_content(tar, "manifest.json"))
+            settings = json.loads(_content(tar, description["Config"]))
+            layers = []
+            for number, member in enumerate(description["Layers"]):
+                file = tar.extractfile(member)
+                assert file, member
+                layers.append(folder / str(number))
+                with layers[-1].open("wb") as out:
+                    shutil.copyfileobj(file, out, 1 << 20)
+    except (tarfile.TarError, KeyError, ValueError, TypeError) as error:
+        raise IntegrityError(
+            "the engine's archive of the base image cannot be read", found=repr(error)
+        ) from error
+    platform = f"{settings.get('os')}/{settings.get('architecture')}"
+    if platform != "linux/amd64":
+        raise IntegrityError(
+            "the base image is for another machine",
+            expected="linux/amd64",
+            found=platform,
+            fix="docker pull --platform linux/amd64 IMAGE, or choose another base",
+        )
+    return oci.Lower(name, settings=settings, layers=tuple(layers))
+
+
+def _content(tar: tarfile.TarFile, name: str) -> bytes:
+    file = tar.extractfile(name)
+    assert file, name
+    return file.read()
 
 
 def verify(

@@ -8,23 +8,22 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from stacks.channel.offers import read_channel, with_settings
 from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
-from stacks.core import console
+from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages, prefix, ready, settings
 from stacks.environments.make.contents import Part
 from stacks.environments.make.manifest import write_manifest
-from stacks.image import base, layers, normalised, precompiled, sbom
-from stacks.image.config import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
-from stacks.image.layers import SBOM, SBOM_WITHOUT_BASE, SHARE, Layers
+from stacks.image import base, metadata, packing, precompiled
+from stacks.image.metadata import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
 from stacks.image.precompiled import CONTENT
 from stacks.locks.lock import Lock
 from stacks.variants import stack
@@ -35,6 +34,59 @@ REVISION = 1
 # Folders that the group root may write, so that any user in that group can.
 # /data is where the guide mounts a volume: Docker makes an empty one like the folder.
 WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775, "data": 0o1777}
+RECORD = "ready.json"
+NAMES = ("packages", "blas", "settings")
+SHARE = f"{PREFIX}/share/theano-stacks"
+SBOM = f"{SHARE}/sbom.cdx.json"
+# The same for an image on another base, whose packages are unknown.
+SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The layers of an image over its base: folders of `folder`.
+
+    key: the hash of everything that decides them. digests: by name, lowest first, of their tar
+    archives (`sha256:...`).
+    """
+
+    folder: Path
+    key: str
+    digests: Mapping[str, str]
+
+    @property
+    def folders(self) -> dict[str, Path]:
+        """The folder of each layer by its name, lowest first."""
+        return {name: self.folder / name for name in self.digests}
+
+    def sbom(self, *, locked_base: bool) -> bytes:
+        """Return the SBOM in the layers, with the locked base or without."""
+        path = SBOM if locked_base else SBOM_WITHOUT_BASE
+        return (self.folder / NAMES[-1] / path[1:]).read_bytes()
+
+
+def seal(folder: Path, key: str) -> Layers:
+    """Write the record of the layers that were made in a folder, and return them."""
+    folders = {name: folder / name for name in NAMES if (folder / name).is_dir()}
+    layers = Layers(folder, key, {n: packing.digest_of(path) for n, path in folders.items()})
+    modes = {name: packing.modes_of(path) for name, path in folders.items()}
+    content = {"key": key, "digests": layers.digests, "modes": modes}
+    (folder / RECORD).write_text(json.dumps(content) + "\n")
+    return layers
+
+
+def read(folder: Path) -> Layers | None:
+    """Return the layers in a folder; None if the record is missing, or they have other modes.
+
+    A `chmod -R` on the checkout or the cache, whose files these are, changes the image.
+    """
+    try:
+        record = jsonfile.read(folder / RECORD)
+        layers = Layers(folder, record["key"], dict(record["digests"]))
+        modes = {name: packing.modes_of(path) for name, path in layers.folders.items()}
+        return layers if record["modes"] == modes else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def layout_folder(workspace: Workspace, variant: Variant) -> Path:
@@ -85,7 +137,7 @@ def lay_out(workspace: Workspace, variant: Variant, target: Path | None = None) 
         stack.make_build_folder(variant.file)
     key = key_of(workspace, variant, lock)
     with hold_lock(target, f"the image of {variant.id}"):
-        existing = layers.read(target)
+        existing = read(target)
         if existing and existing.key == key:
             return existing
         precompiled.check_machine()
@@ -95,7 +147,7 @@ def lay_out(workspace: Workspace, variant: Variant, target: Path | None = None) 
             replace_atomically(target) as made,
         ):
             _make(workspace, variant, lock, parts, made, key)
-            return replace(layers.seal(made, key), folder=target)
+            return replace(seal(made, key), folder=target)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -131,13 +183,13 @@ def _make(
         site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
         channel = with_settings(read_channel(workspace), [variant])
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
-            document = sbom.render(config, key, parts, lock, channel, debs, site_packages)
+            document = metadata.render(config, key, parts, lock, channel, debs, site_packages)
             (made / "settings" / path[1:]).write_text(document)
-        folders = [made / name for name in layers.NAMES if (made / name).is_dir()]
+        folders = [made / name for name in NAMES if (made / name).is_dir()]
         for folder in folders:
-            normalised.normalise(folder, WRITABLE)
+            packing.normalise(folder, WRITABLE)
         write_manifest(*(folder / within for folder in folders))
-        normalised.normalise(folders[-1], WRITABLE)
+        packing.normalise(folders[-1], WRITABLE)
 
 
 def _expect_image(path: Path, lock: Lock) -> None:

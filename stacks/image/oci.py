@@ -11,8 +11,8 @@ import io
 import json
 import sys
 import tarfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,53 @@ from stacks.core.paths import check_replaceable
 from stacks.core.process import quoted
 from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
-from stacks.image import layout, lower
-from stacks.image.compressed import CompressedLayer, compress
-from stacks.image.config import ImageConfig, config_of
-from stacks.image.layers import Layers
-from stacks.image.lower import Lower
+from stacks.image import base as bases
+from stacks.image import layout
+from stacks.image.layout import Layers
+from stacks.image.metadata import ImageConfig, config_of
+from stacks.image.packing import CompressedLayer, compress
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
 SBOM_TYPE = "application/vnd.cyclonedx+json"
 EMPTY = b"{}"
+
+
+@dataclass(frozen=True)
+class Lower:
+    """What is below an image's layers.
+
+    name: for its label. root: a root file system as a tar archive, which becomes a layer. settings,
+    layers: of another image, its OCI configuration and the files of its layers, lowest first, each
+    a tar archive or a compressed one.
+    """
+
+    name: str
+    root: Path | None = None
+    is_locked: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    layers: tuple[Path, ...] = ()
+
+
+def locked(workspace: Workspace) -> Lower:
+    """Return the locked base."""
+    return Lower(bases.name(workspace), bases.tar(workspace), is_locked=True)
+
+
+def of_root(path: Path) -> Lower:
+    """Return a root file system in a tar archive; UsageError if the file is not one."""
+    try:
+        # To open a pipe would wait for what is written to it.
+        if not path.is_file():
+            raise FileNotFoundError
+        with tarfile.open(path, "r:"):
+            return Lower(path.name, path)
+    except (OSError, tarfile.TarError) as error:
+        raise UsageError(
+            f"{path} is no tar archive of a root file system",
+            expected="the output of `docker export` or mmdebstrap, not compressed",
+            fix="decompress it first, if it is a .tar.gz or the like",
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -79,7 +116,7 @@ def write(workspace: Workspace, variant: Variant, target: Path, base: Path | Non
     check_replaceable(target)
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent} is no folder", fix=f"mkdir -p {target.parent}")
-    below = lower.of_root(base) if base else lower.locked(workspace)
+    below = of_root(base) if base else locked(workspace)
     layers = layout.lay_out(workspace, variant)
     digests = pack(workspace, variant, layers, target, below)
     print(f"  {'digest':<9}{digests.manifest}", file=sys.stderr)

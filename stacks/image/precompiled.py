@@ -15,8 +15,8 @@ from stacks.core import reproducible
 from stacks.core.disk import REPOSITORY, scratch
 from stacks.core.errors import UsageError
 from stacks.core.process import call
-from stacks.image import normalised
-from stacks.image.config import PREFIX
+from stacks.image import packing
+from stacks.image.metadata import PREFIX
 from stacks.variants.variant import Variant
 
 CONTENT = REPOSITORY / "docker" / "content"
@@ -107,7 +107,7 @@ def to_bytecode(environment: Path, python: str) -> None:
     """Compile every Python file of the environment, in one process and a fixed order."""
     folder = environment / f"lib/python{python}"
     # Python 2.7's bytecode contains the time of its source.
-    normalised.normalise(folder)
+    packing.normalise(folder)
     if python == "2.7":
         options = ["-d", f"{PREFIX}/lib/python{python}"]
     else:

@@ -13,8 +13,7 @@ from stacks.core.disk import REPOSITORY, explain_disk_errors
 from stacks.core.errors import StacksError
 from stacks.core.process import run_attached
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.image import base, layers, layout, oci
-from stacks.image.lower import Lower
+from stacks.image import base, layout, oci
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -93,7 +92,7 @@ def main(workspace: Workspace, arguments: list[str]) -> None:
     variant, folder = load_variant(workspace, name), Path(path)
     made = layout.lay_out(workspace, variant, folder / "image")
     base.write(workspace, folder / "base.tar")
-    below = Lower(base.name(workspace), folder / "base.tar", is_locked=True)
+    below = oci.Lower(base.name(workspace), folder / "base.tar", is_locked=True)
     digests = oci.pack(workspace, variant, made, folder / "image.tar", below)
     (folder / "digest").write_text(digests.manifest)
 
@@ -102,7 +101,7 @@ def difference(one: Path, other: Path) -> str | None:
     """Return the first path that differs between two folders, and how; None if none does."""
     names = {str(path.relative_to(top)) for top in (one, other) for path in top.rglob("*")}
     # The record is no part of an image.
-    for name in sorted(names - {layers.RECORD}):
+    for name in sorted(names - {layout.RECORD}):
         first, second = one / name, other / name
         if not os.path.lexists(first) or not os.path.lexists(second):
             return f"{name}: only in one"

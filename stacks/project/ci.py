@@ -9,7 +9,7 @@ from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
-from stacks.image.config import config_of
+from stacks.image.metadata import config_of
 from stacks.locks import lock
 from stacks.variants.variant import Variant
 

@@ -12,7 +12,7 @@ from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, file_of, path_of
 from stacks.tasks.rules import excludes, needs, one_of, values
-from stacks.tasks.task import remainder, task
+from stacks.tasks.task import prepare_cluster, remainder, task
 
 
 @task(
@@ -77,9 +77,7 @@ def build(
     from stacks.variants.load import load_variant, select
 
     if cluster:
-        from stacks.cluster import programs
-
-        programs.prepare()
+        prepare_cluster()
         from stacks.cluster import command
 
         variants = select(workspace, _on(channel, variant), framework)

@@ -217,11 +217,11 @@ def verify_app(context: Context, file: str, wheel: bool = False) -> None:
     """
     from stacks.core.console import display_path, next_step
     from stacks.core.process import quoted
-    from stacks.distribution import verify_app as app
+    from stacks.distribution import release as app
 
     target = path_of(file)
     assert target
-    path = app.write(default_workspace(), target, wheel=wheel)
+    path = app.write_suite(default_workspace(), target, wheel=wheel)
     written = quoted([display_path(path)])
     install = f"python -m pip install {written} && python -m blas_verify"
     next_step(install if path.suffix == ".whl" else f"python {written}")

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import invoke.exceptions
@@ -117,6 +118,13 @@ def require_checkout(what: str) -> None:
             f"{what} is for the project's own files, and the installed command has no checkout",
             fix="run it in a checkout of the project",
         )
+
+
+def prepare_cluster() -> None:
+    """Install requirements-cluster.lock, which stacks.cluster imports, into the running venv."""
+    from stacks.core.venv import CLUSTER_LOCK, prepare_tools
+
+    prepare_tools(Path(sys.prefix), CLUSTER_LOCK)
 
 
 def _check_no_command(task_name: str) -> None:

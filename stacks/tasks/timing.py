@@ -9,7 +9,7 @@ from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, file_of
 from stacks.tasks.rules import excludes, needs
-from stacks.tasks.task import remainder, task
+from stacks.tasks.task import prepare_cluster, remainder, task
 
 
 @task(
@@ -93,9 +93,7 @@ def bench(
 
         campaign.bench_all(workspace, options, machine, framework)
     elif cluster:
-        from stacks.cluster import programs
-
-        programs.prepare()
+        prepare_cluster()
         from stacks.cluster import command as on_cluster
 
         on_cluster.bench(workspace, cluster, variants, framework, options=options)

@@ -13,7 +13,7 @@ from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, VARIANT, path_of
 from stacks.tasks.rules import excludes, needs, one_of
-from stacks.tasks.task import remainder, task
+from stacks.tasks.task import prepare_cluster, remainder, task
 
 if TYPE_CHECKING:
     from stacks.variants.variant import Variant
@@ -85,15 +85,14 @@ def run(
         folder = path_of(logs or "job-logs")
         assert folder
         if cluster:
-            from stacks.cluster import programs
             from stacks.variants.load import load_variant
 
             workspace = default_workspace()
             chosen = load_variant(workspace, variant, framework or None)
-            programs.prepare()
-            from stacks.cluster import sweep
+            prepare_cluster()
+            from stacks.cluster import dispatch
 
-            sweep.sweep(workspace, cluster, chosen, every, jobs, folder)
+            dispatch.sweep(workspace, cluster, chosen, every, jobs, folder)
             return
         chosen, prefix = _environment(variant, framework)
         jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
@@ -258,6 +257,7 @@ INSECURE_ADDRESS = (
 )
 def worker(context: Context, address: str, name: str = "", insecure_address: bool = False) -> None:
     """Work for a dask scheduler; words after -- go to `dask worker`."""
+    prepare_cluster()
     from stacks.cluster import programs
 
     programs.worker(address, name, remainder(), insecure=insecure_address)
@@ -271,6 +271,7 @@ def worker(context: Context, address: str, name: str = "", insecure_address: boo
 )
 def scheduler(context: Context, insecure_address: bool = False) -> None:
     """Run a dask scheduler on loopback; words after -- go to `dask scheduler`."""
+    prepare_cluster()
     from stacks.cluster import programs
 
     programs.scheduler(remainder(), insecure=insecure_address)

@@ -16,8 +16,8 @@ from integration.workspaces import workspace_below
 from stacks.core.disk import REPOSITORY, cache_root
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.image import docker, layers, layout
-from stacks.image.layers import Layers
+from stacks.image import docker, layout
+from stacks.image.layout import Layers
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -46,9 +46,9 @@ def variant(workspace: Workspace) -> Variant:
 
 def write(root: Path, play: str) -> Layers:
     """Write the content of the image, where it is not there yet."""
-    if made := layers.read(root):
+    if made := layout.read(root):
         return made
-    folders = {name: root / name for name in layers.NAMES}
+    folders = {name: root / name for name in layout.NAMES}
     for name, folder in folders.items():
         file = folder / "opt/theano/share" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -59,13 +59,13 @@ def write(root: Path, play: str) -> Layers:
     entry.parent.mkdir(parents=True, exist_ok=True)
     entry.write_text(ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES])))
     entry.chmod(0o755)
-    for path in (layers.SBOM, layers.SBOM_WITHOUT_BASE):
+    for path in (layout.SBOM, layout.SBOM_WITHOUT_BASE):
         (settings / path[1:]).parent.mkdir(parents=True, exist_ok=True)
         (settings / path[1:]).write_text("{}")
     for place, mode in (("tmp", 0o1777), ("work", 0o775)):
         (settings / place).mkdir()
         (settings / place).chmod(mode)
-    return layers.seal(root, play)
+    return layout.seal(root, play)
 
 
 def start(root: Path, play: str) -> subprocess.Popen[str]:

@@ -20,7 +20,7 @@ from integration.tiny import flip
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
-from stacks.image import base, builder, layout, normalised
+from stacks.image import base, builder, layout, packing
 from stacks.sources.vendored import CHANNEL
 from stacks.variants.load import load_variant
 
@@ -132,7 +132,7 @@ def test_the_image_is_verified_and_has_the_files_of_the_tools_image(
     layers = layout.lay_out(workspace, load_variant(workspace, "openblas"))
     for folder in layers.folders.values():
         with tempfile.TemporaryFile() as archive:
-            normalised.write(folder, archive)
+            packing.write(folder, archive)
             archive.seek(0)
             expected |= read_entries(archive)
     container = engine.call("create", NAME).stdout.strip()

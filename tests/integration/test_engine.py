@@ -14,8 +14,8 @@ from integration.small_image import NAMES, PASSES, WAITS, Build, wait_for
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from stacks.image.config import config_of
 from stacks.image.engine import Engine
+from stacks.image.metadata import config_of
 
 pytestmark = pytest.mark.usefixtures("tidied")
 

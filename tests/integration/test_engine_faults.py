@@ -23,9 +23,9 @@ from stacks.core.errors import IntegrityError, VerifyError
 from stacks.core.process import call
 from stacks.image import docker
 from stacks.image import engine as engines
-from stacks.image.config import ImageConfig, config_of
 from stacks.image.engine import Engine, EngineError
-from stacks.image.layers import Layers
+from stacks.image.layout import Layers
+from stacks.image.metadata import ImageConfig, config_of
 
 pytestmark = pytest.mark.usefixtures("tidied")
 

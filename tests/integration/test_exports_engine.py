@@ -20,8 +20,8 @@ from integration.small_image import NAMES, PASSES, Build
 from stacks.core.workspace import Workspace
 from stacks.exports import built
 from stacks.exports.subject import Subject, subject_of
-from stacks.image.config import config_of
 from stacks.image.engine import Engine
+from stacks.image.metadata import config_of
 from stacks.variants.load import load_variant
 
 pytestmark = pytest.mark.usefixtures("tidied")

@@ -25,7 +25,7 @@ from integration.test_serve import serving
 from integration.workspaces import workspace_below
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
-from stacks.distribution import verify_app
+from stacks.distribution import release
 from stacks.environments.suite import SUITE
 from stacks.locks import uv
 from stacks.sources.mirrors import pip_settings
@@ -88,7 +88,7 @@ def _of_numpy(place: Path, folder: Path, variables: dict[str, str]) -> dict[str,
 
 def test_of_debian_s_numpy_with_the_reference_blas(workspace: Workspace, tmp_path: Path) -> None:
     root = unpack_root(tmp_path)
-    verify_app.write(workspace, root / "srv")
+    release.write_suite(workspace, root / "srv")
     numpy = "apt-get update && apt-get install --yes --no-install-recommends python3-numpy"
     assert run_in_root(root, numpy)[0] == 0
     verify = "/usr/bin/python3 /srv/blas-verify.pyz"

@@ -19,8 +19,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import layout, oci, reproduce
-from stacks.image.config import config_of
-from stacks.image.layers import SHARE, Layers
+from stacks.image.layout import SHARE, Layers
+from stacks.image.metadata import config_of
 from stacks.locks import lock
 from stacks.variants.load import load_variant
 

@@ -16,7 +16,7 @@ from integration.tiny import Tiny, tree
 from stacks.core import digest_list
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
-from stacks.distribution import verify_app
+from stacks.distribution import release
 from stacks.distribution.release import DIGESTS
 from stacks.tasks import channel as tasks
 
@@ -43,7 +43,7 @@ def test_a_release_with_its_channel(
 
     files = digest_list.files_of(folders[0])
     assert {name for name in files if "/" not in name} == {
-        DIGESTS, "blas-verify.pyz", verify_app.WHEEL, f"theano_stacks-{VERSION}-py3-none-any.whl"
+        DIGESTS, "blas-verify.pyz", release.SUITE_WHEEL, f"theano_stacks-{VERSION}-py3-none-any.whl"
     }  # fmt: skip
     published = {Path(name).name for name in files if name.endswith(".conda")}
     assert {re.sub(r"-[^-]+-[^-]+$", "", name) for name in published} >= PACKAGES

@@ -15,7 +15,7 @@ from integration.conftest import Prefix
 from integration.programs import result, run
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.distribution import verify_app
+from stacks.distribution import release
 
 SUITE = REPOSITORY / "verify"
 EXPECTATION = "etc/theano-stacks/expect.json"
@@ -43,8 +43,8 @@ def test_a_built_environment_passes(
 ) -> None:
     place, report, suite = prefix(framework, flavour), tmp_path / "report.json", SUITE
     if framework in AS_ONE_FILE:
-        suite = tmp_path / verify_app.NAME
-        verify_app.write(workspace, suite)
+        suite = tmp_path / release.SUITE
+        release.write_suite(workspace, suite)
     before = sorted(tmp_path.iterdir())
     words = (suite, "--expect", place / EXPECTATION, "--json", report)
     variables = {"COLUMNS": "100", "THEANO_STACKS_MODULES": str(tmp_path / "modules")}

@@ -11,7 +11,7 @@ import pytest
 
 from integration.conftest import Prefix
 from stacks.core.workspace import Workspace
-from stacks.distribution import verify_app
+from stacks.distribution import release
 from stacks.locks import uv
 from stacks.sources.pins import read_pins
 
@@ -50,7 +50,7 @@ def base(prefix: Prefix) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return verify_app.write(workspace, tmp_path_factory.mktemp("wheel"), wheel=True)
+    return release.write_suite(workspace, tmp_path_factory.mktemp("wheel"), wheel=True)
 
 
 @pytest.fixture(scope="module")

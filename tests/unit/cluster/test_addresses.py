@@ -5,7 +5,7 @@ from pathlib import Path
 import dask.config
 import pytest
 
-from stacks.cluster import addresses
+from stacks.cluster import programs
 from stacks.core.errors import UsageError
 
 NEAR, FAR = "tcp://127.0.0.1:8786", "tcp://192.0.2.1:8786"
@@ -43,16 +43,16 @@ def files(tmp_path: Path) -> list[str]:
     ],
 )
 def test_which_addresses_only_this_machine_reaches(address: str, near: bool) -> None:
-    assert addresses.is_loopback(address) is near
+    assert programs.is_loopback(address) is near
 
 
 def test_a_scheduler_and_its_worker_listen_on_loopback() -> None:
-    expected = addresses.Listening(("--host", "127.0.0.1", *DASHBOARD), {})
-    assert addresses.of_scheduler([]) == expected
-    assert addresses.of_scheduler(["--port", "9000", "--no-dashboard"]) == expected
+    expected = programs.Listening(("--host", "127.0.0.1", *DASHBOARD), {})
+    assert programs.of_scheduler([]) == expected
+    assert programs.of_scheduler(["--port", "9000", "--no-dashboard"]) == expected
     words = ("--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0")
-    assert addresses.of_worker(NEAR, []) == addresses.Listening(words, {})
-    assert addresses.of_scheduler(["--interface", "lo"]).words == DASHBOARD
+    assert programs.of_worker(NEAR, []) == programs.Listening(words, {})
+    assert programs.of_scheduler(["--interface", "lo"]).words == DASHBOARD
 
 
 EXPOSED = [
@@ -70,11 +70,11 @@ EXPOSED = [
 @pytest.mark.parametrize("options", EXPOSED)
 def test_an_address_that_others_reach_needs_tls_or_the_option(options: list[str]) -> None:
     with pytest.raises(UsageError, match="could run programs here") as caught:
-        addresses.of_scheduler(options)
+        programs.of_scheduler(options)
     assert caught.value.fix and "--insecure-address" in caught.value.fix
     with pytest.raises(UsageError, match="could run programs here"):
-        addresses.of_worker(NEAR, options)
-    assert addresses.of_scheduler(options, insecure=True).variables == {}
+        programs.of_worker(NEAR, options)
+    assert programs.of_scheduler(options, insecure=True).variables == {}
 
 
 @pytest.mark.parametrize("address", [FAR, "192.0.2.1:8786", "wss://192.0.2.1:1"])
@@ -83,34 +83,34 @@ def test_a_worker_of_a_scheduler_elsewhere_needs_tls_or_the_option(
 ) -> None:
     for options in ([], files, ["--listen-address", "tcp://0.0.0.0:9"]):
         with pytest.raises(UsageError, match="could run programs here"):
-            addresses.of_worker(address, options)
+            programs.of_worker(address, options)
     words = ("--dashboard-address", "127.0.0.1:0")
-    assert addresses.of_worker(address, [], insecure=True) == addresses.Listening(words, {})
+    assert programs.of_worker(address, [], insecure=True) == programs.Listening(words, {})
 
 
 def test_with_certificates_dask_itself_refuses_what_is_not_encrypted(files: list[str]) -> None:
     for host in ("0.0.0.0", "tls://192.0.2.1:8786"):
-        listening = addresses.of_scheduler(["--host", host, *files])
-        assert listening == addresses.Listening(DASHBOARD, addresses.ENCRYPTED)
-    assert addresses.of_scheduler(files).variables == addresses.ENCRYPTED
-    assert addresses.of_worker("tls://192.0.2.1:1", files).variables == addresses.ENCRYPTED
+        listening = programs.of_scheduler(["--host", host, *files])
+        assert listening == programs.Listening(DASHBOARD, programs.ENCRYPTED)
+    assert programs.of_scheduler(files).variables == programs.ENCRYPTED
+    assert programs.of_worker("tls://192.0.2.1:1", files).variables == programs.ENCRYPTED
     for options in (["--protocol", "tcp"], ["--host", "tcp://0.0.0.0"]):
         with pytest.raises(UsageError, match="could run programs here"):
-            addresses.of_scheduler(["--host", "0.0.0.0", *files, *options])
+            programs.of_scheduler(["--host", "0.0.0.0", *files, *options])
     # Without a CA, any certificate of a public one would do.
     with pytest.raises(UsageError, match="could run programs here"):
-        addresses.of_scheduler(["--host", "0.0.0.0", *files[2:]])
+        programs.of_scheduler(["--host", "0.0.0.0", *files[2:]])
 
 
 def test_certificates_in_dasks_configuration(files: list[str]) -> None:
     tls = "distributed.comm.tls"
     names = {f"{tls}.ca-file": files[1], f"{tls}.scheduler.cert": files[3]}
     with dask.config.set(names):
-        listening = addresses.of_scheduler(["--host", "0.0.0.0"])
-        assert listening.variables == addresses.ENCRYPTED
-        assert addresses.of_scheduler([]).variables == {}
+        listening = programs.of_scheduler(["--host", "0.0.0.0"])
+        assert listening.variables == programs.ENCRYPTED
+        assert programs.of_scheduler([]).variables == {}
 
 
 def test_an_option_that_dask_refuses(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"dask scheduler: .*'--tls-cert'.*does not exist"):
-        addresses.of_scheduler(["--tls-cert", str(tmp_path / "none")])
+        programs.of_scheduler(["--tls-cert", str(tmp_path / "none")])

@@ -10,12 +10,10 @@ import pytest
 
 from stacks.bench import store
 from stacks.bench.options import BenchOptions
-from stacks.cluster import command, connect, sweep
-from stacks.cluster import table as cluster_table
+from stacks.cluster import command, connect, dispatch
 from stacks.cluster.connect import Worker
 from stacks.cluster.dispatch import Job, Take
-from stacks.cluster.messages import Answer, Outcome, RemoteError
-from stacks.cluster.resume import open_session
+from stacks.cluster.messages import Answer, Outcome, RemoteError, open_session
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.use.jobs import Job as UserJob
@@ -77,7 +75,7 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Give the function that sets the answers of machines; it returns who is asked after that."""
     workers = [Worker(f"tcp://{name}:1", f"{name}-1", name, name) for name in ("one", "two")]
     monkeypatch.setattr(connect, "connected", lambda *_: nullcontext())
-    monkeypatch.setattr(command, "workers_of", lambda *_: workers)
+    monkeypatch.setattr(connect, "workers_of", lambda *_: workers)
 
     def answered(**answers: Answer) -> list[str]:
         asked = []
@@ -133,7 +131,7 @@ def jobs(count: int) -> list[UserJob]:
 def test_each_machine_gets_several_shares(
     count: int, at_once: int, machines: int, sizes: list[int]
 ) -> None:
-    found = sweep.shares(jobs(count), at_once, machines)
+    found = dispatch.shares(jobs(count), at_once, machines)
     assert [len(share) for share in found] == sizes
     assert [job for share in found for job in share] == jobs(count)
 
@@ -144,12 +142,12 @@ def test_text_that_cannot_be_sent_is_named(
     variant, logs = load_variant(own_workspace, "openblas"), tmp_path / "logs"
     every = jobs_of(["python", ":::", "\udce9"], None)
     with pytest.raises(UsageError, match="a word of the command of job 1 is not UTF-8"):
-        sweep.sweep(own_workspace, "tcp://127.0.0.1:9", variant, every, 1, logs)
+        dispatch.sweep(own_workspace, "tcp://127.0.0.1:9", variant, every, 1, logs)
     folder = tmp_path / "caf\udce9"
     folder.mkdir()
     monkeypatch.chdir(folder)
     with pytest.raises(UsageError, match="the name of this folder is not UTF-8"):
-        sweep.sweep(own_workspace, "tcp://127.0.0.1:9", variant, jobs(1), 1, logs)
+        dispatch.sweep(own_workspace, "tcp://127.0.0.1:9", variant, jobs(1), 1, logs)
     assert not logs.exists()
 
 
@@ -173,7 +171,7 @@ def test_machines_stand_side_by_side_and_are_not_divided(
 ) -> None:
     slow = result([*runs(BASE, [10.0] * 7), *runs(FAST, [20.0] * 7)], BASE, FAST)
     quick = result(runs(BASE, [90.0] * 7), BASE, machine=MACHINE)
-    cluster_table.print_side_by_side({"slow-1": slow, "quick-2": quick})
+    command.print_side_by_side({"slow-1": slow, "quick-2": quick})
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0] == ["slow-1", "quick-2"]
     assert lines[1][-3:] == ["base", "10.0", "90.0"]

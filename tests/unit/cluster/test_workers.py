@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from stacks.bench.options import BenchOptions
-from stacks.cluster import connect, fingerprint, job, programs
-from stacks.cluster import worker as cluster_worker
+from stacks.cluster import connect, job, messages, programs
 from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
@@ -50,7 +49,7 @@ HERE = {"stacks/a.py": "1", "envs/b": "2"}
 
 
 def test_the_same_checkout_is_taken(workspace: Workspace, tmp_path: Path) -> None:
-    fingerprint.check(HERE, "c" * 40, dict(HERE), None)
+    messages.check(HERE, "c" * 40, dict(HERE), None)
     (tmp_path / "stacks/__pycache__").mkdir(parents=True)
     (tmp_path / "stacks/__pycache__/a.pyc").touch()
     (tmp_path / "stacks/.ruff_cache").mkdir()
@@ -58,7 +57,7 @@ def test_the_same_checkout_is_taken(workspace: Workspace, tmp_path: Path) -> Non
     (tmp_path / "stacks/a.py").write_text("a")
     (tmp_path / "requirements.lock").write_text("b")
     (tmp_path / "README.md").write_text("nothing follows from it")
-    assert sorted(fingerprint.digests(replace(workspace, root=tmp_path))) == [
+    assert sorted(messages.digests(replace(workspace, root=tmp_path))) == [
         "requirements.lock",
         "stacks/a.py",
     ]
@@ -66,12 +65,12 @@ def test_the_same_checkout_is_taken(workspace: Workspace, tmp_path: Path) -> Non
 
 def test_another_checkout_is_refused_with_the_command_that_fixes_it() -> None:
     with pytest.raises(StaleError) as caught:
-        fingerprint.check(HERE, "c" * 40, {**HERE, "envs/b": "3", "envs/c": "4"}, "d" * 40)
+        messages.check(HERE, "c" * 40, {**HERE, "envs/b": "3", "envs/c": "4"}, "d" * 40)
     assert caught.value.expected == f"commit {'c' * 40} without changes"
     assert caught.value.found == f"commit {'d' * 40} with 2 different files: envs/b, envs/c"
     assert caught.value.fix == f"on that machine: git checkout {'c' * 40}"
     with pytest.raises(StaleError, match="the same commit with 1 different file: envs/b"):
-        fingerprint.check(HERE, "c" * 40, {**HERE, "envs/b": "3"}, "c" * 40)
+        messages.check(HERE, "c" * 40, {**HERE, "envs/b": "3"}, "c" * 40)
 
 
 def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
@@ -106,10 +105,10 @@ def test_a_module_is_not_taken_from_the_working_folder(tmp_path: Path) -> None:
 def test_of_dasks_own_settings_only_what_the_person_has_set_reaches_a_program() -> None:
     dasks = {"OMP_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONHASHSEED": "6640"}
     own = {"PATH": "/bin", "MKL_NUM_THREADS": "4"}
-    assert cluster_worker.clean_environment({**dasks, **own}) == own
+    assert connect.clean_environment({**dasks, **own}) == own
     own = {"OMP_NUM_THREADS": "1", "PYTHONPATH": "/mine"}
     dasks = {"MALLOC_TRIM_THRESHOLD_": "65536", "THEANO_STACKS_SET": "OMP_NUM_THREADS PYTHONPATH"}
-    assert cluster_worker.clean_environment({**own, **dasks}) == own
+    assert connect.clean_environment({**own, **dasks}) == own
 
 
 def test_one_worker_of_a_machine_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
-from stacks.distribution import channel, release, verify_app
+from stacks.distribution import channel, release
 from stacks.distribution.release import DIGESTS, notes
 from unit.helpers.checkout import CHECKOUT
 
@@ -65,7 +65,7 @@ def test_the_same_files_give_the_same_bytes(released: Path, tmp_path: Path) -> N
     finally:
         os.umask(before)
     assert sorted(path.name for path in second.iterdir()) == [
-        DIGESTS, "blas-verify.pyz", verify_app.WHEEL, WHEEL
+        DIGESTS, "blas-verify.pyz", release.SUITE_WHEEL, WHEEL
     ]  # fmt: skip
     for path in second.iterdir():
         assert path.read_bytes() == (released / path.name).read_bytes(), path.name
@@ -118,7 +118,7 @@ def test_the_channel_is_in_it_if_requested(
     assert re.match(f"theano-stacks {re.escape(VERSION)}.*: 3 files\n", capsys.readouterr().out)
     listed = digest_list.parse((tmp_path / "to" / DIGESTS).read_text())
     assert listed.keys() == {
-        "blas-verify.pyz", verify_app.WHEEL, "channel/noarch/repodata.json"
+        "blas-verify.pyz", release.SUITE_WHEEL, "channel/noarch/repodata.json"
     }  # fmt: skip
 
 

@@ -18,13 +18,13 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
-from stacks.distribution import verify_app
+from stacks.distribution import release
 
 
 @pytest.fixture
 def app(workspace: Workspace, tmp_path: Path) -> Path:
-    path = tmp_path / verify_app.NAME
-    verify_app.write(workspace, path)
+    path = tmp_path / release.SUITE
+    release.write_suite(workspace, path)
     return path
 
 
@@ -36,7 +36,7 @@ def run(app: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def wheel(workspace: Workspace, tmp_path: Path) -> Path:
-    return verify_app.write(workspace, tmp_path, wheel=True)
+    return release.write_suite(workspace, tmp_path, wheel=True)
 
 
 def test_the_same_files_give_the_same_bytes(app: Path, wheel: Path, tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_the_same_files_give_the_same_bytes(app: Path, wheel: Path, tmp_path: Pa
     (other / "verify/__pycache__/cli.pyc").touch()
     old = os.umask(0o077)
     try:
-        verify_app.write(Workspace(other, tmp_path), tmp_path / "second.pyz")
-        second = verify_app.write(Workspace(other, tmp_path), other, wheel=True)
+        release.write_suite(Workspace(other, tmp_path), tmp_path / "second.pyz")
+        second = release.write_suite(Workspace(other, tmp_path), other, wheel=True)
     finally:
         os.umask(old)
     assert (tmp_path / "second.pyz").read_bytes() == app.read_bytes()
@@ -61,22 +61,24 @@ def test_the_same_files_give_the_same_bytes(app: Path, wheel: Path, tmp_path: Pa
 
 def test_a_folder_is_not_replaced(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    written = verify_app.write(workspace, tmp_path / "folder")
+    written = release.write_suite(workspace, tmp_path / "folder")
     assert written == tmp_path / "folder/blas-verify.pyz" and written.is_file()
     for wrong in (tmp_path / "missing/file", written / "file"):
         with pytest.raises(UsageError, match="cannot be written there"):
-            verify_app.write(workspace, wrong)
+            release.write_suite(workspace, wrong)
     written.unlink()
     written.mkdir()
     with pytest.raises(UsageError, match="cannot be written there"):
-        verify_app.write(workspace, tmp_path / "folder")
+        release.write_suite(workspace, tmp_path / "folder")
 
 
 def test_a_wheel_has_the_name_that_pip_asks_for(workspace: Workspace, tmp_path: Path) -> None:
-    assert verify_app.write(workspace, tmp_path / verify_app.WHEEL).name == verify_app.WHEEL
+    assert (
+        release.write_suite(workspace, tmp_path / release.SUITE_WHEEL).name == release.SUITE_WHEEL
+    )
     for name, is_wheel in (("blas.whl", False), ("blas.pyz", True)):
         with pytest.raises(UsageError, match="pip does not install a wheel of this name") as caught:
-            verify_app.write(workspace, tmp_path / name, wheel=is_wheel)
+            release.write_suite(workspace, tmp_path / name, wheel=is_wheel)
         assert caught.value.fix == f"name its folder: ./invoke verify-app --wheel {tmp_path}"
         assert not (tmp_path / name).exists()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stacks.exports.subject import Subject
-from stacks.image.config import config_of
+from stacks.image.metadata import config_of
 from stacks.locks import lock
 from stacks.locks.lock import lock_folder
 from stacks.variants.load import load_variant

@@ -19,7 +19,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.image import base, builder, layout
-from stacks.image.config import config_of
+from stacks.image.metadata import config_of
 from stacks.locks import lock
 from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
 from stacks.variants.load import all_variants, load_variant, on_framework

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.reproducible import EPOCH
-from stacks.image import layers, normalised
+from stacks.image import layout, packing
 
 
 def make(root: Path, names: list[str]) -> None:
@@ -27,7 +27,7 @@ def make(root: Path, names: list[str]) -> None:
 
 def packed(root: Path) -> bytes:
     out = io.BytesIO()
-    normalised.write(root, out)
+    packing.write(root, out)
     return out.getvalue()
 
 
@@ -44,15 +44,15 @@ def test_the_same_files_give_the_same_archive_whatever_umask_clock_and_order(
         os.umask(before)
     os.utime(other / "a.txt", (1, 1))
     for root in (one, other):
-        normalised.normalise(root, {"home": 0o775})
+        packing.normalise(root, {"home": 0o775})
     assert packed(one) == packed(other)
 
 
 def test_an_archive_keeps_programs_links_and_modes_and_belongs_to_root(tmp_path: Path) -> None:
     make(tmp_path / "root", ["b/a.txt"])
-    normalised.normalise(tmp_path / "root", {"home": 0o1777})
-    with tarfile.open(fileobj=io.BytesIO(packed(tmp_path / "root"))) as archive:
-        found = {entry.name: entry for entry in archive}
+    packing.normalise(tmp_path / "root", {"home": 0o1777})
+    with tarfile.open(fileobj=io.BytesIO(packed(tmp_path / "root"))) as tar:
+        found = {entry.name: entry for entry in tar}
     assert list(found) == ["b", "b/a.txt", "b/program", "home", "link"]
     assert (found["b/program"].mode, found["b/a.txt"].mode) == (0o755, 0o644)
     assert (found["home"].mode, found["b"].mode) == (0o1777, 0o755)
@@ -64,40 +64,40 @@ def test_a_hard_link_into_the_cache_is_not_touched_where_it_is_right_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("x")
-    normalised.normalise(tmp_path)
+    packing.normalise(tmp_path)
     changed: list[object] = []
     monkeypatch.setattr(os, "utime", lambda path, *_, **__: changed.append(path))
     monkeypatch.setattr(Path, "chmod", lambda path, _: changed.append(path))
-    normalised.normalise(tmp_path)
+    packing.normalise(tmp_path)
     assert changed == []
 
 
 @pytest.fixture
-def sealed(tmp_path: Path) -> layers.Layers:
+def sealed(tmp_path: Path) -> layout.Layers:
     """Give two layers with a folder of the same name."""
     for name in ("packages", "settings"):
         (tmp_path / name / "opt/bin").mkdir(parents=True)
         (tmp_path / name / "opt/bin/file").touch()
         (tmp_path / name / "opt/link").symlink_to("nowhere")
-    return layers.seal(tmp_path, "key")
+    return layout.seal(tmp_path, "key")
 
 
-def test_layers_are_read_as_they_were_sealed(sealed: layers.Layers) -> None:
-    assert layers.read(sealed.folder) == sealed
+def test_layers_are_read_as_they_were_sealed(sealed: layout.Layers) -> None:
+    assert layout.read(sealed.folder) == sealed
     assert sealed.folders == {n: sealed.folder / n for n in ("packages", "settings")}
     archive = packed(sealed.folder / "settings")
     assert sealed.digests["settings"] == f"sha256:{hashlib.sha256(archive).hexdigest()}"
 
 
 @pytest.mark.parametrize("name", ["packages/opt/bin/file", "settings/opt/bin", "settings/opt"])
-def test_a_changed_mode_of_any_layer_is_seen(sealed: layers.Layers, name: str) -> None:
+def test_a_changed_mode_of_any_layer_is_seen(sealed: layout.Layers, name: str) -> None:
     (sealed.folder / name).chmod(0o700)
-    assert layers.read(sealed.folder) is None
+    assert layout.read(sealed.folder) is None
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", '{"key": "key"}', '{"key": 1, "digests": 2}'])
-def test_a_damaged_record_is_of_no_layers(sealed: layers.Layers, text: str | None) -> None:
-    (sealed.folder / layers.RECORD).unlink()
+def test_a_damaged_record_is_of_no_layers(sealed: layout.Layers, text: str | None) -> None:
+    (sealed.folder / layout.RECORD).unlink()
     if text is not None:
-        (sealed.folder / layers.RECORD).write_text(text)
-    assert layers.read(sealed.folder) is None
+        (sealed.folder / layout.RECORD).write_text(text)
+    assert layout.read(sealed.folder) is None

@@ -16,8 +16,8 @@ from stacks.core.disk import REPOSITORY, fixed_umask
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages
-from stacks.image import base, docker, layers, layout, precompiled, sbom
-from stacks.image.config import ENTRY, config_of
+from stacks.image import base, docker, layout, metadata, precompiled
+from stacks.image.metadata import ENTRY, config_of
 from stacks.locks.lock import Lock
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.load import load_variant
@@ -52,7 +52,7 @@ def test_key_is_of_the_inputs_and_no_code(
     before = layout.key_of(workspace, variant, LOCK), base.key(workspace)
     other = variant.model_copy(update={"summary": "another"})
     assert layout.key_of(workspace, other, LOCK) != before[0], "it is in the image's help"
-    for module in (layout, precompiled, base, sbom):
+    for module in (layout, precompiled, base, metadata):
         monkeypatch.setattr(module, "__file__", os.devnull)
     assert (layout.key_of(workspace, variant, LOCK), base.key(workspace)) == before
     for module in (layout, base):
@@ -74,7 +74,7 @@ def test_key_and_image_have_the_same_files_of_the_suite(
     (copy.suite / "suite.py").chmod(0o755)
     with fixed_umask():
         layout._add_programs(tmp_path / "root", variant, config_of(copy, variant), copy.suite)
-    copied = tmp_path / "root" / layers.SHARE[1:] / "verify"
+    copied = tmp_path / "root" / layout.SHARE[1:] / "verify"
     names = [path.relative_to(copied) for path in copied.rglob("*") if path.is_file()]
     assert sorted(names) == layout._files(copy.suite)
     assert {path.stat().st_mode & 0o777 for path in copied.rglob("*.py")} == {0o644}
@@ -90,7 +90,7 @@ def test_key_and_image_have_the_same_files_of_the_suite(
 SUMMARY = """Alice's "model" for $5 `id` $(id) \\n %s {module} END ü"""
 
 
-@pytest.mark.parametrize("command", [["sh", ENTRY, "help"], ["bash", f"{layers.SHARE}/bashrc"]])
+@pytest.mark.parametrize("command", [["sh", ENTRY, "help"], ["bash", f"{layout.SHARE}/bashrc"]])
 def test_an_image_shows_its_summary_as_it_is_written(
     workspace: Workspace, variant: Variant, tmp_path: Path, command: list[str]
 ) -> None:
@@ -126,7 +126,7 @@ def test_layers_whose_modes_have_changed_are_made_again(
     for harm in (
         lambda: (target / "packages/lib/file").chmod(0o644),
         lambda: (target / "packages/lib").chmod(0o700),
-        lambda: (target / layers.RECORD).write_text('{"key": "0123"}'),
+        lambda: (target / layout.RECORD).write_text('{"key": "0123"}'),
         lambda: None,
     ):
         layout.lay_out(own_workspace, variant, target)
@@ -183,16 +183,16 @@ def test_the_image_of_a_stack_lies_beside_it_and_has_a_name_that_no_flavour_has(
 def test_each_component_has_a_package_url_a_hash_and_a_licence(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    metadata = tmp_path / "some_thing-2.dist-info/METADATA"
-    metadata.parent.mkdir()
-    metadata.write_text(
+    described = tmp_path / "some_thing-2.dist-info/METADATA"
+    described.parent.mkdir()
+    described.write_text(
         "Metadata-Version: 2.1\nName: some-thing\nVersion: 2\n"
         "Classifier: License :: OSI Approved :: MIT License\n"
     )
     config = config_of(workspace, load_variant(workspace, "pip-default", "theano-1.0.5"))
     locked = Lock((), (WHEEL,))
     texts = {
-        sbom.render(
+        metadata.render(
             config, "key", (), locked, Channel({}, Pins()), {deb(): ("GPL-2+", "MIT")}, tmp_path
         )
         for _ in range(2)

@@ -13,9 +13,9 @@ import pytest
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.image import compressed, layers, layout, lower, normalised, oci
-from stacks.image.config import config_of
-from stacks.image.layers import Layers
+from stacks.image import docker, layout, oci, packing
+from stacks.image.layout import Layers
+from stacks.image.metadata import config_of
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
 
@@ -27,22 +27,22 @@ def lay_out(place: Path) -> Layers:
     """Make two small layers, as layout.lay_out does large ones."""
     (place / "packages/opt/theano").mkdir(parents=True)
     (place / "packages/opt/theano/python").write_text("python" * 1000)
-    for path, text in ((layers.SBOM, b"the base, too"), (layers.SBOM_WITHOUT_BASE, SBOM)):
+    for path, text in ((layout.SBOM, b"the base, too"), (layout.SBOM_WITHOUT_BASE, SBOM)):
         document = place / "settings" / path[1:]
         document.parent.mkdir(parents=True, exist_ok=True)
         document.write_bytes(text)
     for folder in (place / "packages", place / "settings"):
-        normalised.normalise(folder)
-    return layers.seal(place, "k")
+        packing.normalise(folder)
+    return layout.seal(place, "k")
 
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     (tmp_path / "root/etc").mkdir(parents=True)
     (tmp_path / "root/etc/passwd").write_text("root\n")
-    normalised.normalise(tmp_path / "root")
+    packing.normalise(tmp_path / "root")
     with (tmp_path / "base.tar").open("wb") as out:
-        normalised.write(tmp_path / "root", out)
+        packing.write(tmp_path / "root", out)
     return tmp_path / "base.tar"
 
 
@@ -133,9 +133,9 @@ def test_the_same_content_gives_the_same_archive(
 def test_long_layers_are_compressed_in_parts(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compressed, "CHUNK", 1000)
+    monkeypatch.setattr(packing, "CHUNK", 1000)
     (tmp_path / "out").mkdir()
-    [layer] = compressed.compress(base, {}, tmp_path / "out")
+    [layer] = packing.compress(base, {}, tmp_path / "out")
     data = (tmp_path / "out/base").read_bytes()
     assert gzip.decompress(data) == base.read_bytes()
     assert (layer.size, layer.digest) == (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}")
@@ -148,7 +148,7 @@ def test_content_that_has_changed_since_is_not_packed(
     made = lay_out(tmp_path / "my room")
     (tmp_path / "my room/packages/opt/theano/python").write_text("changed")
     with pytest.raises(IntegrityError, match="packages changed after it was made") as caught:
-        oci.pack(workspace, VARIANT, made, tmp_path / "image.tar", lower.of_root(base))
+        oci.pack(workspace, VARIANT, made, tmp_path / "image.tar", oci.of_root(base))
     assert f"rm -r '{tmp_path}/my room', then" in str(caught.value)
     assert not (tmp_path / "image.tar").exists()
 
@@ -222,7 +222,7 @@ def test_an_image_on_another_keeps_its_layers_and_settings(
         "history": [{"comment": "its own"}],
     }
     archive = saved(tmp_path / "saved.tar", settings, plain, packed)
-    below = lower.of_saved("other:1", archive, tmp_path / "layers")
+    below = docker.of_saved("other:1", archive, tmp_path / "layers")
     made = layout.lay_out(workspace, VARIANT)
     digests = oci.pack(workspace, VARIANT, made, tmp_path / "image.tar", below, ["x:1"])
     # So that an image does not need its space twice.
@@ -260,4 +260,4 @@ def test_a_base_that_does_not_fit_is_refused(settings: Any, message: str, tmp_pa
     else:
         archive.write_bytes(b"no archive")
     with pytest.raises(IntegrityError, match=message):
-        lower.of_saved("other:1", archive, tmp_path / "layers")
+        docker.of_saved("other:1", archive, tmp_path / "layers")

@@ -1,7 +1,7 @@
-"""An image's bill of materials (CycloneDX): its packages from Debian, conda channels and pip.
+"""An image's names, how it starts, and its bill of materials (CycloneDX).
 
-A package of the project's channel lists the debs and wheels it was made from, under the names that
-vulnerability databases use.
+In the bill a package of the project's channel lists the debs and wheels it was made from, under the
+names that vulnerability databases use.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.metadata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import HashAlgorithm, HashType
@@ -19,11 +20,77 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 from stacks.channel.offers import Channel
-from stacks.core.reproducible import CREATED
+from stacks.core.reproducible import CREATED, TIMESTAMP
+from stacks.core.workspace import Workspace
 from stacks.environments.make.contents import Part
-from stacks.image.config import ImageConfig
+from stacks.image import base
 from stacks.locks.lock import Lock
 from stacks.sources.pins import DebPin, IndexPin, canonical
+from stacks.variants.load import default_framework
+from stacks.variants.variant import Variant
+
+# The variant's environment in an image.
+PREFIX = PurePosixPath("/opt/theano")
+ENTRY = PurePosixPath("/usr/local/bin/theano-stacks")
+HOME = PurePosixPath("/home/theano")
+WORK = PurePosixPath("/work")
+USER, UID, GID = "theano", 10001, 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageConfig:
+    """An image's names, labels, and what an engine starts in it."""
+
+    repository: str
+    tags: tuple[str, ...]
+    description: str
+    environment: dict[str, str]
+    labels: dict[str, str]
+    user: str
+    workdir: str
+    entrypoint: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names with their tags, `theano-mkl:1.0.5`; the most exact one comes first."""
+        return tuple(f"{self.repository}:{tag}" for tag in self.tags)
+
+
+def config_of(workspace: Workspace, variant: Variant, base_name: str | None = None) -> ImageConfig:
+    """Return a variant's image config; `base_name` replaces the locked base."""
+    framework = variant.framework
+    default = framework.name == default_framework(workspace)
+    # Not the module's name: Theano-PyMC's is theano, too.
+    repository = f"{framework.name.removesuffix('-' + framework.version)}-{variant.name}"
+    if variant.file:
+        # Its folder may have the name of a flavour, whose image it must not replace.
+        repository = f"stack-{variant.name}"
+    description = f"{variant.summary}, on {framework.summary}"
+    return ImageConfig(
+        repository=repository,
+        tags=(framework.version, "latest") if default or variant.file else (framework.version,),
+        description=description,
+        environment={
+            "PATH": f"{PREFIX}/bin:/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(HOME),
+            "USER": USER,
+            "LANG": "C.UTF-8",
+            # Theano's keys of some modules contain Python's hash of a text. With a random seed,
+            # each process would compile these modules again.
+            "PYTHONHASHSEED": "0",
+        },
+        labels={
+            "org.opencontainers.image.title": repository,
+            "org.opencontainers.image.description": description,
+            "org.opencontainers.image.version": framework.version,
+            "org.opencontainers.image.created": TIMESTAMP,
+            "org.opencontainers.image.base.name": base_name or base.name(workspace),
+        },
+        user=f"{UID}:{GID}",
+        workdir=str(WORK),
+        entrypoint=(str(ENTRY),),
+    )
+
 
 RELEASES = {"bullseye": "debian-11", "bookworm": "debian-12", "trixie": "debian-13"}
 # A source package is the file that names its others.
