@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from stacks.channel.index import SUBDIRS, IndexEntry
 from stacks.channel.offers import Channel, read_channel
 from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
@@ -20,15 +22,23 @@ from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_working_folder, expanded
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
-from stacks.distribution import registry, signature
+from stacks.distribution import signature
 from stacks.image import builder
 from stacks.locks.locked import packages_of
 from stacks.locks.publication import DIGESTS, Publication, publication, source_path
 from stacks.sources.fetch import fetch
-from stacks.sources.registry import is_registry, registry_at
+from stacks.sources.registry import Registry, is_registry, registry_at
+from stacks.sources.registry_push import Blob, RegistryWriter
+from stacks.sources.web import environment_bundle
 from stacks.variants.load import all_variants
 
 SIGNATURE = f"{DIGESTS}.sig"
+# Media types in a registry.
+PACKAGE = "application/vnd.conda.package.v2"
+PACKAGE_INDEX = "application/vnd.conda.info.index.v1+json"
+REPODATA = "application/vnd.conda.repodata.v1+json"
+FILE = "application/octet-stream"
+ANNOTATIONS = {"org.conda.oci.schema": "1"}
 
 
 def publish_channel(
@@ -63,7 +73,7 @@ def publish_channel(
         target = registry_at(to, "--to")
         published, paths = prepare(workspace, include)
         signed = signer.sign(published.digests.encode()) if signer else None
-        registry.push(target, published, paths, written_files(published, signed))
+        push(target, published, paths, written_files(published, signed))
         report(published, signed)
         return
     folder = Path(os.path.realpath(expanded(to)))
@@ -226,3 +236,59 @@ def _link_or_copy(source: Path, target: Path) -> None:
         except OSError:
             shutil.copyfile(source, target)
             target.chmod(0o444)
+
+
+def push(
+    registry: Registry,
+    published: Publication,
+    paths: Mapping[str, Path],
+    written: Mapping[str, bytes],
+) -> None:
+    """Push a publication, in the layout that py-rattler reads; what is there is not sent again.
+
+    A package is the repository CHANNEL/SUBDIR/NAME with the tag VERSION-BUILD. The index of a
+    subdir is CHANNEL/SUBDIR/repodata.json:latest. The list of digests and the sources are the
+    project's own: CHANNEL/index:latest and CHANNEL/sources:latest.
+
+    paths: the files of packages and sources. written: the other files, by path. The index comes
+    last, so that it names nothing that is missing. Raises FetchError.
+    """
+    writer, sent = RegistryWriter(registry, environment_bundle()), 0
+    with step("push", "") as summaries:
+        for entry in published.entries:
+            package, index = entry.package, json.dumps(dict(entry.index), sort_keys=True).encode()
+            sent += writer.put_manifest(
+                registry.repository(package.subdir, package.name),
+                tag_of(entry),
+                [Blob(PACKAGE, paths[entry.path], package.file_name), Blob(PACKAGE_INDEX, index)],
+                {
+                    **ANNOTATIONS,
+                    "org.conda.package.name": package.name,
+                    "org.conda.package.version": package.version,
+                    "org.conda.package.build": package.build,
+                },
+            )
+
+        def put(name: str, layers: list[Blob], annotations: Mapping[str, str]) -> int:
+            return writer.put_manifest(f"{registry.name}/{name}", "latest", layers, annotations)
+
+        if published.sources:
+            layers = [Blob(FILE, paths[source_path(p)], p.filename) for p in published.sources]
+            sent += put("sources", layers, {})
+        for subdir in SUBDIRS:
+            layers = [
+                Blob(REPODATA, written[f"{subdir}/repodata.json"], "repodata.json"),
+                Blob(
+                    f"{REPODATA}+zst", written[f"{subdir}/repodata.json.zst"], "repodata.json.zst"
+                ),
+            ]
+            sent += put(f"{subdir}/repodata.json", layers, ANNOTATIONS)
+        names = sorted(name for name in written if name.startswith(DIGESTS))
+        sent += put("index", [Blob(FILE, written[name], name) for name in names], {})
+        summaries.append(f"{registry.host}/{registry.name}: {sent / 1e6:.1f} MB sent")
+
+
+def tag_of(entry: IndexEntry) -> str:
+    """Return the tag of a package: a tag has no +, ! and =."""
+    tag = f"{entry.package.version}-{entry.package.build}"
+    return tag.replace("+", "__p__").replace("!", "__e__").replace("=", "__eq__")

@@ -1,4 +1,7 @@
-"""The places that still have each pinned source, and which sources will be dropped soon."""
+"""The places that still have each pinned source, and which sources will be dropped soon.
+
+Published packages stand for the sources that they are made of.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +9,35 @@ import json
 import sys
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+from stacks.channel.offers import read_channel, with_settings
+from stacks.channel.retrieval import pin_of
 from stacks.core.console import plural, print_table, step
 from stacks.core.disk import write_atomically
 from stacks.core.errors import FetchError, ScarceError, StacksError
 from stacks.core.workspace import Workspace
-from stacks.project import alive_packages
-from stacks.sources import alive, suites
-from stacks.sources.alive import Holdings
-from stacks.sources.debian_archive import Clock
+from stacks.locks import lock, texts
+from stacks.sources import suites
+from stacks.sources.alive import Holdings, survey
+from stacks.sources.channels import published_channels
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
-from stacks.sources.pins import DebPin, Pin, Pins, read_pins
+from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins
 from stacks.sources.places import Place, index_places, mirror_place, vendored_places
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import StoppedError, Web, environment_web
+from stacks.variants.load import all_variants
 
 # Each file should be at so many places: one may go at any time.
 ENOUGH = 2
 SOON = timedelta(days=180)
+BUILT = "built from sources"
+# Of a pin in the report.
+KEYS = ("name", "version", "filename", "size", "sha256")
 
 
 @dataclass(frozen=True)
@@ -40,12 +49,7 @@ class Group:
     warnings: tuple[str, ...] = ()
 
 
-def report(
-    workspace: Workspace,
-    *,
-    path: Path | None = None,
-    clock: Clock = lambda: datetime.now(timezone.utc),
-) -> None:
+def report(workspace: Workspace, *, path: Path | None = None, now: datetime | None = None) -> None:
     """Ask every place that a build would ask for the pinned files, and print where they are.
 
     path: also write what each place has there, as JSON. Raises ScarceError if a file is at one
@@ -54,17 +58,23 @@ def report(
     pins, stop = read_pins(workspace.sources_lock), threading.Event()
     web, roots = environment_web(stop), _archive_roots(workspace)
     places = [mirror_place(web, root) for root in roots]
-    places += [*index_places(stop), *vendored_places(stop)]
-    published = alive_packages.published(workspace, pins, web)
-    places += published.places
-    files: list[Pin] = [*pins.debs, *pins.sources, *pins.files, *published.packages]
+    channels = published(workspace, pins, web)
+    places += [*index_places(stop), *vendored_places(stop), *channels.places]
+    files: list[Pin] = [*pins.debs, *pins.sources, *pins.files, *channels.packages]
     with step("asked", f"{plural(len(places), 'place')} for {len(files)} files"):
-        answers = alive.survey(places, files, stop)
-    _require_an_answer(places, answers)
-    holdings = alive_packages.with_packages(answers, published)
-    groups = _groups(pins, _warnings(workspace, pins, web, roots, clock()))
-    if published.packages:
-        groups.append(Group("packages made of these", published.packages))
+        answers = survey(places, files, stop)
+    failures = [each.failure for each in answers if each.failure]
+    if places and len(failures) == len(places):
+        raise FetchError(
+            f"none of {plural(len(places), 'place')} answers to the end",
+            found="; ".join(failures),
+            fix="check the network and try again",
+        )
+    holdings = with_packages(answers, channels)
+    now = now or datetime.now(timezone.utc)
+    groups = _groups(pins, _warnings(workspace, pins, web, roots, now))
+    if channels.packages:
+        groups.append(Group("packages made of these", channels.packages))
     _print(groups, holdings)
     if path:
         write_atomically(path, as_json(groups, holdings))
@@ -77,19 +87,8 @@ def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
     ended = EndedReleases(wheel)
     if not ended.roots():
         print(f"warning: not asked: {', '.join(ended.origins())}", file=sys.stderr)
-    return tuple(
-        dict.fromkeys((*(mirror.url for mirror in current_mirrors(wheel)), *ended.roots()))
-    )
-
-
-def _require_an_answer(places: Sequence[Place], holdings: Sequence[Holdings]) -> None:
-    failures = [each.failure for each in holdings if each.failure]
-    if places and len(failures) == len(places):
-        raise FetchError(
-            f"none of {plural(len(places), 'place')} answers to the end",
-            found="; ".join(failures),
-            fix="check the network and try again",
-        )
+    mirrors = [mirror.url for mirror in current_mirrors(wheel)]
+    return tuple(dict.fromkeys((*mirrors, *ended.roots())))
 
 
 def _warnings(
@@ -137,14 +136,11 @@ def _expired(web: Web, root: str, suite: str, now: datetime) -> str | None:
 
 
 def _groups(pins: Pins, warnings: Mapping[str, tuple[str, ...]]) -> list[Group]:
-    kinds: dict[tuple[str, str], list[Pin]] = {}
-    for pin in pins.debs:
-        kinds.setdefault((pin.suite, "debs"), []).append(pin)
-    for pin in pins.sources:
-        kinds.setdefault((pin.suite, "source packages"), []).append(pin)
     groups = [
-        Group(f"{kind} of {suite}", tuple(members), warnings[suite])
-        for (suite, kind), members in sorted(kinds.items())
+        Group(f"{kind} of {suite}", members, warnings[suite])
+        for suite in sorted(warnings)
+        for kind, every in (("debs", pins.debs), ("source packages", pins.sources))
+        if (members := tuple(pin for pin in every if pin.suite == suite))
     ]
     if pins.files:
         groups.append(Group("files of the package index", pins.files))
@@ -218,11 +214,7 @@ def as_json(groups: Sequence[Group], holdings: Sequence[Holdings]) -> str:
                 "dropped_soon": list(group.warnings),
                 "files": [
                     {
-                        "name": pin.name,
-                        "version": pin.version,
-                        "filename": pin.filename,
-                        "size": pin.size,
-                        "sha256": pin.sha256,
+                        **{key: getattr(pin, key) for key in KEYS},
                         "places": _places_of(pin, holdings),
                         "problems": [e.problems[pin] for e in holdings if pin in e.problems],
                     }
@@ -233,3 +225,76 @@ def as_json(groups: Sequence[Group], holdings: Sequence[Holdings]) -> str:
         ],
     }
     return json.dumps(content, indent=1, sort_keys=True) + "\n"
+
+
+@dataclass(frozen=True)
+class Published:
+    """The vendored and published channels that a build asks, and the packages of the locks.
+
+    sources: what each package is made of. direct: the pins that environments need as they are.
+    """
+
+    places: tuple[Place, ...] = ()
+    packages: tuple[CondaPin, ...] = ()
+    sources: Mapping[CondaPin, Sequence[Pin]] = field(default_factory=dict)
+    direct: frozenset[Pin] = frozenset()
+
+
+def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
+    """Return the channels and their packages; nothing if no channel is known."""
+    places = [
+        place
+        for channel in published_channels(workspace)
+        if (place := channel.place(web)) and (channel.configured or _is_published(place))
+    ]
+    if not places:
+        return Published()
+    variants = all_variants(workspace)
+    locked = (each for variant in variants for each in lock.read(workspace, variant).packages)
+    packages = {each.file_name: pin_of(each) for each in locked}
+    offers = with_settings(read_channel(workspace), variants).offers
+    sources = {
+        # With those of the tools that make it.
+        package: tuple(pin for each in (offer, *offer.tools) for pin in each.recipe.pins(pins))
+        for name, package in packages.items()
+        # One that the recipes no longer give cannot be built.
+        if (offer := offers.get(name))
+    }
+    direct = {pin for variant in variants for pin in texts.requirements_of(variant, pins)}
+    ordered = tuple(packages[name] for name in sorted(packages))
+    return Published(tuple(places), ordered, sources, frozenset(direct))
+
+
+def _is_published(place: Place) -> bool:
+    """Return whether a channel that nobody configured exists: most repositories have none."""
+    try:
+        place.check()
+    except StoppedError:
+        raise
+    except FetchError:
+        return False
+    return True
+
+
+def with_packages(holdings: Sequence[Holdings], channels: Published) -> list[Holdings]:
+    """Return the holdings with what the packages of a place stand for, and what can be built.
+
+    A place that has every package made of a source needs that source no more, unless it is one of
+    `direct`. A package whose sources are all somewhere has a place more: it can be built.
+    """
+    if not channels.packages:
+        return list(holdings)
+    made: dict[Pin, set[Pin]] = {}
+    for package, pins in channels.sources.items():
+        for pin in pins:
+            made.setdefault(pin, set()).add(package)
+    somewhere = {pin for each in holdings for pin in each.held}
+    buildable = frozenset(
+        package for package, pins in channels.sources.items() if somewhere.issuperset(pins)
+    )
+    needless = {pin: packages for pin, packages in made.items() if pin not in channels.direct}
+    found = []
+    for each in holdings:
+        covered = {pin for pin, packages in needless.items() if each.held.issuperset(packages)}
+        found.append(replace(each, held=each.held | covered))
+    return [*found, Holdings(BUILT, buildable)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -46,24 +47,28 @@ def schema_of(model: type[BaseModel]) -> str:
     return json.dumps({**dialect, **json_schema(model)}, indent=2, ensure_ascii=False) + "\n"
 
 
-def write(workspace: Workspace) -> None:
-    """Write every schema."""
-    for name, model in MODELS.items():
-        write_atomically(workspace.root / name, schema_of(model))
+def schemas(workspace: Workspace) -> dict[Path, str]:
+    """Return {path: text} of every schema."""
+    return {workspace.root / name: schema_of(model) for name, model in MODELS.items()}
 
 
-def check(workspace: Workspace) -> None:
-    """Raise StaleError with the committed schemas that differ from the models'."""
+def write(files: Mapping[Path, str]) -> None:
+    """Write files that follow from the code, by path."""
+    for path, text in files.items():
+        write_atomically(path, text)
+
+
+def check(files: Mapping[Path, str], task: str) -> None:
+    """Raise StaleError with the committed files that differ; task: that which writes them."""
     stale = [
-        display_path(workspace.root / name)
-        for name, model in MODELS.items()
-        if not (workspace.root / name).is_file()
-        or (workspace.root / name).read_text() != schema_of(model)
+        display_path(path)
+        for path, text in files.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]
     if stale:
         raise StaleError(
-            f"{', '.join(stale)}: not the schema of the model",
-            fix="./invoke schema, then commit the files",
+            f"{', '.join(stale)}: not what the code gives",
+            fix=f"./invoke {task}, then commit the files",
         )
 
 

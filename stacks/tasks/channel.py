@@ -12,8 +12,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, FRAMEWORK, VARIANT, file_of, folder_of, names_of, path_of
-from stacks.tasks.rules import excludes, needs
-from stacks.tasks.task import require_checkout, task
+from stacks.tasks.task import excludes, needs, require_checkout, task
 
 
 @task(
@@ -226,8 +225,8 @@ def matrix(context: Context, changed: str = "") -> None:
     workspace = default_workspace()
     import json
 
-    from stacks.project.ci import changed as concerned
-    from stacks.project.ci import matrix
+    from stacks.project.checks import changed as concerned
+    from stacks.project.checks import matrix
     from stacks.variants.load import all_variants
 
     every = all_variants(workspace)

@@ -11,8 +11,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, file_of, path_of
-from stacks.tasks.rules import excludes, needs, one_of, values
-from stacks.tasks.task import prepare_cluster, remainder, task
+from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainder, task, values
 
 
 @task(

@@ -1,21 +1,55 @@
-"""The help of a task, and the completion of a command line in a shell.
+"""The help of a task, the page of all commands, and the completion of a command line in a shell.
 
 A shell asks `./invoke --complete -- WORDS`.
 """
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from invoke.collection import Collection
+from invoke.loader import FilesystemLoader
 from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
 from stacks.core.console import as_typed
+from stacks.core.disk import REPOSITORY
+from stacks.tasks.options import CHANNEL, FRAMEWORK, FULL, JSON, VARIANT
+from stacks.tasks.task import EXAMPLES, HELP, TAKING_COMMANDS
 
 WIDTH = 80
 # Columns of the options' names; a longer name has a line of its own.
 NAMES = 24
+# What several tasks take, in the same words: described once.
+SHARED = {
+    "--variant TEXT": VARIANT,
+    "--framework TEXT": FRAMEWORK,
+    "--channel TEXT": CHANNEL,
+    "--json TEXT": JSON,
+    "--full": FULL,
+}
+COMMANDS = """# Commands
+
+Made by `./invoke docs` from the code. `./invoke TASK --help` prints the same.
+
+`./invoke -v TASK` shows each command that runs, each file fetched and each package built. After a \
+failure, the same log is in `build/logs/`. A task that has a usual successor ends with a line that \
+begins with `next:`. Help and tables take 80 columns in a pipe. Ctrl-C ends a task within a \
+second, and finished parts are kept. [Exit statuses](exit-statuses.md) are the same for all.
+
+From other folders, or without a checkout: see [Install and upgrade](../guides/upgrade.md#install).
+
+## Options of several tasks
+
+| option | |
+|---|---|
+{shared}
+
+Right after the task, `--variant` may be left out: `./invoke build mkl`. After `--`, the words of \
+your program follow.
+"""
 
 
 def asked_for(words: Sequence[str]) -> list[str]:
@@ -205,3 +239,42 @@ def _after(head: str, last: str, names: Iterable[str]) -> Iterable[str]:
     value = last.removeprefix(head)
     kept = head + value[: value.rfind(",") + 1]
     return (kept + name for name in names)
+
+
+def all_tasks() -> Collection:
+    """Return the tasks of tasks.py."""
+    module, _ = FilesystemLoader(start=str(REPOSITORY)).load("tasks")
+    tasks = Collection.from_module(module)
+    for name in tasks.task_names:
+        # invoke takes the texts away when it first reads a task's options.
+        tasks[name].help = dict(HELP[name])
+    return tasks
+
+
+def commands() -> str:
+    """Return the page of all commands."""
+    tasks = all_tasks()
+    shared = "\n".join(f"| `{option}` | {_cell(text)} |" for option, text in SHARED.items())
+    return "\n".join([COMMANDS.replace("{shared}", shared), *_commands(tasks)])
+
+
+def _commands(tasks: Collection) -> Iterator[str]:
+    for context in sorted(tasks.to_contexts(), key=lambda context: str(context.name)):
+        name = str(context.name)
+        usage = usage_of(context, takes_command=name in TAKING_COMMANDS)
+        docstring = inspect.getdoc(tasks[name]) or ""
+        paragraphs = [" ".join(part.split()) for part in docstring.split("\n\n")]
+        yield f"## {name}\n"
+        yield "\n\n".join(paragraphs) + "\n"
+        examples = "\n".join(f"./invoke {example}" for example in EXAMPLES[name])
+        yield f"Usage: `{usage}`\n\n```sh\n{examples}\n```\n"
+        options = options_of(context)
+        known = [option for option, text in options if SHARED.get(option) == text]
+        if rows := [f"| `{o}` | {_cell(text)} |" for o, text in options if o not in known]:
+            yield "\n".join(["| option | |", "|---|---|", *rows, ""])
+        if known:
+            yield f"Also: {', '.join(f'`{option}`' for option in known)}.\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -6,8 +6,7 @@ from invoke.context import Context
 
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import file_of, folder_of, path_of
-from stacks.tasks.rules import excludes, needs, one_of
-from stacks.tasks.task import task
+from stacks.tasks.task import excludes, needs, one_of, task
 
 
 @task(
@@ -76,11 +75,11 @@ def schema(context: Context, check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
     from stacks.project import schemas
 
-    workspace = default_workspace()
+    files = schemas.schemas(default_workspace())
     if check:
-        schemas.check(workspace)
+        schemas.check(files, "schema")
     else:
-        schemas.write(workspace)
+        schemas.write(files)
 
 
 @task(
@@ -104,14 +103,19 @@ def docs(
 
     A broken link or anchor, or a page that the index lacks, is an error.
     """
-    from stacks.project import site
-    from stacks.tasks import reference
+    from stacks.project import schemas, site
+    from stacks.tasks import help as pages
 
     workspace = default_workspace()
+    reference = workspace.root / "docs/reference"
+    files = {
+        reference / "commands.md": pages.commands(),
+        reference / "files.md": schemas.document(),
+    }
     if check:
-        reference.check(workspace)
+        schemas.check(files, "docs")
         return
-    reference.write(workspace)
+    schemas.write(files)
     folder = folder_of(to) or workspace.build / "docs"
     site.build(workspace, folder)
     if serve:

@@ -8,8 +8,7 @@ from stacks.core.console import next_step
 from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, file_of
-from stacks.tasks.rules import excludes, needs
-from stacks.tasks.task import prepare_cluster, remainder, task
+from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
 
 
 @task(

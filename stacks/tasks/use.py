@@ -12,8 +12,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, FRAMEWORK, VARIANT, path_of
-from stacks.tasks.rules import excludes, needs, one_of
-from stacks.tasks.task import prepare_cluster, remainder, task
+from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainder, task
 
 if TYPE_CHECKING:
     from stacks.variants.variant import Variant

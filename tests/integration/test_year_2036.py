@@ -27,8 +27,7 @@ from stacks.channel.offers import read_channel, with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
-from stacks.distribution.channel import written_files
-from stacks.distribution.registry import push
+from stacks.distribution.channel import push, written_files
 from stacks.locks import lock
 from stacks.locks.publication import publication
 from stacks.sources.channels import CHANNEL

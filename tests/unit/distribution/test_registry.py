@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.distribution import channel, registry
+from stacks.distribution import channel
 from stacks.sources.registry import registry_at
 from unit.helpers.publication import SOURCE, body, entry, publication, write_packages
 from unit.helpers.registry import Registry, running
@@ -27,7 +27,7 @@ def test_a_publication_is_pushed_as_py_rattler_reads_it(server: Registry, tmp_pa
     made = publication()
     paths = write_packages(made, tmp_path / "files")
     written = channel.written_files(made, b"signature")
-    registry.push(registry_at(f"oci+http://{server.host}/me/stacks", "--to"), made, paths, written)
+    channel.push(registry_at(f"oci+http://{server.host}/me/stacks", "--to"), made, paths, written)
     names = [
         asked.removeprefix("PUT /v2/me/stacks/").replace("/manifests/", ":")
         for asked in server.asked
@@ -35,15 +35,15 @@ def test_a_publication_is_pushed_as_py_rattler_reads_it(server: Registry, tmp_pa
     ]
     blas, six = made.entries
     assert names == [
-        f"linux-64/libopenblas:{registry.tag_of(blas)}",
-        f"noarch/six:{registry.tag_of(six)}",
+        f"linux-64/libopenblas:{channel.tag_of(blas)}",
+        f"noarch/six:{channel.tag_of(six)}",
         "sources:latest",
         "linux-64/repodata.json:latest",
         "noarch/repodata.json:latest",
         "index:latest",
     ], "the index comes after what it names"
     assert {body("libopenblas"), body("six"), SOURCE, *written.values()} <= {*server.blobs.values()}
-    manifest = json.loads(server.manifests[registry.tag_of(six)])
+    manifest = json.loads(server.manifests[channel.tag_of(six)])
     package, index = manifest["layers"]
     assert package["digest"] == f"sha256:{six.digests.sha256}"
     assert package["mediaType"] == "application/vnd.conda.package.v2"
@@ -59,5 +59,5 @@ def test_a_publication_is_pushed_as_py_rattler_reads_it(server: Registry, tmp_pa
 
 
 def test_a_tag_has_only_what_tags_may_have() -> None:
-    tag = registry.tag_of(entry("six"))
+    tag = channel.tag_of(entry("six"))
     assert tag.startswith("1.16.0-") and not set(tag) & set("+!=")

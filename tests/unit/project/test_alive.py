@@ -10,8 +10,8 @@ import pytest
 
 from stacks.core.errors import FetchError, ScarceError
 from stacks.core.workspace import Workspace
-from stacks.project import alive, alive_packages
-from stacks.project.alive_packages import Published
+from stacks.project import alive
+from stacks.project.alive import Published
 from stacks.sources import debian_mirrors, places
 from stacks.sources.channels import channel_at
 from stacks.sources.mirrors import PipSettings
@@ -91,7 +91,7 @@ def mirrors(monkeypatch: pytest.MonkeyPatch, first: str, second: str = "") -> No
 
 
 def report(own: Workspace, path: Path | None = None) -> None:
-    alive.report(own, path=path, clock=lambda: NOW)
+    alive.report(own, path=path, now=NOW)
 
 
 def rows(text: str) -> list[str]:
@@ -175,7 +175,7 @@ def test_what_a_reader_must_know(
 def test_a_support_that_ends_within_half_a_year_is_named(
     own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    alive.report(own, clock=lambda: datetime(2028, 3, 1, tzinfo=timezone.utc))
+    alive.report(own, now=datetime(2028, 3, 1, tzinfo=timezone.utc))
     assert "debs of bookworm support ends 2028-06-30 1 1 0 0" in rows(capsys.readouterr().out)
 
 
@@ -235,7 +235,7 @@ def test_published_packages_stand_for_their_sources(
         place = channel_at(f"{full.url}/channel", "here").place(web)
         return Published((place,), (package,), {package: pins.debs[1:3]})
 
-    monkeypatch.setattr(alive_packages, "published", published)
+    monkeypatch.setattr(alive, "published", published)
     full.files[f"/channel/{file}"] = b"made"
     with pytest.raises(ScarceError):
         report(own)
@@ -258,7 +258,7 @@ def test_a_vendored_folder_is_a_place_for_source_packages_too(
 ) -> None:
     folder = tmp_path / "vendored"
     monkeypatch.setenv("THEANO_STACKS_VENDOR", str(folder))
-    monkeypatch.setattr(alive_packages, "published", lambda *_: Published())
+    monkeypatch.setattr(alive, "published", lambda *_: Published())
     source = pinned("bookworm", "bar", b"bar_1.dsc")
     write_pins(own.sources_lock, replace(pins, sources=(source,)))
     full.files[f"/one/{source.path}"] = b"bar_1.dsc"

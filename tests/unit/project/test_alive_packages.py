@@ -8,10 +8,9 @@ from urllib.parse import urlencode
 import pytest
 
 from stacks.core.workspace import Workspace
-from stacks.project import alive_packages
-from stacks.project.alive_packages import BUILT, Published, published, with_packages
-from stacks.sources import alive
-from stacks.sources.alive import Holdings
+from stacks.project import alive
+from stacks.project.alive import BUILT, Published, published, with_packages
+from stacks.sources.alive import Holdings, survey
 from stacks.sources.channels import LIST, PublishedChannel, channel_at
 from stacks.sources.pins import CondaPin, DebPin, Pins, read_pins
 from stacks.sources.web import Web
@@ -66,25 +65,6 @@ def test_a_package_can_be_built_while_its_sources_are_somewhere() -> None:
     assert built.held == {OWN}
 
 
-def test_the_packages_of_the_locks_and_what_they_are_made_of(workspace: Workspace) -> None:
-    pins = read_pins(workspace.sources_lock)
-    packages = alive_packages.locked_packages(workspace, pins)
-    names = [pin.filename for pin in packages]
-    assert len(names) == len(set(names)) and all(pin.size > 1000 for pin in packages)
-    python = next(pin for pin in packages if pin.name == "python" and pin.version.startswith("2"))
-    assert python.urls == (f"linux-64/{python.filename}",)
-    sources = alive_packages.sources_of(workspace, packages, pins)
-    assert {pin.name for pin in sources[python]} >= {"libpython2.7-stdlib"}
-    compiled = next(pin for pin in packages if pin.name == "amdlibm-compat")
-    assert {pin.name for pin in sources[compiled]} >= {"g++-10"}
-
-
-def test_the_wheels_that_pip_installs(workspace: Workspace) -> None:
-    pins = read_pins(workspace.sources_lock)
-    names = {pin.name for pin in alive_packages.installed_by_pip(workspace, pins)}
-    assert {"numpy", "scipy", "theano"} <= names and "pocl-binary-distribution" not in names
-
-
 def web() -> Web:
     return Web(stop=threading.Event(), retries=0)
 
@@ -96,16 +76,25 @@ def test_without_a_channel_no_lock_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("room")
-def test_a_configured_channel_is_asked_for_each_package(
-    workspace: Workspace, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_configured_channel_has_the_packages_of_the_locks(
+    workspace: Workspace, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     channel = channel_at(f"{site.url}/c", "x")
-    monkeypatch.setattr(alive_packages, "published_channels", lambda _: (channel,))
+    monkeypatch.setattr(alive, "published_channels", lambda _: (channel,))
     found = published(workspace, read_pins(workspace.sources_lock), web())
+    names = [pin.filename for pin in found.packages]
+    assert len(names) == len(set(names)) and all(pin.size > 1000 for pin in found.packages)
+    [python] = [p for p in found.packages if p.name == "python" and p.version.startswith("2")]
+    assert python.urls == (f"linux-64/{python.filename}",)
+    assert {pin.name for pin in found.sources[python]} >= {"libpython2.7-stdlib"}
+    [compiled] = [pin for pin in found.packages if pin.name == "amdlibm-compat"]
+    assert {pin.name for pin in found.sources[compiled]} >= {"g++-10"}
+    installed = {pin.name for pin in found.direct}
+    assert {"numpy", "scipy", "theano"} <= installed and "pocl-binary-distribution" not in installed
     first, second, *_ = found.packages
     site.files[f"/c/{first.urls[0]}"] = bytes(first.size)
     site.files[f"/c/{second.urls[0]}"] = b"another file"
-    (holdings,) = alive.survey(found.places, found.packages, threading.Event())
+    (holdings,) = survey(found.places, found.packages, threading.Event())
     assert holdings.place == f"{site.url}/c"
     assert holdings.held == {first} and holdings.problems.keys() == {second}
 
@@ -115,7 +104,7 @@ def test_releases_that_do_not_exist_are_asked_once(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     place = PublishedChannel(f"{site.url}/releases", release=True, configured=False)
-    monkeypatch.setattr(alive_packages, "published_channels", lambda _: (place,))
+    monkeypatch.setattr(alive, "published_channels", lambda _: (place,))
     empty = Workspace(tmp_path / "empty", tmp_path / "cache")
     assert published(empty, Pins(), web()) == Published()
     assert site.paths() == [f"/releases/{LIST}"]
@@ -127,7 +116,7 @@ def test_a_registry_is_asked_with_its_token(
 ) -> None:
     address = f"oci+{site.url}/me/channel"
     channel = channel_at(address, "x")
-    monkeypatch.setattr(alive_packages, "published_channels", lambda _: (channel,))
+    monkeypatch.setattr(alive, "published_channels", lambda _: (channel,))
     pins = read_pins(workspace.sources_lock)
     found = published(workspace, pins, web())
     package = found.packages[0]
@@ -139,7 +128,7 @@ def test_a_registry_is_asked_with_its_token(
     site.files[f"/token?{urlencode({'scope': f'repository:{repository}:pull'})}"] = (
         b'{"token": "open"}'
     )
-    (holdings,) = alive.survey(found.places, [package], threading.Event())
+    (holdings,) = survey(found.places, [package], threading.Event())
     assert holdings.held == {package}
     assert site.asked[-1].headers["authorization"] == "Bearer open"
     assert site.asked[-1].path == path and site.heads == 2

@@ -16,8 +16,8 @@ import yaml
 import tasks
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.project import ci
-from stacks.project.ci import changed
+from stacks.project import checks
+from stacks.project.checks import changed
 from stacks.variants.load import all_variants, load_variant
 from unit.helpers.checkout import CHECKOUT
 
@@ -45,10 +45,10 @@ def test_the_jobs_of_variants_are_those_that_the_plan_chooses(name: str, job: st
 
 def test_the_values_of_each_variants_job(workspace: Workspace) -> None:
     every = all_variants(workspace)
-    include = ci.matrix(workspace, every, every)["include"]
+    include = checks.matrix(workspace, every, every)["include"]
     assert [f"{row['framework']}/{row['flavour']}" for row in include] == [v.id for v in every]
     variants = [load_variant(workspace, name, "theano-1.0.5") for name in ("mkl", "pip-default")]
-    first, second = ci.matrix(workspace, all_variants(workspace), variants)["include"]
+    first, second = checks.matrix(workspace, all_variants(workspace), variants)["include"]
     assert first == {
         "framework": "theano-1.0.5",
         "flavour": "mkl",
@@ -65,7 +65,7 @@ def test_the_values_of_each_variants_job(workspace: Workspace) -> None:
 
 def test_an_image_is_published_as_its_strictest_package(workspace: Workspace) -> None:
     every = all_variants(workspace)
-    jobs = ci.matrix(workspace, every, every)["include"]
+    jobs = checks.matrix(workspace, every, every)["include"]
     terms = {(job["framework"], job["flavour"]): job["publish"] for job in jobs}
     assert [each for each in terms if terms[each] == "no"] == [("theano-1.0.5", "gpuarray-cuda")]
     on_request = {each for each in terms if terms[each] == "on request"}

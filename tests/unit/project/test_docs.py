@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
-from stacks.tasks import reference
+from stacks.tasks.help import all_tasks
 
 PAGES = sorted(
     page
@@ -19,7 +19,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A command in a code span or a block, up to what begins another one or a comment.
 COMMAND = re.compile(r"\./invoke ([^`\n#|&;()<>]+)")
 PLACEHOLDERS = {"TASK", "...", "NAME"}
-TASKS = {str(context.name): context for context in reference.all_tasks().to_contexts()}
+TASKS = {str(context.name): context for context in all_tasks().to_contexts()}
 
 
 def anchors(page: Path) -> set[str]:

@@ -32,21 +32,22 @@ def schema_beside(path: Path) -> Path:
 
 
 def test_the_committed_schemas_are_current(workspace: Workspace) -> None:
-    schemas.check(workspace)
+    schemas.check(schemas.schemas(workspace), "schema")
 
 
-def test_stale_and_missing_schemas_are_named(
+def test_stale_and_missing_files_are_named(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    schemas.write(replace(workspace, root=tmp_path))
-    schemas.check(replace(workspace, root=tmp_path))
+    files = schemas.schemas(replace(workspace, root=tmp_path))
+    schemas.write(files)
+    schemas.check(files, "schema")
     (tmp_path / "envs/blas.schema.json").write_text("{}\n")
     (tmp_path / "envs/variant.schema.json").unlink()
     with pytest.raises(StaleError) as caught:
-        schemas.check(replace(workspace, root=tmp_path))
+        schemas.check(files, "schema")
     assert str(caught.value) == (
-        "envs/blas.schema.json, envs/variant.schema.json: not the schema of the model\n"
+        "envs/blas.schema.json, envs/variant.schema.json: not what the code gives\n"
         "  fix:      ./invoke schema, then commit the files"
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.project import ci
+from stacks.project import checks
 from stacks.variants.load import all_variants, load_variant
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.runner import Runner
@@ -69,7 +69,9 @@ TIME = "Time it in its image, turn by turn with the baseline's"
 
 def time(runner: Runner, **variables: str) -> int:
     (runner.folder / "build").mkdir(exist_ok=True)
-    job = ci.matrix(CHECKOUT, all_variants(CHECKOUT), [load_variant(CHECKOUT, "mkl")])["include"][0]
+    job = checks.matrix(CHECKOUT, all_variants(CHECKOUT), [load_variant(CHECKOUT, "mkl")])[
+        "include"
+    ][0]
     given = {name.upper(): value for name, value in job.items()} | variables
     summary = str(runner.folder / "summary")
     return runner.run(WORKFLOW, "variant", TIME, GITHUB_STEP_SUMMARY=summary, **given).returncode
