@@ -85,12 +85,9 @@ def run(context, debug=False):
     add_timings("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
-    finish_compiling = precompile.start(context)
+    finish_numba, finish_compiling = precompile.start_numba(context), precompile.start(context)
     add_check(serving.NAME, serving.check)
     finish_threads = start(threads.NAME, threads.start)
-    add_check(serving.ONE_BLAS, serving.check_one_blas)
-    if context.framework.name == "pytensor":
-        add_check(chains.NUMBA, chains.check_numba)
     add_check(known_faults.NAME, known_faults.check)
     for operation in blas_operations.OPERATIONS:
         add_check("%s in C" % operation.name, blas_operations.check, operation)
@@ -101,6 +98,11 @@ def run(context, debug=False):
     finish_registers = start(registers.NAME, registers.start, registers.calls_of(context))
     if not finish_compiling:
         add_numbers()
+    if finish_numba:
+        finish_numba()
+    add_check(serving.ONE_BLAS, serving.check_one_blas)
+    if context.framework.name == "pytensor":
+        add_check(chains.NUMBA, chains.check_numba)
     add_check(numbers.NAME, numbers.check)
     if libm.is_expected(context):
         add_check(libm.NAME, libm.check)
