@@ -145,7 +145,7 @@ class CPythonSource(Stage):
             libraries.result()
         run(["make", jobs()])
         target = scratch / "installed"
-        run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x ."])
+        run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x .", jobs()])
         installed = target / PREFIX.lstrip("/")
         [library] = installed.glob("lib/python3.*")
         if failed := sorted(path.name for path in library.glob("lib-dynload/*_failed.so")):

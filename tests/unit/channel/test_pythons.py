@@ -201,6 +201,7 @@ def test_python_is_compiled_and_installed_without_what_only_its_build_needs(
 ) -> None:
     """The folders have blanks in them, which no makefile of Python's could have."""
     context = source_python(tmp_path / "a folder, é")
+    (context.tools / "bin/ar").write_text("#!/bin/sh\nprefix=$(false)\nexec ar\n")
     root = make(context)
     assert " ".join(tree(root)) == (
         "bin/python bin/python3 bin/python3.13 lib/libcrypto.so.3 lib/libssl.so.3 "
@@ -220,6 +221,8 @@ def test_python_is_compiled_and_installed_without_what_only_its_build_needs(
     line = capsys.readouterr().err
     assert line.startswith("  compiling OpenSSL and Python 3.13.5, on ")
     assert line.endswith("about 7 s of CPU time\n")
+    script = f"#!/bin/sh\nprefix='{context.tools}'\nexec ar\n"
+    assert (context.scratch / "bin/ar").read_text() == script
     # No Python of the host takes part.
     words = (context.scratch / "configure.log").read_text().split()
     folder = words[0].removesuffix("/source")
