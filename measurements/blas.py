@@ -18,7 +18,7 @@ from typing import Any
 from harness import REPOSITORY, answer, environments, in_turn, options, save
 
 from stacks.environments.make import settings
-from stacks.environments.variables import environment
+from stacks.environments.programs import environment
 
 THREADS = {name + "_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "BLIS", "MKL")}
 PRECISIONS = ("float64", "float32")

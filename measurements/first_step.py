@@ -24,8 +24,7 @@ from typing import Any
 from harness import environments, options, run, save, seconds
 
 from stacks.environments.make import settings
-from stacks.environments.suite import SUITE
-from stacks.environments.variables import environment
+from stacks.environments.programs import SUITE, environment
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import Variant
 

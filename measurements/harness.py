@@ -48,7 +48,7 @@ def _names(text: str) -> list[str]:
 def environments(names: Iterable[str]) -> dict[str, tuple[Variant, Path]]:
     """Return {name: variant and environment's folder}; UsageError for one that is not built."""
     from stacks.core.workspace import default_workspace
-    from stacks.environments.make.ready import ready_environment
+    from stacks.environments.folders import ready_environment
 
     found = {}
     for name in names:

@@ -21,7 +21,7 @@ from harness import REPOSITORY, in_turn, line, options, run, seconds
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages
-from stacks.environments.suite import PASSED
+from stacks.environments.programs import PASSED
 from stacks.image import base, docker, layout, oci
 from stacks.image import engine as engines
 from stacks.image.engine import Engine

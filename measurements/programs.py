@@ -30,7 +30,7 @@ from stacks.bench.user_program import ProgramRun, run_once
 from stacks.channel.settings_files import MODULES_VARIABLE
 from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments.make import build, stack_lock
+from stacks.environments.make import build
 from stacks.profiles.program import ProgramError
 from stacks.variants import stack
 from stacks.variants.load import load_variant
@@ -158,7 +158,7 @@ def candidate(workspace: Workspace, row: Row) -> Candidate:
     (folder / stack.NAME).write_text(json.dumps(content, indent=1) + "\n")
     variant = load_variant(workspace, str(folder))
     if not (folder / "stack.lock").is_dir():
-        stack_lock.relock(workspace, variant)
+        build.relock(workspace, variant)
     place = build.make_environment(workspace, variant)
     return Candidate(variant, place, build.read_lock(workspace, variant), None)
 

@@ -15,9 +15,9 @@ from stacks.core.console import show_error
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.progress import duration
 from stacks.core.workspace import Workspace
-from stacks.environments.folders import folder_of, read_report, report_path
-from stacks.environments.make import ready, settings
-from stacks.environments.make.ready import key_of
+from stacks.environments import folders
+from stacks.environments.folders import folder_of, key_of, read_report, report_path
+from stacks.environments.make import settings
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant, on_framework
@@ -66,7 +66,7 @@ def candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candid
             locked = lock.current(workspace, variant)
         except StacksError:
             continue
-        if ready.is_ready(workspace, variant, key_of(workspace, variant, locked, place)):
+        if folders.is_ready(workspace, variant, key_of(workspace, variant, locked, place)):
             report = _report(workspace, variant, place, locked)
             built.append(Candidate(variant, place, locked, report))
     return built

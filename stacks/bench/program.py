@@ -19,9 +19,9 @@ from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import call
-from stacks.environments import variables
+from stacks.environments import programs
 from stacks.environments.make.settings import EXPECTATION
-from stacks.environments.suite import SUITE, ending_with_this_process
+from stacks.environments.programs import SUITE, ending_with_this_process
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import SCAN_FIX
 from verify.workloads import rounds
@@ -35,7 +35,7 @@ def environment_of(candidate: Candidate, threads: int) -> dict[str, str]:
     # The device that its verification opened, as the result names it.
     device = (candidate.report or {}).get("device")
     flags = f"device={device['where']}" if device else ""
-    inherited = variables.environment(candidate.place)
+    inherited = programs.environment(candidate.place)
     env = rounds.variables(inherited, candidate.variant.framework.module, threads, flags)
     return ending_with_this_process(env)
 

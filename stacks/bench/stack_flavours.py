@@ -16,7 +16,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError, VerifyError
 from stacks.core.workspace import Workspace
 from stacks.environments.care import verify as verification
-from stacks.environments.make import build, stack_lock
+from stacks.environments.make import build
 from stacks.locks import lock
 from stacks.variants import stack
 from stacks.variants.load import load_variant, on_framework
@@ -99,7 +99,7 @@ def make(workspace: Workspace, variant: Variant) -> None:
     try:
         lock.current(workspace, variant)
     except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
-        stack_lock.relock(workspace, variant)
+        build.relock(workspace, variant)
     place = build.make_environment(workspace, variant)
     verification.verify_variant(workspace, variant, place, brief=True)
     print(f"{variant.name}: built and verified", file=sys.stderr)

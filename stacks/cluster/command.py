@@ -23,7 +23,7 @@ from stacks.core.console import plural, print_table
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import suite
+from stacks.environments import programs
 from stacks.environments.care.listing import gemm
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
@@ -216,7 +216,7 @@ def _finish(
             found="\n".join(f"{outcome.variant}: no device on {name}" for name, outcome in missing),
             fix="start a worker on a machine with the device: see docs/guides/gpu.md",
         )
-        not_verified.exit_code = suite.NO_DEVICE
+        not_verified.exit_code = programs.NO_DEVICE
         raise not_verified
 
 

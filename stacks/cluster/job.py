@@ -39,7 +39,7 @@ from stacks.core.disk import hold_lock, scratch
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.version import revision
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments import folders, in_use, suite
+from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.environments.make import build as pipeline
 from stacks.environments.use.jobs import Job, run_each, shared_out
@@ -77,8 +77,8 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
         messages.check(order.files, order.commit, messages.digests(workspace), commit)
     except StaleError as error:
         return Answer(error=RemoteError.of(error), refused=True)
-    in_use.protect_build(workspace)
-    in_use.protect_cache(workspace)
+    folders.protect_build(workspace)
+    folders.protect_cache(workspace)
     # Machines may share a checkout in a home folder; its reports are of one machine at a time.
     with (
         machine_lock(order.machine),
@@ -158,9 +158,9 @@ def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
         status = PASSED
     except StacksError as error:
         remote_error = RemoteError.of(error)
-        if status == FAILED and error.exit_code == suite.NO_DEVICE:
+        if status == FAILED and error.exit_code == programs.NO_DEVICE:
             status = NO_DEVICE
-        elif error.exit_code == suite.CANNOT_RUN:
+        elif error.exit_code == programs.CANNOT_RUN:
             status = NOT_MADE
     report = None if status == NOT_MADE else folders.read_report(workspace, variant)
     if status == FAILED and report:

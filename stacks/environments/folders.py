@@ -1,17 +1,48 @@
-"""Where a variant's environment and reports are, and reading a report."""
+"""Where environments and reports are, whether one is ready, and locks against their removal.
+
+An environment has a key, the hash of all that it is made from. An edit of this program changes no
+key: what it writes differently has a higher REVISION. A process locks what it uses of build/ and
+the cache, so that `./invoke clean` does not remove it.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stacks.core import jsonfile
+from stacks.core.console import display_path
+from stacks.core.disk import explain_disk_errors
+from stacks.core.errors import StacksError, UsageError
+from stacks.core.locking import acquire, holders
 from stacks.core.workspace import Workspace
+from stacks.locks import lock
+from stacks.locks.lock import Lock
 from stacks.variants import stack
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+
+if TYPE_CHECKING:
+    from stacks.channel.offers import Offer
 
 # The file of an environment that says that it is ready, and has the hash of what it is made from.
 READY = "etc/theano-stacks/ready.json"
+# Raised when an environment gets other settings, records or scripts than before, or when packages
+# are installed in another way: then what was built before is built again.
+REVISION = 1
+# The cache's folder with the compiled modules that environments share.
+MODULES = "modules"
+# Seconds that a task waits for a removal: far more than that of the largest cache takes.
+LIMIT = 600.0
+
+_held: dict[Path, int] = {}
 
 
 def folder_of(workspace: Workspace, variant: Variant) -> Path:
@@ -24,6 +55,18 @@ def folder_of(workspace: Workspace, variant: Variant) -> Path:
 def folder_of_stack(file: Path) -> Path:
     """Return the folder of a stack.yaml's environment."""
     return stack.build_folder(file) / "environment"
+
+
+def replaced_folder(target: Path) -> Path:
+    """Return the folder that keeps what repairs take out of an environment."""
+    # A link may lead to another file system.
+    place = target.resolve()
+    return place.with_name(f"{place.name}.replaced")
+
+
+def kernel_folder(target: Path) -> Path:
+    """Return the folder of ipykernel beside an environment."""
+    return target.with_name(f"{target.name}.kernel")
 
 
 def report_path(workspace: Workspace, variant: Variant) -> Path:
@@ -50,3 +93,204 @@ def workload_reports(workspace: Workspace, variant: Variant) -> Path:
     if variant.file:
         return stack.build_folder(variant.file) / "workloads"
     return workspace.reports / variant.framework.name / "workloads" / variant.name
+
+
+class InUseError(StacksError):
+    """Another process uses what was to be removed."""
+
+
+def protect_build(workspace: Workspace, variant: Variant | None = None) -> None:
+    """Protect build/, or a variant's part of it, from `clean` until this process ends."""
+    hold_shared(lock_of_build(workspace))
+    if variant:
+        hold_shared(lock_of(folder_of(workspace, variant)))
+
+
+def protect_cache(workspace: Workspace) -> None:
+    """Protect the cache from `clean --cache` until this process ends."""
+    hold_shared(lock_of_cache(workspace))
+
+
+def lock_of_build(workspace: Workspace) -> Path:
+    """Return the lock of build/."""
+    return workspace.build.with_name(f".{workspace.build.name}.lock")
+
+
+def lock_of_cache(workspace: Workspace) -> Path:
+    """Return the lock of the cache; it is inside, because the parent may not be writable."""
+    return workspace.cache / ".lock"
+
+
+def lock_of(folder: Path) -> Path:
+    """Return the lock of the environment in a folder and its reports, beside that of build/."""
+    return folder.with_name(f".{folder.name}.used")
+
+
+def hold_shared(lock: Path, limit: float = LIMIT) -> None:
+    """Hold a lock until this process ends, shared with other users; wait while `clean` has it.
+
+    A person without write permission holds none. Raises InUseError, with the process that has it,
+    after `limit` seconds.
+    """
+    if lock in _held:
+        return
+    # A person without write permission makes nothing there, but can run programs.
+    with suppress(OSError):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = acquire(
+            lock, fcntl.LOCK_SH, waiting_for="what this uses is being removed", limit=limit
+        )
+        if descriptor is None:
+            raise InUseError(
+                f"{lock} is locked",
+                expected=f"a removal that ends within {limit:g} s",
+                found=holders(lock),
+                fix="wait until that process ends, or stop it; then run this again",
+            )
+        _held[lock] = descriptor
+
+
+def keep_over_exec() -> None:
+    """Keep the locks when another program replaces this process."""
+    for descriptor in _held.values():
+        os.set_inheritable(descriptor, True)
+
+
+@contextmanager
+def hold_exclusive(lock: Path, what: str) -> Iterator[None]:
+    """Hold a lock alone for the block, then remove its file.
+
+    Raises InUseError, with the processes, if others hold it.
+    """
+    with explain_disk_errors(lock):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = acquire(lock, fcntl.LOCK_EX, limit=0)
+        if descriptor is None:
+            raise InUseError(
+                f"{what} is in use: nothing was removed",
+                found=holders(lock),
+                fix="wait until it ends, or stop it; then run this again",
+            )
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+def ready_environment(
+    workspace: Workspace, name: str, framework: str | None
+) -> tuple[Variant, Path]:
+    """Return a variant and its built environment, protected from `clean` while this process runs.
+
+    Raises UsageError if it is not built, StaleError if its lock is stale.
+    """
+    variant = load_variant(workspace, name, framework)
+    target = folder_of(workspace, variant)
+    [key] = keys_of(workspace, [variant])
+    if isinstance(key, StacksError):
+        raise key
+    if not is_ready(workspace, variant, key):
+        raise UsageError(
+            f"{variant.id} is not built" + (" from its current lock" if target.is_dir() else ""),
+            fix=f"./invoke build {variant.option}",
+        )
+    return variant, target
+
+
+def built_environment(workspace: Workspace, variant: Variant) -> Path | None:
+    """Return a variant's environment if it is built, protected from `clean`; print that it is.
+
+    None also where only a build can tell: AMD's own library may have to replace a package.
+    """
+    target = folder_of(workspace, variant)
+    if variant.libm == "amdlibm" or key_in(target) is None:
+        return None
+    [key] = keys_of(workspace, [variant])
+    if isinstance(key, StacksError) or not is_ready(workspace, variant, key):
+        return None
+    print(f"{variant.name} on {variant.framework.name}", file=sys.stderr)
+    print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
+    return target
+
+
+def is_ready(workspace: Workspace, variant: Variant, key: str) -> bool:
+    """Return whether a variant's environment has a key; if so, protect it from `clean`."""
+    target = folder_of(workspace, variant)
+    if key_in(target) != key:
+        return False
+    protect_build(workspace, variant)
+    # `clean` may have removed it before the lock was held.
+    return key_in(target) == key
+
+
+def keys_of(workspace: Workspace, variants: Sequence[Variant]) -> list[str | StacksError]:
+    """Return the key that each variant's environment has if it is built from its current lock.
+
+    In place of a key stands the error if the lock is missing, stale or not valid.
+    """
+    keys: list[str | StacksError] = []
+    for variant in variants:
+        try:
+            locked = lock.current(workspace, variant)
+        except StacksError as error:
+            keys.append(error)
+        else:
+            keys.append(key_of(workspace, variant, locked, folder_of(workspace, variant)))
+    return keys
+
+
+def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
+    """Return the key of a variant's environment in the folder `target`."""
+    hashes = [offer.hash for offer in unlocked(workspace, variant)]
+    asked = variant.model_dump_json(exclude={"summary": True, "framework": {"summary"}})
+    inputs = [REVISION, lock.sha256, lock.channel, hashes, asked, str(target)]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
+
+
+def unlocked(workspace: Workspace, variant: Variant, compiler: str = "g++") -> tuple[Offer, ...]:
+    """Return the packages that the lock of another channel's packages cannot have.
+
+    Those are the framework's accelerator, and the settings; for this project's channel none.
+
+    compiler: the name of the environment's C++ compiler, which follows from the lock.
+    """
+    if not variant.channel:
+        return ()
+    # Loaded here: the stages of packages take longer than all else that most tasks load.
+    from stacks.channel.assemble import recipe_hash
+    from stacks.channel.offers import Offer, offer_of
+    from stacks.channel.recipe import read_recipe
+
+    recipes = [read_recipe(workspace.recipes, name) for name in variant.accelerator]
+    # They have no sources but their own, so no pin decides their bytes.
+    accelerator = [Offer(recipe, recipe_hash(recipe, ())) for recipe in recipes]
+    return (*accelerator, offer_of(variant, compiler))
+
+
+def mark(key: str, user_packages: Mapping[str, str]) -> str:
+    """Return the text of the file that says that an environment is ready.
+
+    user_packages: the SHA-256 of the user's packages in it, by the names that they replace.
+    """
+    packages = json.dumps(user_packages, sort_keys=True).encode()
+    digest = hashlib.sha256(packages).hexdigest() if user_packages else None
+    return json.dumps({"key": key, "local": digest}) + "\n"
+
+
+def is_made(target: Path, key: str, user_packages: Mapping[str, str]) -> bool:
+    """Return whether the environment in a folder has a key and these packages of the user."""
+    try:
+        return (target / READY).read_bytes() == mark(key, user_packages).encode()
+    except OSError:
+        return False
+
+
+def key_in(target: Path) -> str | None:
+    """Return the key of the environment in a folder; None if there is none, or a damaged one."""
+    try:
+        found = jsonfile.read(target / READY)
+    except (OSError, ValueError):
+        return None
+    is_valid = isinstance(found, dict) and found.keys() == {"key", "local"}
+    return str(found["key"]) if is_valid else None

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
+from stacks.environments.programs import own_variables
 from stacks.environments.use import kernel
-from stacks.environments.variables import own_variables
 from stacks.exports.subject import Export, Subject
 from stacks.image.metadata import ENTRY, GID, HOME, PREFIX, UID, USER, WORK
 from stacks.image.oci import file_name

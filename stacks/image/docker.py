@@ -17,7 +17,7 @@ from stacks.core.console import step
 from stacks.core.disk import hold_lock, replace_atomically, scratch, write_atomically
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
-from stacks.environments.suite import FAILED, NO_DEVICE, PASSED, check_report, raise_for
+from stacks.environments.programs import FAILED, NO_DEVICE, PASSED, check_report, raise_for
 from stacks.image import base, layout, oci
 from stacks.image import engine as engines
 from stacks.image.engine import Engine, EngineError

@@ -18,10 +18,11 @@ from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
 from stacks.core import console, jsonfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
+from stacks.environments.folders import key_of as environment_key
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import packages, prefix, ready, settings
-from stacks.environments.make.contents import Part
-from stacks.environments.make.manifest import write_manifest
+from stacks.environments.make import packages, prefix, settings
+from stacks.environments.make.contents import write_manifest
+from stacks.environments.make.packages import Part
 from stacks.image import base, metadata, packing, precompiled
 from stacks.image.metadata import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
 from stacks.image.precompiled import CONTENT
@@ -110,7 +111,7 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
     files = [(folder, name) for folder in (CONTENT, workspace.suite) for name in _files(folder)]
     return _hash(
         REVISION,
-        ready.key_of(workspace, variant, lock, Path(PREFIX)),
+        environment_key(workspace, variant, lock, Path(PREFIX)),
         asdict(config_of(workspace, variant)),
         [(str(name), sha256_of(folder / name)) for folder, name in files],
         base.key(workspace),
@@ -170,7 +171,7 @@ def _make(
         _expect_image(environment / settings.EXPECTATION, lock)
         _leave_out_tests(environment, variant.framework.python)
         precompiled.warm(variant, environment)
-        compiled = ready.key_of(workspace, variant, lock, Path(PREFIX))
+        compiled = environment_key(workspace, variant, lock, Path(PREFIX))
         hook = sha256_of(CONTENT / "compiledir.py")
         precompiled.add_hook(variant, environment, f"{variant.name}-{_hash(compiled, hook)[:12]}")
         precompiled.to_bytecode(environment, variant.framework.python)

@@ -22,7 +22,7 @@ from packageurl import PackageURL
 from stacks.channel.offers import Channel
 from stacks.core.reproducible import CREATED, TIMESTAMP
 from stacks.core.workspace import Workspace
-from stacks.environments.make.contents import Part
+from stacks.environments.make.packages import Part
 from stacks.image import base
 from stacks.locks.lock import Lock
 from stacks.sources.pins import DebPin, IndexPin, canonical

@@ -15,7 +15,7 @@ from stacks.core.errors import StacksError
 from stacks.core.process import call, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import workload_reports
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 from stacks.environments.use import run as runs
 from stacks.profiles.run import PROGRAM
 from stacks.variants.variant import Variant

@@ -19,8 +19,7 @@ from stacks.core.paths import expanded, is_file
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import workload_reports
 from stacks.environments.make import settings
-from stacks.environments.suite import INTERRUPTED, NO_DEVICE, run_suite
-from stacks.environments.variables import environment
+from stacks.environments.programs import INTERRUPTED, NO_DEVICE, environment, run_suite
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from verify.workloads.rounds import PROGRAMS

@@ -91,9 +91,9 @@ def lock(
             "a stack.yaml is locked on this project's channel", fix="leave out --channel"
         )
     elif chosen[0].file:
-        from stacks.environments.make import stack_lock
+        from stacks.environments.make import build
 
-        stack_lock.relock(workspace, chosen[0], with_sdists=sdist, upgrade=upgrade)
+        build.relock(workspace, chosen[0], with_sdists=sdist, upgrade=upgrade)
         next_step(f"./invoke build {chosen[0].option}")
     elif channel:
         from stacks.locks import other_channel
@@ -102,11 +102,11 @@ def lock(
         name = variant or chosen[0].name
         next_step(f"./invoke build --variant {name}{where} --channel {quoted([channel])}")
     else:
-        from stacks.environments.make import stack_lock
+        from stacks.environments.make import build
 
         lock_update.relock(workspace, chosen)
         for each in stacks:
-            stack_lock.relock(workspace, each, upgrade=upgrade, keep_flavour=False)
+            build.relock(workspace, each, upgrade=upgrade, keep_flavour=False)
         next_step(f"./invoke build {chosen[0].option}")
 
 

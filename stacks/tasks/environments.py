@@ -71,8 +71,8 @@ def build(
 ) -> None:
     """Build a variant's environment, verify it, print the table."""
     workspace = default_workspace()
+    from stacks.environments import folders
     from stacks.environments.care import verify as verification
-    from stacks.environments.make import ready
     from stacks.variants.load import load_variant, select
 
     if cluster:
@@ -108,7 +108,7 @@ def build(
         next_step(f"docker load --input {quoted([display_path(target)])}")
     else:
         anew = repair or clean or from_
-        prefix = None if anew else ready.built_environment(workspace, chosen)
+        prefix = None if anew else folders.built_environment(workspace, chosen)
         if prefix is None:
             # Loaded here: the solver and the stages of packages.
             from stacks.environments.make import build as pipeline
@@ -117,9 +117,9 @@ def build(
                 workspace, chosen, repair=repair, from_sources=bool(from_), clean=clean
             )
             if chosen.file:
-                from stacks.environments.make import imports
+                from stacks.environments.make import additions
 
-                for line in imports.warnings(chosen, prefix):
+                for line in additions.import_warnings(chosen, prefix):
                     print(line, file=sys.stderr)
         verification.verify_variant(workspace, chosen, prefix, full=full, json_file=file_of(json))
         next_step(f"./invoke run {chosen.option} -- python train.py")
@@ -154,7 +154,7 @@ def verify(
     """Verify a built variant, or diagnose any Python (--python)."""
     workspace = default_workspace()
     from stacks.environments.care import verify as verification
-    from stacks.environments.make.ready import ready_environment
+    from stacks.environments.folders import ready_environment
 
     if python:
         verification.verify_python(python, full=full, json_file=file_of(json), limit=limit)

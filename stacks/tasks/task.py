@@ -105,15 +105,15 @@ def _write_log(task_name: str, error: BaseException) -> None:
 def _protect(what: Collection[str]) -> None:
     if not what:
         return
-    from stacks.environments import in_use
-    from stacks.environments.care import leftovers
+    from stacks.environments import folders
+    from stacks.environments.care import clean
 
     workspace = default_workspace()
-    leftovers.collect(workspace, what)
+    clean.collect(workspace, what)
     if "build" in what:
-        in_use.protect_build(workspace)
+        folders.protect_build(workspace)
     if "cache" in what:
-        in_use.protect_cache(workspace)
+        folders.protect_cache(workspace)
 
 
 def require_checkout(what: str) -> None:

@@ -198,7 +198,7 @@ def profile(
     The profile of your program goes to standard error: 2> FILE, or --json FILE, keeps it.
     """
     workspace = default_workspace()
-    from stacks.environments.make.ready import ready_environment
+    from stacks.environments.folders import ready_environment
     from stacks.profiles import program
     from stacks.profiles import run as profile_runs
 

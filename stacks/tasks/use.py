@@ -140,7 +140,7 @@ def kernel(
 ) -> None:
     """Install a Jupyter kernel that runs notebooks in an environment."""
     workspace = default_workspace()
-    from stacks.environments.make.ready import ready_environment
+    from stacks.environments.folders import ready_environment
     from stacks.environments.use import kernel as kernels
     from stacks.sources.pins import read_pins
 
@@ -228,7 +228,7 @@ def completion(context: Context, name: str) -> None:
 
 def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
     """Return a variant and its built environment; say so if it did not pass its verification."""
-    from stacks.environments.make.ready import ready_environment
+    from stacks.environments.folders import ready_environment
     from stacks.environments.use.run import warn_of_verification
 
     workspace = default_workspace()

@@ -110,7 +110,7 @@ class Variant(Strict):
     def channels_own_specs(self) -> Specs:
         """The match specs of packages that only this project's channel has.
 
-        For another channel's environments, see stacks/environments/make/own_channel.py.
+        For another channel's environments, see `unlocked` in stacks/environments/folders.py.
         """
         version = self.framework.version
         return (*self.accelerator, f"{self.settings_package}={version}=*_0_{self.settings_label}")

@@ -32,8 +32,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import settings
+from stacks.environments.programs import environment
 from stacks.environments.use.serve import maker, write_channel
-from stacks.environments.variables import environment
 from stacks.locks import lock, other_channel
 from stacks.locks.lock import with_other_channels
 from stacks.locks.locked import entries_of

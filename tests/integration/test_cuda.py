@@ -13,7 +13,7 @@ import pytest
 from integration.checking import compiled, exit_status, look
 from integration.conftest import Prefix
 from integration.programs import printed, run
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 
 
 def test_cuda_without_a_driver(prefix: Prefix) -> None:

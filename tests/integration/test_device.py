@@ -15,7 +15,7 @@ from integration.checking import checked, compiled, exit_status, look
 from integration.conftest import Prefix
 from integration.programs import printed, result, run
 from stacks.environments.make.settings import EXPECTATION
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 
 # The others compile for half a minute more, and look at nothing else.
 STEPS = (

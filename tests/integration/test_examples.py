@@ -11,7 +11,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build
-from stacks.environments.variables import environment
+from stacks.environments.programs import environment
 from stacks.variants.load import load_variant
 
 EXAMPLES = sorted(path.parent for path in (REPOSITORY / "examples").glob("*/stack.yaml"))

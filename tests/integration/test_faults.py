@@ -14,9 +14,10 @@ import pytest
 from integration.tiny import DEAD, Builder, Tiny, flip, obeying, tree
 from stacks.core.disk import DiskError
 from stacks.core.errors import FetchError
+from stacks.environments import folders
 from stacks.environments.folders import READY
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import manifest, prefix
+from stacks.environments.make import contents
 
 
 def ended(builder: Builder) -> tuple[int, str, str]:
@@ -103,7 +104,7 @@ def damage(place: Path) -> None:
     shutil.move(place / "lib/python2.7/json", place / "elsewhere")
     (place / "lib/python2.7/json").symlink_to(place / "elsewhere")
     (place / "lib/odd.so").touch()
-    (place / manifest.NAME).write_text("damaged")
+    (place / contents.MANIFEST).write_text("damaged")
     (place / READY).unlink()
 
 
@@ -136,7 +137,7 @@ def test_a_damaged_environment_is_repaired(
     shutil.rmtree(mine)
     assert tree(place) == sound
     assert tiny.is_ready(name)
-    aside = prefix.folder_of_replaced(place)
+    aside = folders.replaced_folder(place)
     assert (aside / "1/bin/python2.7").read_bytes()[:1] == b"\0"
     assert (aside / "1/lib/python2.7/json").is_symlink()
     pipeline.make_environment(tiny.workspace, tiny.variant(name), other, repair=True)
@@ -149,7 +150,7 @@ def test_a_sound_environment_needs_no_repair(tiny: Tiny, capfd: pytest.CaptureFi
     pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), place, repair=True)
     assert "0 files" in capfd.readouterr().err
     assert (tree(place), (place / SIX).stat().st_ino) == (sound, inode)
-    assert not prefix.folder_of_replaced(place).exists()
+    assert not folders.replaced_folder(place).exists()
 
 
 def test_another_package_in_the_place_of_the_locked_one_is_not_used(tiny: Tiny) -> None:

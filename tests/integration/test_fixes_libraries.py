@@ -16,7 +16,7 @@ from integration.programs import run
 from integration.test_verify_libm import LIAR
 from integration.test_verify_libraries import BUSY, IDLE, NAIVE
 from stacks.core.workspace import Workspace
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import read_pins
 

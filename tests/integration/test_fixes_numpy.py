@@ -26,7 +26,7 @@ from integration.workspaces import workspace_below
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
 from stacks.distribution import release
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 from stacks.locks import uv
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.pins import read_pins

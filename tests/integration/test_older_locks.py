@@ -20,7 +20,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution.vendor import vendor
 from stacks.environments.folders import folder_of
-from stacks.environments.make import build, stack_lock
+from stacks.environments.make import build
 from stacks.locks import lock
 from stacks.locks.lock import lock_folder
 from stacks.locks.update import check_locks, digests_of
@@ -90,7 +90,7 @@ def older(tiny: Tiny, tmp_path: Path) -> Variant:
     file.parent.mkdir()
     file.write_text("summary: mine\nextends: by-conda\nframework: tiny\npip: [decorator==4.4.2]\n")
     variant = load_variant(tiny.workspace, str(file))
-    stack_lock.relock(tiny.workspace, variant)
+    build.relock(tiny.workspace, variant)
     folder = lock_folder(tiny.workspace, variant)
     rename_packages(tiny.workspace, variant, folder)
     path = folder / "files.json"

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 from unit.helpers.serving import Site, serving
 
 from integration.conda_client import Conda
@@ -24,8 +25,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.folders import READY
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import pip_settings
-from stacks.environments.make.additions import normal
+from stacks.environments.make import settings
 from stacks.environments.make.settings import EXPECTATION
 from stacks.locks import requirements, uv
 from stacks.sources.pins import read_pins
@@ -92,8 +92,8 @@ def check_records(place: Path) -> dict[str, str]:
     for folder in site_packages(place).glob("*.dist-info"):
         distribution = importlib.metadata.PathDistribution(folder)
         name, version = distribution.metadata["Name"], distribution.version
-        found[normal(name)] = version
-        assert folder.name == f"{normal(name).replace('-', '_')}-{version}.dist-info"
+        found[str(canonicalize_name(name))] = version
+        assert folder.name == f"{canonicalize_name(name).replace('-', '_')}-{version}.dist-info"
         assert distribution.read_text("INSTALLER") in ("conda\n", "pip\n")
         with (folder / "RECORD").open(newline="", encoding="utf-8") as file:
             for path, digest, size in csv.reader(file):
@@ -113,7 +113,7 @@ def check_records(place: Path) -> dict[str, str]:
         # The settings are no distribution: pip lists neither them nor Python.
         has_modules = any(site_packages(place) in file.parents for file in files)
         if has_modules and not package["name"].endswith(("python", "-settings")):
-            assert found[normal(package["name"])] == package["version"]
+            assert found[canonicalize_name(package["name"])] == package["version"]
             assert files <= recorded, sorted(files - recorded)[:3]
     return found
 
@@ -122,15 +122,19 @@ def check_lists(place: Path, uv_program: Path, conda: Conda) -> None:
     """Compare the packages that pip, importlib.metadata, pkg_resources, uv and the lock name."""
     found = check_records(place)
     locked = json.loads((place / EXPECTATION).read_bytes())["packages"]
-    by_pip = {normal(each["name"]) for each in locked if each["manager"] == "pip"}
+    by_pip = {canonicalize_name(each["name"]) for each in locked if each["manager"] == "pip"}
     python = place / "bin/python"
     output = subprocess.check_output([python, "-m", "pip", "list", "--format=json", *QUIET])
-    assert {normal(each["name"]): each["version"] for each in json.loads(output)} == found
+    assert {
+        canonicalize_name(each["name"]): each["version"] for each in json.loads(output)
+    } == found
     assert by_pip <= found.keys()
     code = "import pkg_resources as p; print('\\n'.join(d.key for d in p.working_set))"
     has_it = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
     if has_it.returncode == 0:
-        assert {normal(name) for name in has_it.stdout.split()} - STANDARD == found.keys()
+        assert {
+            canonicalize_name(name) for name in has_it.stdout.split()
+        } - STANDARD == found.keys()
     # uv knows no Python 2.7.
     if "python2" not in str(site_packages(place)):
         output = subprocess.check_output(
@@ -138,10 +142,10 @@ def check_lists(place: Path, uv_program: Path, conda: Conda) -> None:
         )
         assert {each["name"]: each["version"] for each in json.loads(output)} == found
     listed = json.loads(conda.succeed("list", "--json", "--prefix", place))
-    by_conda = {normal(each["name"]): each["version"] for each in listed}
+    by_conda = {canonicalize_name(each["name"]): each["version"] for each in listed}
     assert len(by_conda) == len(listed), "conda lists a package twice"
     assert found.items() <= by_conda.items()
-    others = {normal(each["name"]) for each in listed if each["channel"] == "pypi"}
+    others = {canonicalize_name(each["name"]) for each in listed if each["channel"] == "pypi"}
     assert others - STANDARD == by_pip
     subprocess.run([python, "-m", "pip", "check", *QUIET], check=True)
 
@@ -224,7 +228,7 @@ def test_pip_says_why_and_what_to_do(prefix: Prefix, tmp_path: Path) -> None:
         done = pip(place / "bin/pip", "install", "--dry-run", wish, links=links)
         assert done.returncode == 1
         assert cause in done.stdout + done.stderr
-        assert f"The user requested (constraint) numpy{pip_settings.HINT}" in done.stderr + (
+        assert f"The user requested (constraint) numpy{settings.HINT}" in done.stderr + (
             done.stdout
         )
 
@@ -246,7 +250,7 @@ def test_a_virtual_environment_on_top(prefix: Prefix, tmp_path: Path) -> None:
     assert compiled == f"{place}/var/compiledir"
     assert path == f"{venv}/bin:{place}/bin:/bin"
     done = pip(venv / "bin/pip", "install", "numpy==99.0", links=links)
-    assert done.returncode == 1 and pip_settings.HINT in done.stdout + done.stderr
+    assert done.returncode == 1 and settings.HINT in done.stdout + done.stderr
     done = pip(venv / "bin/pip", "install", "mine", links=links)
     assert done.returncode == 0, done.stderr
     assert subprocess.check_output([venv / "bin/mine"], text=True) == "mine 1.0\n"

@@ -19,8 +19,8 @@ from stacks.channel import build
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import ready
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.sources.fetch import fetch
@@ -152,4 +152,4 @@ def test_a_second_environment_is_hard_links_into_the_cache(
     ]
     assert sum(sizes) <= 5_000_000
     locked = lock.current(workspace, variant)
-    assert ready.key_in(made) == ready.key_of(workspace, variant, locked, made)
+    assert folders.key_in(made) == folders.key_of(workspace, variant, locked, made)

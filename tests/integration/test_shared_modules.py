@@ -16,8 +16,8 @@ from integration.programs import printed
 from integration.workspaces import share_packages
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
+from stacks.environments.folders import MODULES
 from stacks.environments.make import build as pipeline
-from stacks.environments.make.prefix import MODULES
 from stacks.variants.load import load_variant
 
 DRIVER = Path(__file__).with_name("modules_driver.py")

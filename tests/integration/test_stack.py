@@ -18,7 +18,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.care import verify
 from stacks.environments.folders import folder_of, report_path
-from stacks.environments.make import build, stack_lock
+from stacks.environments.make import build
 from stacks.environments.make.settings import EXPECTATION
 from stacks.locks import lock, uv
 from stacks.locks.update import check_locks
@@ -51,13 +51,13 @@ def test_python_2(flavour: str, tiny: Tiny, file: Path, capsys: pytest.CaptureFi
     # simplegeneric has no wheel.
     file.write_text(TINY.format(flavour, "simplegeneric, decorator==4.4.2, six"))
     variant = load_variant(tiny.workspace, str(file))
-    stack_lock.relock(tiny.workspace, variant)
+    build.relock(tiny.workspace, variant)
     assert "simplegeneric 0.8.1 only as a source archive" in capsys.readouterr().err
     first = contents(file.with_suffix(".lock"))
     assert {pin["name"] for pin in json.loads(first["files.json"])["own"]} == {
         "decorator", "simplegeneric"
     }  # fmt: skip
-    stack_lock.relock(tiny.workspace, variant)
+    build.relock(tiny.workspace, variant)
     assert contents(file.with_suffix(".lock")) == first
     place = build.make_environment(tiny.workspace, variant)
     assert place == file.with_suffix(".build") / "environment"
@@ -73,7 +73,7 @@ def test_python_2(flavour: str, tiny: Tiny, file: Path, capsys: pytest.CaptureFi
 def test_what_the_framework_has_needs_no_file(tiny: Tiny, file: Path) -> None:
     file.write_text(TINY.format("by-conda", "six"))
     variant = load_variant(tiny.workspace, str(file))
-    stack_lock.relock(tiny.workspace, variant)
+    build.relock(tiny.workspace, variant)
     assert not (file.with_suffix(".lock") / "files.json").exists()
     place = build.make_environment(tiny.workspace, variant)
     assert out(place / "bin/python", "import six; print(six.__version__)") == "1.16.0"
@@ -83,7 +83,7 @@ def test_settings_of_its_own_reach_every_client(tiny: Tiny, file: Path, tmp_path
     program = "import os; print(os.environ.get('MINE'))"
     file.write_text(TINY.format("by-conda", "") + "environment: {MINE: '{prefix}/mine'}\n")
     flavour, variant = tiny.variant("by-conda"), load_variant(tiny.workspace, str(file))
-    stack_lock.relock(tiny.workspace, variant)
+    build.relock(tiny.workspace, variant)
     place, other = build.make_environment(tiny.workspace, variant), tmp_path / "other"
     assert out(place / "bin/python", program) == f"{place}/mine"
     with serving(tiny.workspace, [flavour, variant]) as address:
@@ -96,7 +96,7 @@ def test_settings_of_its_own_reach_every_client(tiny: Tiny, file: Path, tmp_path
 def test_an_edit_makes_the_lock_stale(tiny: Tiny, file: Path) -> None:
     file.write_text(TINY.format("by-conda", "decorator==4.4.2"))
     variant = load_variant(tiny.workspace, str(file))
-    stack_lock.relock(tiny.workspace, variant)
+    build.relock(tiny.workspace, variant)
     check_locks(tiny.workspace, [variant])
     file.write_text(TINY.format("by-conda", "decorator==4.4.1"))
     variant = load_variant(tiny.workspace, str(file))
@@ -109,7 +109,7 @@ def test_an_edit_makes_the_lock_stale(tiny: Tiny, file: Path) -> None:
 def test_a_changed_digest_is_found(tiny: Tiny, file: Path) -> None:
     file.write_text(TINY.format("by-conda", "decorator==4.4.2"))
     variant = load_variant(tiny.workspace, str(file))
-    stack_lock.relock(tiny.workspace, variant)
+    build.relock(tiny.workspace, variant)
     files = file.with_suffix(".lock") / "files.json"
     [pin] = json.loads(files.read_text())["own"]
     files.write_text(files.read_text().replace(pin["sha256"], "0" * 64))
@@ -121,7 +121,7 @@ def test_no_sdist(tiny: Tiny, file: Path) -> None:
     file.write_text(TINY.format("by-conda", "simplegeneric"))
     variant = load_variant(tiny.workspace, str(file))
     with pytest.raises(UsageError, match=r"simplegeneric 0\.8\.1 only as a source archive"):
-        stack_lock.relock(tiny.workspace, variant, with_sdists=False)
+        build.relock(tiny.workspace, variant, with_sdists=False)
     assert not file.with_suffix(".lock").exists()
 
 
@@ -129,7 +129,7 @@ def test_a_wish_that_breaks_the_framework(tiny: Tiny, file: Path) -> None:
     file.write_text(TINY.format("by-conda", "six==1.15.0"))
     variant = load_variant(tiny.workspace, str(file))
     with pytest.raises(UsageError, match=r"stack\.yaml: its packages do not fit tiny on Python 2"):
-        stack_lock.relock(tiny.workspace, variant)
+        build.relock(tiny.workspace, variant)
 
 
 def test_a_conflict_says_who_asks_for_what_and_which_framework_fits(
@@ -137,7 +137,7 @@ def test_a_conflict_says_who_asks_for_what_and_which_framework_fits(
 ) -> None:
     file.write_text(THEANO.format("pymc3==3.11.6"))
     with pytest.raises(UsageError) as caught:
-        stack_lock.relock(workspace, load_variant(workspace, str(file)))
+        build.relock(workspace, load_variant(workspace, str(file)))
     message = " ".join(str(caught.value).split())
     assert "pymc3>=3.11.6 depends on scipy>=1.7.3,<1.8.0" in message
     assert "change `framework:` to theano-pymc-1.1.2, which they fit" in message
@@ -149,7 +149,7 @@ def test_locked_versions_stay_until_an_upgrade(
     def versions(requests: str, *, upgrade: bool = False) -> dict[str, str]:
         file.write_text(THEANO.format(requests))
         variant = load_variant(workspace, str(file))
-        stack_lock.relock(workspace, variant, upgrade=upgrade)
+        build.relock(workspace, variant, upgrade=upgrade)
         pins = json.loads((file.with_suffix(".lock") / "files.json").read_text())["own"]
         return {pin["name"]: pin["version"] for pin in pins}
 
@@ -167,7 +167,7 @@ def test_locked_versions_stay_until_an_upgrade(
 def test_other_tools_read_pylock(workspace: Workspace, file: Path, tmp_path: Path) -> None:
     file.write_text(THEANO.format("cycler"))
     variant = load_variant(workspace, str(file))
-    stack_lock.relock(workspace, variant)
+    build.relock(workspace, variant)
     place = build.make_environment(workspace, variant)
     assert folder_of(workspace, variant) == place
     with scratch() as folder:

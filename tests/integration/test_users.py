@@ -22,14 +22,14 @@ BUILDING = """
 import sys
 from pathlib import Path
 from stacks.core.workspace import Workspace
-from stacks.environments.care import leftovers
-from stacks.environments.make import build, stack_lock
+from stacks.environments.care import clean
+from stacks.environments.make import build
 from stacks.variants.load import load_variant
 root, cache, file = sys.argv[1:]
 workspace = Workspace(Path(root), Path(cache))
-leftovers.collect(workspace, ("build", "cache"))
+clean.collect(workspace, ("build", "cache"))
 variant = load_variant(workspace, file)
-stack_lock.relock(workspace, variant)
+build.relock(workspace, variant)
 print(build.make_environment(workspace, variant))
 """
 USERS = (65533, 65534)

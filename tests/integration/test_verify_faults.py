@@ -17,7 +17,7 @@ from integration.conftest import Prefix
 from integration.programs import printed, run
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.make.settings import EXPECTATION
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from integration.checking import checked, compiled
 from integration.conftest import Prefix
 from integration.programs import run
 from stacks.environments.make.settings import EXPECTATION
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 
 NAIVE_PRODUCT = """
 extern "C" void %(letter)sgemm_(char *ta, char *tb, int *m, int *n, int *k, %(type)s *alpha,

@@ -14,8 +14,8 @@ from integration.workspaces import share_packages, workspace_below
 from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import ready
 from stacks.locks import lock
 from stacks.locks import update as lock_update
 from stacks.variants.load import load_variant
@@ -81,8 +81,8 @@ class Tiny:
     def is_ready(self, name: str) -> bool:
         variant = self.variant(name)
         locked = lock.read(self.workspace, variant)
-        key = ready.key_of(self.workspace, variant, locked, self.place(name))
-        return ready.key_in(self.place(name)) == key
+        key = folders.key_of(self.workspace, variant, locked, self.place(name))
+        return folders.key_in(self.place(name)) == key
 
     def cached(self, pattern: str) -> Path:
         """Return the one path of the cache that matches."""

@@ -9,8 +9,8 @@ from typing import Any
 from stacks.core.console import print_table
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
 from stacks.environments.folders import folder_of, read_report, report_path
-from stacks.environments.make import ready
 from stacks.locks.lock import lock_folder
 from stacks.variants.variant import Variant
 
@@ -22,7 +22,7 @@ def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
     lines = []
     advised: dict[str, list[str]] = {}
-    for variant, key in zip(variants, ready.keys_of(workspace, variants), strict=True):
+    for variant, key in zip(variants, folders.keys_of(workspace, variants), strict=True):
         built = _state(workspace, variant, key)
         report = read_report(workspace, variant) if built == "yes" else None
         last = _last_report(workspace, variant, report)
@@ -42,7 +42,7 @@ def _state(workspace: Workspace, variant: Variant, key: str | StacksError) -> st
     if isinstance(key, StacksError):
         return "stale" if lock_folder(workspace, variant).is_dir() else "-"
     target = folder_of(workspace, variant)
-    if ready.key_in(target) == key:
+    if folders.key_in(target) == key:
         return "yes"
     return "old" if target.is_dir() else "no"
 

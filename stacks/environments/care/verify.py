@@ -21,16 +21,17 @@ from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import report_path
 from stacks.environments.make import settings
-from stacks.environments.suite import (
+from stacks.environments.programs import (
     FAILED,
     NO_DEVICE,
     OWN_PYTHON,
     PASSED,
+    USER_SITE,
     check_report,
+    environment,
     raise_for,
     run_suite,
 )
-from stacks.environments.variables import USER_SITE, environment
 from stacks.variants.variant import Variant
 from verify.core import surroundings
 

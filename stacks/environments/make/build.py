@@ -1,18 +1,30 @@
-"""Building an environment: lock, packages, prefix."""
+"""Building an environment from its lock, and locking a stack.yaml, which needs one."""
 
 from __future__ import annotations
 
+import io
+import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr
 from pathlib import Path
 
+from stacks.channel.build import build_packages, obtain_packages
+from stacks.channel.locked_package import LockedPackage
+from stacks.channel.offers import Channel, Offer, read_channel, with_settings
 from stacks.core.console import display_path, plural, step
+from stacks.core.disk import DiskError, scratch
+from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use
+from stacks.environments import folders
 from stacks.environments.folders import folder_of, report_path
-from stacks.environments.make import packages, prefix, ready, settings
-from stacks.locks import lock
-from stacks.locks.lock import Lock
+from stacks.environments.make import packages, prefix, settings
+from stacks.locks import lock, requirements, solution
+from stacks.locks.lock import Lock, lock_folder
+from stacks.locks.solution import Contents
+from stacks.locks.texts import PYLOCK, requirements_of
+from stacks.locks.update import digests_of, known_packages, packages_in
+from stacks.sources.pins import IndexPin
 from stacks.variants import stack
 from stacks.variants.variant import Variant
 
@@ -51,14 +63,14 @@ def make_environment(
     if target is None:
         if variant.file:
             stack.make_build_folder(variant.file)
-        in_use.protect_build(workspace, variant)
+        folders.protect_build(workspace, variant)
         target = folder_of(workspace, variant)
     settings.check_place(target)
     own = packages.user_packages(workspace, variant)
-    key = ready.key_of(workspace, variant, locked, target)
+    key = folders.key_of(workspace, variant, locked, target)
     repair = repair and target.is_dir()
     as_it_is = not (repair or clean or from_sources)
-    if as_it_is and ready.is_made(target, key, prefix.digests(own)):
+    if as_it_is and folders.is_made(target, key, prefix.digests(own)):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
     if note := _copying_note(workspace.cache, target):
@@ -68,7 +80,7 @@ def make_environment(
         with step("repair", "") as summaries:
             faults = prefix.repair(workspace, variant, locked, parts, target, own)
             summaries.append(f"{display_path(target)}: {plural(len(faults), 'file')}")
-        _print(lines_of_repair(faults, prefix.folder_of_replaced(target)))
+        _print(lines_of_repair(faults, folders.replaced_folder(target)))
         return target
     with step("install", display_path(target)):
         notes = prefix.make(workspace, variant, locked, parts, target, own, clean=clean)
@@ -115,3 +127,118 @@ def _copying_note(cache: Path, target: Path) -> str | None:
 
 def _contents(packages: int, requirements: int) -> str:
     return f"{packages} packages" + (f", {requirements} more by pip" if requirements else "")
+
+
+def relock(
+    workspace: Workspace,
+    variant: Variant,
+    *,
+    with_sdists: bool = True,
+    upgrade: bool = False,
+    keep_flavour: bool = True,
+) -> None:
+    """Write the lock of a stack.yaml beside it.
+
+    with_sdists: source archives are allowed where there is no wheel. upgrade: all packages move to
+    the newest versions. Without it those of the present lock stay: the flavour's, unless the stack
+    asks for other conda packages or settings; its own where they fit (not on Python 2.7, whose
+    packages have no new versions). keep_flavour: False also moves the flavour's packages. Raises
+    UsageError if its packages do not fit the framework, or one has no wheel and needs one.
+    """
+    assert variant.file
+    before = None if upgrade else _before(workspace, variant)
+    channel = with_settings(read_channel(workspace), [variant])
+    if keep_flavour and before and {*before.asked} == {*variant.conda_specs()}:
+        packages, files = before.packages, before.framework_files
+        obtain_packages(workspace, channel, packages, made_by=before.made_by, quiet=True)
+    else:
+        offers = solution.solve(variant, channel)
+        packages = tuple(_locked(workspace, variant, channel, offers))
+        files = requirements_of(variant, channel.pins)
+    base = Contents(packages, files)
+    preferred = before.own_files if before else ()
+    own, pylock = (
+        _choose(workspace, variant, channel, base, preferred) if variant.requests else ((), None)
+    )
+    sdists = [pin for pin in own if not pin.filename.endswith(".whl")]
+    if sdists and not with_sdists:
+        raise UsageError(
+            f"{display_path(variant.file)}: {_names(sdists)} only as a source archive",
+            fix="ask for a version with a wheel, or leave out --no-sdist",
+        )
+    more = {PYLOCK: pylock} if pylock else {}
+    solution.write(workspace, variant, Contents(packages, files, own, more=more))
+    if sdists:
+        print(
+            f"note: the index has {_names(sdists)} only as a source archive: the lock fixes that; "
+            "`build` compiles it here, once",
+            file=sys.stderr,
+        )
+    if own:
+        print(f"{plural(len(own), 'package')} of your own", file=sys.stderr)
+
+
+def _before(workspace: Workspace, variant: Variant) -> Lock | None:
+    """Return the present lock; None, with a note if there is one that cannot be read."""
+    if not lock_folder(workspace, variant).exists():
+        return None
+    try:
+        return lock.read(workspace, variant)
+    except StacksError as error:
+        print(f"note: {error.what}; all versions are chosen anew", file=sys.stderr)
+        return None
+
+
+def _locked(
+    workspace: Workspace, variant: Variant, channel: Channel, offers: Sequence[Offer]
+) -> list[LockedPackage]:
+    """Return the packages of a solution as a lock has them.
+
+    Their bytes are those in the committed locks; what no lock names is built. A name in the stack's
+    present lock has its bytes: they are compared when they are made.
+    """
+    known = {**packages_in(lock_folder(workspace, variant)), **known_packages(workspace)}
+    unknown = [offer for offer in offers if offer.file_name not in known]
+    built = build_packages(workspace, channel, unknown)
+    return [
+        known[offer.file_name]
+        if offer.file_name in known
+        else solution.locked_package(offer, digests_of(built[offer.file_name].path))
+        for offer in offers
+    ]
+
+
+def _choose(
+    workspace: Workspace,
+    variant: Variant,
+    channel: Channel,
+    base: Contents,
+    preferred: Sequence[IndexPin],
+) -> tuple[tuple[IndexPin, ...], str | None]:
+    """Return the files of a stack's own packages, and the text of pylock.toml, if any.
+
+    They are chosen against an environment that has all else, which is the base. preferred: their
+    versions stay where they fit.
+    """
+    with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
+        _check_runs(folder)
+        without = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
+        # Its lines would name a folder that is gone a moment later.
+        with redirect_stderr(io.StringIO()):
+            solution.write(workspace, without, base)
+            prefix = make_environment(workspace, without)
+        python = prefix / "bin/python"
+        return requirements.resolve(workspace, variant, python, channel.pins, preferred)
+
+
+def _check_runs(folder: Path) -> None:
+    """Raise DiskError if no program may run in a temporary folder."""
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        raise DiskError(
+            f"{folder.parent}: no program may run there (noexec)",
+            fix="set TMPDIR to another folder",
+        )
+
+
+def _names(pins: Sequence[IndexPin]) -> str:
+    return ", ".join(f"{pin.name} {pin.version}" for pin in pins)

@@ -1,22 +1,24 @@
-"""The packages of an environment, the files that they install, and what differs on disk."""
+"""The files of an environment: what its packages install, what is on disk, and the list of them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from stacks.channel.package import Built
+from stacks.channel.settings_files import FOLDER
 from stacks.core import cores
-from stacks.core.disk import sha256_of
+from stacks.core.disk import sha256_of, write_atomically
 from stacks.core.errors import IntegrityError
-from stacks.sources.conda_archive import Archive, Entry, read_archive
+from stacks.environments.folders import READY
+from stacks.environments.make.packages import Part
+from stacks.sources.conda_archive import Entry
 from stacks.sources.unpack import parents
 
 # How rattler names the second of two packages' files with one path.
@@ -27,71 +29,15 @@ STEPS = 1000
 # What rattler writes beside the packages' files.
 GENERATED = (f"{RECORDS}/history", "CACHEDIR.TAG")
 
+# The environment's list of its files. Line 1: {"schema": 1, "sha256": that of all bytes below}.
+# Line 2: {path: entry}, where an entry is ["file", mode in octal, size in bytes, SHA-256] or
+# ["link", target]. verify/ reads it.
+MANIFEST = f"{FOLDER}/files.json"
+SCHEMA = 1
+# What changes in an environment that is used: compiled modules, a conda client's log.
+CHANGING = ("var/", f"{RECORDS}/history")
 
-@dataclass(frozen=True)
-class Part:
-    """A conda package of an environment: its address in its channel, and its archive."""
-
-    url: str
-    built: Built
-
-    @property
-    def index(self) -> dict[str, Any]:
-        """The package's index.json. Raises what `archive` raises."""
-        return dict(self.archive.index)
-
-    @property
-    def name(self) -> str:
-        """The package's name."""
-        return str(self.index["name"])
-
-    @property
-    def file_name(self) -> str:
-        """The archive's name in its channel."""
-        return self.url.rsplit("/", 1)[-1]
-
-    @property
-    def stem(self) -> str:
-        """The archive's name without suffix, as in the name of its conda-meta record."""
-        return self.file_name.removesuffix(".conda").removesuffix(".tar.bz2")
-
-    @cached_property
-    def archive(self) -> Archive:
-        """What the archive installs. Raises IntegrityError if it is not safe to install."""
-        return read_archive(self.built.path)
-
-    def unpack(self, folder: Path) -> None:
-        """Unpack the archive into a new folder. Raises what `archive` raises, and DiskError."""
-        # What was unpacked is what is checked later: one pass over the archive gives both.
-        self.__dict__["archive"] = read_archive(self.built.path, folder)
-
-    def files(self, python: str) -> dict[str, Entry]:
-        """Return each file by its path in an environment with this version of Python.
-
-        Raises IntegrityError if two files get one path.
-        """
-        if self.index.get("noarch") != "python":
-            return dict(self.archive.files)
-        files: dict[str, Entry] = {}
-        for name, entry in self.archive.files.items():
-            path = _noarch_path(name, python)
-            if path in files:
-                raise IntegrityError(
-                    f"{self.file_name} is refused: two files are installed as {path}",
-                    fix="lock another build of this package, or take it from another channel",
-                )
-            files[path] = entry
-        return files
-
-
-def _noarch_path(name: str, python: str) -> str:
-    for folder, target in (
-        ("site-packages/", f"lib/python{python}/site-packages/"),
-        ("python-scripts/", "bin/"),
-    ):
-        if name.startswith(folder):
-            return target + name.removeprefix(folder)
-    return name
+Row = list[str | int]
 
 
 @dataclass(frozen=True)
@@ -272,3 +218,57 @@ def walk(prefix: Path) -> Iterator[tuple[str, os.stat_result]]:
                     queue.append(name)
                 else:
                     yield name, entry.stat(follow_symlinks=False)
+
+
+def write_manifest(*folders: Path, checked: Mapping[str, CheckedFile] | None = None) -> None:
+    """Write the list of the files that are now in an environment, into the last of its folders.
+
+    An image's environment lies in several folders, one for each layer. checked: files whose bytes
+    were compared with their packages just now; unless written since, they are not read again.
+    """
+    known = checked or {}
+    found = [
+        (folder, name, status)
+        for folder in folders
+        for name, status in walk(folder)
+        if not name.startswith(CHANGING) and name not in (MANIFEST, READY)
+    ]
+    with ThreadPoolExecutor(cores.affine()) as pool:
+        entries = pool.map(
+            lambda each: _entry(each[0] / each[1], each[2], known.get(each[1])), found
+        )
+        files = {name: entry for (_, name, _), entry in zip(found, entries, strict=True)}
+    body = json.dumps(files, sort_keys=True) + "\n"
+    head = json.dumps({"schema": SCHEMA, "sha256": hashlib.sha256(body.encode()).hexdigest()})
+    write_atomically(folders[-1] / MANIFEST, f"{head}\n{body}")
+
+
+def differences(prefix: Path, sound: Path) -> dict[str, str]:
+    """Return what is wrong with the files of a folder that the manifest of another one lists.
+
+    "missing" or "changed", by path.
+    """
+    listed: dict[str, Row] = json.loads((sound / MANIFEST).read_bytes().split(b"\n")[1])
+    present = dict(walk(prefix))
+    names = sorted(listed)
+
+    def fault(name: str) -> str | None:
+        if name not in present:
+            return "missing"
+        try:
+            return None if _entry(prefix / name, present[name]) == listed[name] else "changed"
+        except OSError:
+            # A repair replaces what cannot be read.
+            return "changed"
+
+    with ThreadPoolExecutor(cores.affine()) as pool:
+        return {n: text for n, text in zip(names, pool.map(fault, names), strict=True) if text}
+
+
+def _entry(path: Path, status: os.stat_result, checked: CheckedFile | None = None) -> Row:
+    if stat.S_ISLNK(status.st_mode):
+        return ["link", os.readlink(path)]  # noqa: PTH115 - as it is written, not normalised
+    if not stat.S_ISREG(status.st_mode):
+        return ["other"]
+    digest = checked.sha256 if checked and checked.is_still(status) else sha256_of(path)
+    return ["file", f"{stat.S_IMODE(status.st_mode):o}", status.st_size, digest]

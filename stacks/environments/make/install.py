@@ -20,7 +20,8 @@ from stacks.core import cores
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
-from stacks.environments.make.contents import RECORDS, CheckedFile, Contents, Part
+from stacks.environments.make.contents import RECORDS, CheckedFile, Contents
+from stacks.environments.make.packages import Part
 from stacks.sources.conda_archive import INFO
 from stacks.variants.variant import Variant
 

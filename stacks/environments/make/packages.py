@@ -7,27 +7,97 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 from stacks.channel import package
-from stacks.channel.assemble import recipe_hash
 from stacks.channel.build import MissingPackagesError, build_packages, check_bytes, obtain_packages
-from stacks.channel.offers import Channel, Offer, offer_of, read_channel, with_settings
+from stacks.channel.offers import Channel, read_channel, with_settings
 from stacks.channel.package import Built
-from stacks.channel.recipe import Recipe, read_recipe
+from stacks.channel.recipe import Recipe
 from stacks.channel.staging.amdlibm import EXPECTED, UserTarball
 from stacks.core.console import step
 from stacks.core.disk import sha256_of
-from stacks.core.errors import UsageError
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import expanded
 from stacks.core.workspace import Workspace
 from stacks.core.yamlfile import load
+from stacks.environments.folders import unlocked
 from stacks.environments.make import settings
-from stacks.environments.make.contents import Part
 from stacks.locks import lock
 from stacks.locks.lock import Lock
+from stacks.sources.conda_archive import Archive, Entry, read_archive
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import CondaPin, Pins
 from stacks.variants.variant import AMDLIBM, Variant
+
+
+@dataclass(frozen=True)
+class Part:
+    """A conda package of an environment: its address in its channel, and its archive."""
+
+    url: str
+    built: Built
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """The package's index.json. Raises what `archive` raises."""
+        return dict(self.archive.index)
+
+    @property
+    def name(self) -> str:
+        """The package's name."""
+        return str(self.index["name"])
+
+    @property
+    def file_name(self) -> str:
+        """The archive's name in its channel."""
+        return self.url.rsplit("/", 1)[-1]
+
+    @property
+    def stem(self) -> str:
+        """The archive's name without suffix, as in the name of its conda-meta record."""
+        return self.file_name.removesuffix(".conda").removesuffix(".tar.bz2")
+
+    @cached_property
+    def archive(self) -> Archive:
+        """What the archive installs. Raises IntegrityError if it is not safe to install."""
+        return read_archive(self.built.path)
+
+    def unpack(self, folder: Path) -> None:
+        """Unpack the archive into a new folder. Raises what `archive` raises, and DiskError."""
+        # What was unpacked is what is checked later: one pass over the archive gives both.
+        self.__dict__["archive"] = read_archive(self.built.path, folder)
+
+    def files(self, python: str) -> dict[str, Entry]:
+        """Return each file by its path in an environment with this version of Python.
+
+        Raises IntegrityError if two files get one path.
+        """
+        if self.index.get("noarch") != "python":
+            return dict(self.archive.files)
+        files: dict[str, Entry] = {}
+        for name, entry in self.archive.files.items():
+            path = _noarch_path(name, python)
+            if path in files:
+                raise IntegrityError(
+                    f"{self.file_name} is refused: two files are installed as {path}",
+                    fix="lock another build of this package, or take it from another channel",
+                )
+            files[path] = entry
+        return files
+
+
+def _noarch_path(name: str, python: str) -> str:
+    for folder, target in (
+        ("site-packages/", f"lib/python{python}/site-packages/"),
+        ("python-scripts/", "bin/"),
+    ):
+        if name.startswith(folder):
+            return target + name.removeprefix(folder)
+    return name
 
 
 def parts_of(
@@ -110,21 +180,6 @@ def _pins_of(lock: Lock) -> list[CondaPin]:
         )
         for package in lock.packages
     ]
-
-
-def unlocked(workspace: Workspace, variant: Variant, compiler: str = "g++") -> tuple[Offer, ...]:
-    """Return the packages that the lock of another channel's packages cannot have.
-
-    Those are the framework's accelerator, and the settings; for this project's channel none.
-
-    compiler: the name of the environment's C++ compiler, which follows from the lock.
-    """
-    if not variant.channel:
-        return ()
-    recipes = [read_recipe(workspace.recipes, name) for name in variant.accelerator]
-    # They have no sources but their own, so no pin decides their bytes.
-    accelerator = [Offer(recipe, recipe_hash(recipe, ())) for recipe in recipes]
-    return (*accelerator, offer_of(variant, compiler))
 
 
 def _unlocked_parts(

@@ -12,28 +12,28 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from stacks.core.console import as_typed
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
 from stacks.environments.folders import READY
 from stacks.environments.make import (
     additions,
+    contents,
     install,
-    manifest,
     own_packages,
     pip_install,
-    pip_settings,
-    ready,
     settings,
 )
 from stacks.environments.make.additions import Addition
-from stacks.environments.make.contents import RECORDS, Part, walk
+from stacks.environments.make.contents import RECORDS, walk
+from stacks.environments.make.packages import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 
-# The cache's folder with the compiled modules that environments share.
-MODULES = "modules"
 # What Python makes again: a repair keeps none of it.
 BYTECODE = (".pyc", ".pyo")
 # A conda client's log of what it has installed: no package has it.
@@ -58,8 +58,8 @@ def make(
     then `target` stays as it was.
     """
     with hold_lock(target, f"the environment {variant.id}"):
-        key = ready.key_of(workspace, variant, lock, target)
-        if not clean and ready.is_made(target, key, digests(own)):
+        key = folders.key_of(workspace, variant, lock, target)
+        if not clean and folders.is_made(target, key, digests(own)):
             return []
         with _made_anew(workspace, variant, lock, parts, target, own) as new:
             if clean:
@@ -79,7 +79,7 @@ def repair(
     """Make the environment `target` anew, with all that the user has added and compiled in it.
 
     Nothing is deleted but what Python has compiled: files that are not the locked ones, and those
-    that neither a package nor the user put there, go to a new folder in folder_of_replaced().
+    that neither a package nor the user put there, go to a new folder in folders.replaced_folder().
 
     own: as for make. Returns what was wrong, by path: "changed", "missing" or "extra".
     """
@@ -88,10 +88,10 @@ def repair(
         _made_anew(workspace, variant, lock, parts, target, own) as new,
     ):
         _open_folders(target)
-        aside = _new_folder(folder_of_replaced(target))
+        aside = _new_folder(folders.replaced_folder(target))
         blocking = _in_place_of_folders(target)
         _move_aside(target, blocking, aside)
-        faults = manifest.differences(target, new) | dict.fromkeys(blocking, "extra")
+        faults = contents.differences(target, new) | dict.fromkeys(blocking, "extra")
         for name in _users_files(target, new, variant.framework.python):
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).unlink(missing_ok=True)
@@ -120,16 +120,16 @@ def _made_anew(
     parts = [own.get(part.name, part) for part in parts]
     # A link to a larger disk stays.
     with fixed_umask(), replace_atomically(Path(os.path.realpath(target))) as new:
-        fill(workspace, variant, lock, parts, new, target, workspace.cache / MODULES)
-        key = ready.key_of(workspace, variant, lock, target)
-        (new / READY).write_text(ready.mark(key, digests(own)))
+        fill(workspace, variant, lock, parts, new, target, workspace.cache / folders.MODULES)
+        key = folders.key_of(workspace, variant, lock, target)
+        (new / READY).write_text(folders.mark(key, digests(own)))
         yield new
 
 
 def _in_place_of_folders(target: Path) -> list[str]:
     """Return what is no folder where the manifest needs one: links would lead to other files."""
-    outer = {str(folder) for folder in Path(manifest.NAME).parents}
-    below = f"{manifest.NAME}/"
+    outer = {str(folder) for folder in Path(contents.MANIFEST).parents}
+    below = f"{contents.MANIFEST}/"
     return [name for name, _ in walk(target) if name in outer or name.startswith(below)]
 
 
@@ -140,8 +140,8 @@ def _users_files(target: Path, new: Path, python: str) -> Iterator[str]:
         yield HISTORY
     expected = json.loads((new / settings.EXPECTATION).read_bytes())
     names = [package["name"] for package in expected["packages"]]
-    names += pip_settings.installed(new / f"lib/python{python}/site-packages")
-    locked = set(map(additions.normal, names))
+    names += settings.installed(new / f"lib/python{python}/site-packages")
+    locked = set(map(canonicalize_name, names))
     for addition in _additions(target, new):
         for name in addition.files:
             if addition.key not in locked and not os.path.lexists(new / name):
@@ -153,7 +153,7 @@ def _additions(target: Path, new: Path) -> Sequence[Addition]:
 
     Where its own list of locked files is missing or damaged, the new environment's replaces it.
     """
-    listed = target / manifest.NAME
+    listed = target / contents.MANIFEST
     if listed.is_file() and not listed.is_symlink():
         found = additions.added_to(target)
         if found is not None:
@@ -162,7 +162,7 @@ def _additions(target: Path, new: Path) -> Sequence[Addition]:
         shutil.rmtree(listed)
     listed.parent.mkdir(parents=True, exist_ok=True)
     listed.unlink(missing_ok=True)
-    shutil.copy2(new / manifest.NAME, listed)
+    shutil.copy2(new / contents.MANIFEST, listed)
     return additions.added_to(target) or ()
 
 
@@ -205,13 +205,6 @@ def _link_folder(old: Path, new: Path) -> None:
         if stat.S_IMODE(mode) != stat.S_IMODE(old.lstat().st_mode):
             old.chmod(stat.S_IMODE(mode))
     new.chmod(stat.S_IMODE(mode))
-
-
-def folder_of_replaced(target: Path) -> Path:
-    """Return the folder that keeps what repairs take out of an environment."""
-    # A link may lead to another file system.
-    place = target.resolve()
-    return place.with_name(f"{place.name}.replaced")
 
 
 def _new_folder(parent: Path) -> Path:
@@ -279,7 +272,7 @@ def fill(
     if lock.own:
         own_packages.add(workspace, prefix, lock, variant.framework.python)
     settings.write(variant, prefix, target, _packages(parts, lock), modules)
-    manifest.write_manifest(prefix, checked=checked)
+    contents.write_manifest(prefix, checked=checked)
 
 
 def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:

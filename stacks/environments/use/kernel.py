@@ -29,8 +29,9 @@ from stacks.core.models import FileName, Strict
 from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
+from stacks.environments.folders import kernel_folder
 from stacks.environments.make import pip_install
-from stacks.environments.variables import environment, own_variables
+from stacks.environments.programs import environment, own_variables
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.variant import Variant
 from verify.core import surroundings
@@ -198,11 +199,6 @@ def has_own(variant: Variant, target: Path) -> bool:
     return (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir()
 
 
-def folder_of_packages(target: Path) -> Path:
-    """Return the folder of ipykernel beside an environment."""
-    return target.with_name(f"{target.name}.kernel")
-
-
 def display_name(variant: Variant) -> str:
     """Return the name that Jupyter shows."""
     return f"{variant.name} on {variant.framework.name}"
@@ -214,7 +210,7 @@ def command(target: Path, *, own: bool) -> list[str]:
     own: the environment has ipykernel itself; else it lies beside it.
     """
     python = str(target / "bin/python")
-    beside = str(folder_of_packages(target) / START)
+    beside = str(kernel_folder(target) / START)
     return [python, "-m", "ipykernel_launcher"] if own else [python, beside]
 
 
@@ -266,7 +262,7 @@ def _install_packages(
     workspace: Workspace, variant: Variant, target: Path, pins: Sequence[IndexPin]
 ) -> None:
     """Install ipykernel beside an environment, if it is not there."""
-    place = folder_of_packages(target)
+    place = kernel_folder(target)
     digests = [pin.sha256 for pin in pins]
     key = hashlib.sha256(json.dumps([START_SOURCE, digests]).encode()).hexdigest()
 

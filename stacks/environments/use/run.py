@@ -14,10 +14,10 @@ from stacks.core.console import as_typed
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use
+from stacks.environments import folders
 from stacks.environments.folders import read_report
-from stacks.environments.make import pip_settings, settings
-from stacks.environments.variables import environment
+from stacks.environments.make import settings
+from stacks.environments.programs import environment
 from stacks.variants.variant import Variant
 from verify.core import surroundings
 
@@ -106,7 +106,7 @@ def _shell_program(env: Mapping[str, str]) -> str:
 
 def variables(prefix: Path) -> dict[str, str]:
     """Return the environment variables for a person's program in an environment."""
-    return environment(prefix) | pip_settings.for_uv(prefix, os.environ)
+    return environment(prefix) | settings.for_uv(prefix, os.environ)
 
 
 def _fix_of_start(error: OSError, program: str) -> str:
@@ -120,7 +120,7 @@ def _fix_of_start(error: OSError, program: str) -> str:
 def _replace_by(command: list[str], env: dict[str, str]) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    in_use.keep_over_exec()
+    folders.keep_over_exec()
     LOGGER.info("+ %s", quoted(command))
     # Python ignores these, and a program inherits what is ignored.
     handlers = {number: signal.signal(number, signal.SIG_DFL) for number in IGNORED_BY_PYTHON}

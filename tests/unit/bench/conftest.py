@@ -4,8 +4,9 @@ import pytest
 
 from stacks.bench import machine
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
 from stacks.environments.folders import folder_of
-from stacks.environments.make import ready, settings
+from stacks.environments.make import settings
 from stacks.locks import lock
 from unit.helpers.benching import LOCK, PASSED
 
@@ -17,7 +18,7 @@ def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
     (place / settings.EXPECTATION).parent.mkdir(parents=True)
     (place / settings.EXPECTATION).write_text("{}")
     monkeypatch.setattr(
-        ready, "is_ready", lambda workspace, variant, key: folder_of(workspace, variant).is_dir()
+        folders, "is_ready", lambda workspace, variant, key: folder_of(workspace, variant).is_dir()
     )
     monkeypatch.setattr(lock, "current", lambda workspace, variant: LOCK)
     monkeypatch.setattr(machine, "is_here", lambda report: report["machine"] == PASSED["machine"])

@@ -10,7 +10,7 @@ import pytest
 
 from stacks.channel.settings_files import CONSTRAINTS, HOOK, MODULES, MODULES_VARIABLE
 from stacks.core.workspace import Workspace
-from stacks.environments.make import pip_settings, settings
+from stacks.environments.make import settings
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.starts import PACKAGES, install_settings, variables_after
@@ -116,7 +116,7 @@ def test_the_hook_holds_pip_in_a_virtual_environment(
     variant: Variant, prefix: Path, tmp_path: Path
 ) -> None:
     prefix = prefix.rename(tmp_path / "an environment, é 100%~")
-    own = pip_settings.url(prefix)
+    own = settings.url(prefix)
     other = "file:///a/etc/theano-stacks/constraints.txt"
     install_settings(variant, prefix)
     venv = tmp_path / "venv"

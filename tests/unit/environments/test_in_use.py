@@ -9,31 +9,31 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
-from stacks.environments import in_use
-from stacks.environments.in_use import InUseError
+from stacks.environments import folders
+from stacks.environments.folders import InUseError
 
 USER = """
 import sys
 from pathlib import Path
-from stacks.environments import in_use
-in_use.hold_shared(Path(sys.argv[-1]))
-in_use.hold_shared(Path(sys.argv[-1]))
+from stacks.environments import folders
+folders.hold_shared(Path(sys.argv[-1]))
+folders.hold_shared(Path(sys.argv[-1]))
 print("held", flush=True)
 sys.stdin.readline()
 """
 RUNNER = """
 import sys
 from pathlib import Path
-from stacks.environments import in_use
+from stacks.environments import folders
 from stacks.environments.use import run
-in_use.hold_shared(Path(sys.argv[-1]))
+folders.hold_shared(Path(sys.argv[-1]))
 run._replace_by(["cat"], {"PATH": "/usr/bin:/bin"})
 """
 CLEANER = """
 import sys
 from pathlib import Path
-from stacks.environments import in_use
-with in_use.hold_exclusive(Path(sys.argv[-1]), "it"):
+from stacks.environments import folders
+with folders.hold_exclusive(Path(sys.argv[-1]), "it"):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -53,7 +53,7 @@ def line(process: subprocess.Popen[str]) -> str:
 
 
 def disk_error(lock: Path) -> InUseError:
-    with pytest.raises(InUseError) as caught, in_use.hold_exclusive(lock, "it"):
+    with pytest.raises(InUseError) as caught, folders.hold_exclusive(lock, "it"):
         pass
     return caught.value
 
@@ -68,7 +68,7 @@ def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
         first.communicate("\n")
         assert f"process {second.pid}: " in str(disk_error(lock).found)
         second.kill()
-    with in_use.hold_exclusive(lock, "it"):
+    with folders.hold_exclusive(lock, "it"):
         assert lock.exists()
     assert not lock.exists()
 
@@ -84,7 +84,7 @@ def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) ->
         assert error.found == f"process {user.pid}: cat"
         assert error.what == "it is in use: nothing was removed"
         user.communicate()
-    with in_use.hold_exclusive(lock, "it"):
+    with folders.hold_exclusive(lock, "it"):
         pass
 
 
@@ -116,8 +116,8 @@ def test_two_cleans_at_once(tmp_path: Path) -> None:
 def test_no_lock_is_held_where_it_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     lock = tmp_path / "file/lock"
-    in_use.hold_shared(lock)
-    assert lock not in in_use._held
+    folders.hold_shared(lock)
+    assert lock not in folders._held
 
 
 def test_a_removal_that_does_not_end_is_named(tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_a_removal_that_does_not_end_is_named(tmp_path: Path) -> None:
     with start(CLEANER, lock) as cleaner:
         assert line(cleaner) == "held\n"
         with pytest.raises(InUseError) as caught:
-            in_use.hold_shared(lock, limit=0.1)
+            folders.hold_shared(lock, limit=0.1)
         assert str(caught.value.found).startswith(f"process {cleaner.pid}: ")
         assert caught.value.expected == "a removal that ends within 0.1 s"
         cleaner.communicate("\n")
-    assert lock not in in_use._held
+    assert lock not in folders._held

@@ -15,7 +15,7 @@ import zstandard
 
 from stacks.channel.package import Built
 from stacks.core.disk import sha256_of
-from stacks.environments.make.contents import Part
+from stacks.environments.make.packages import Part
 from unit.helpers.archives import member, tar
 
 Member = tuple[tarfile.TarInfo, bytes]

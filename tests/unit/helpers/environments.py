@@ -8,8 +8,7 @@ import os
 from pathlib import Path
 
 from stacks.core.workspace import Workspace
-from stacks.environments.folders import READY, folder_of
-from stacks.environments.make import ready
+from stacks.environments.folders import READY, folder_of, key_of, mark
 from stacks.locks import lock
 from stacks.variants.variant import Variant
 
@@ -94,7 +93,7 @@ def write_manifest(prefix: Path) -> None:
 def mark_built(workspace: Workspace, variant: Variant, key: str = "") -> Path:
     """Write the marker of an environment that is built from its lock, or has another key."""
     target = folder_of(workspace, variant)
-    key = key or ready.key_of(workspace, variant, lock.read(workspace, variant), target)
+    key = key or key_of(workspace, variant, lock.read(workspace, variant), target)
     (target / READY).parent.mkdir(parents=True, exist_ok=True)
-    (target / READY).write_text(ready.mark(key, {}))
+    (target / READY).write_text(mark(key, {}))
     return target

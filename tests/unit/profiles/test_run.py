@@ -11,7 +11,7 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 from stacks.profiles import run as profile_runs
 from unit.helpers.killed import kill_during_import, slow_environment
 from unit.helpers.profiles import case, profile, report, tables

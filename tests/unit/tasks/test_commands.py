@@ -15,9 +15,10 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
+from stacks.environments import folders
 from stacks.environments.care import clean, verify
 from stacks.environments.folders import READY, folder_of
-from stacks.environments.make import build, ready
+from stacks.environments.make import build
 from stacks.image import docker
 from stacks.locks import lock
 from stacks.project import alive
@@ -86,7 +87,7 @@ def test_clean_of_a_variant_leaves_other_frameworks_alone(
 def test_a_build_ends_with_the_command_to_run(
     line: str, command: str, invoke: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ready, "built_environment", lambda *given: None)
+    monkeypatch.setattr(folders, "built_environment", lambda *given: None)
     monkeypatch.setattr(build, "make_environment", lambda *given, **options: Path("/prefix"))
     monkeypatch.setattr(verify, "verify_variant", lambda *given, **options: print("the table"))
     monkeypatch.setattr(docker, "build", lambda *given, **options: "theano-openblas:1")
@@ -100,8 +101,8 @@ def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
 ) -> None:
     variant = load_variant(own_workspace, "openblas")
     target = folder_of(own_workspace, variant)
-    key = ready.key_of(own_workspace, variant, lock.read(own_workspace, variant), target)
-    text = ready.mark(key, {})
+    key = folders.key_of(own_workspace, variant, lock.read(own_workspace, variant), target)
+    text = folders.mark(key, {})
     (target / READY).parent.mkdir(parents=True)
     (target / READY).write_text(text)
     program = LOADED.format(repository=str(REPOSITORY), root=str(own_workspace.root))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stacks.environments.suite import SUITE
+from stacks.environments.programs import SUITE
 
 # A framework in which the compilation of one function compiles another.
 FRAMEWORK = """\

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use
+from stacks.environments import folders
 from stacks.environments.care.clean import clean
 from stacks.environments.folders import folder_of, folder_of_stack, report_path, workload_reports
 from stacks.variants.load import load_variant
@@ -87,14 +87,17 @@ def test_a_copy_in_use_stays(workspace: Workspace, tmp_path: Path) -> None:
     (copy / "stack.yaml").write_text(text.format("gone"))
     (tmp_path / "stack.yaml").write_text(text.format("openblas"))
     stack = load_variant(workspace, str(tmp_path))
-    lock = in_use.lock_of(folder_of_stack(copy / "stack.yaml"))
-    with in_use.hold_exclusive(lock, "it"), pytest.raises(in_use.InUseError, match="flavours/mkl"):
+    lock = folders.lock_of(folder_of_stack(copy / "stack.yaml"))
+    with (
+        folders.hold_exclusive(lock, "it"),
+        pytest.raises(folders.InUseError, match="flavours/mkl"),
+    ):
         clean(workspace, [stack], cache=False)
     assert copy.exists()
 
 
 def test_a_first_build_that_has_no_folder_yet_is_in_use(workspace: Workspace) -> None:
     variant = load_variant(workspace, "openblas")
-    lock = in_use.lock_of(folder_of(workspace, variant))
-    with in_use.hold_exclusive(lock, "it"), pytest.raises(in_use.InUseError, match="/openblas"):
+    lock = folders.lock_of(folder_of(workspace, variant))
+    with folders.hold_exclusive(lock, "it"), pytest.raises(folders.InUseError, match="/openblas"):
         clean(workspace, [variant], cache=False)

@@ -15,9 +15,8 @@ import pytest
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments import in_use
-from stacks.environments.care import leftovers
-from stacks.environments.care.clean import clean
+from stacks.environments import folders
+from stacks.environments.care import clean
 
 DAY = 24 * 3600.0
 # Each is a folder if it ends in a slash.
@@ -74,7 +73,9 @@ KEPT_IN_TMPDIR = (
 )
 # Programs that hold something until they read a line.
 PROGRAM = "import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{}"
-USER = "from stacks.environments import in_use\nin_use.hold_shared(path)\nprint('held', flush=True)"
+USER = (
+    "from stacks.environments import folders\nfolders.hold_shared(path)\nprint('held', flush=True)"
+)
 LOCKER = "from stacks.core.disk import hold_lock\nwith hold_lock(path, 'it'):\n    "
 LOCKER += "print('held', flush=True)\n    sys.stdin.readline()"
 HOLDER = "from stacks.core import disk\nwith disk.scratch() as folder, "
@@ -127,26 +128,26 @@ def test_leftovers_are_collected_and_counted(
     prefix = importlib.import_module("verify.core.scratch").PREFIX
     fill(scratch_folder, f"{prefix}6BRZsK/file", f"{prefix}a_cdefg1/file", *KEPT_IN_TMPDIR)
     before = files(filled.build)
-    leftovers.collect(filled, ("cache",))
+    clean.collect(filled, ("cache",))
     assert files(filled.cache) == {*KEPT, ".lock"}
     assert files(scratch_folder) == set(KEPT_IN_TMPDIR)
     assert not list(filled.cache.glob("*/.*.part/*/stage-*"))
     assert files(filled.build) == before
-    leftovers.collect(filled, ("build", "cache"))
+    clean.collect(filled, ("build", "cache"))
     assert files(filled.build) == set(KEPT_IN_BUILD)
     assert capsys.readouterr().err.splitlines() == [
         f"{NOTE} {scratch_folder}: 2 entries, 0.0 MB",
         f"{NOTE} {filled.cache}: 8 entries, 0.0 MB",
         f"{NOTE} {filled.build}: 6 entries, 0.0 MB",
     ]
-    leftovers.collect(filled, ("build", "cache"))
+    clean.collect(filled, ("build", "cache"))
     assert capsys.readouterr().err == ""
 
 
 @pytest.fixture
 def user(filled: Workspace) -> Iterator[subprocess.Popen[str]]:
     """Give a process that uses the cache."""
-    with process(f"{USER}\nsys.stdin.readline()", in_use.lock_of_cache(filled)) as running:
+    with process(f"{USER}\nsys.stdin.readline()", folders.lock_of_cache(filled)) as running:
         assert running.stdout and running.stdout.readline() == "held\n"
         yield running
         running.communicate("\n")
@@ -154,7 +155,7 @@ def user(filled: Workspace) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_cache_in_use_stays_as_it_is(filled: Workspace, user: subprocess.Popen[str]) -> None:
     before = files(filled.cache)
-    leftovers.collect(filled, ("cache",))
+    clean.collect(filled, ("cache",))
     assert files(filled.cache) == before
 
 
@@ -167,10 +168,10 @@ def test_a_running_process_keeps_its_temporary_folders_and_a_killed_one_does_not
         folder = Path(holder.stdout.readline().strip())
         assert folder.parent == scratch_folder and folder.name.startswith("theano-stacks-scratch-")
         [part] = target.parent.glob(".0a1b.*.part")
-        leftovers.collect(own_workspace, ("cache",))
+        clean.collect(own_workspace, ("cache",))
         assert folder.is_dir() and part.is_dir()
         holder.send_signal(signal.SIGKILL)
-    leftovers.collect(own_workspace, ("cache",))
+    clean.collect(own_workspace, ("cache",))
     assert not folder.exists() and not part.exists()
 
 
@@ -178,10 +179,10 @@ def test_a_lock_file_in_use_stays(own_workspace: Workspace) -> None:
     target = own_workspace.cache / "packages/0a1b"
     with process(LOCKER, target) as holder:
         assert holder.stdout and holder.stdout.readline()
-        leftovers.collect(own_workspace, ("cache",))
+        clean.collect(own_workspace, ("cache",))
         assert (target.parent / ".0a1b.lock").exists()
         holder.communicate("\n")
-    leftovers.collect(own_workspace, ("cache",))
+    clean.collect(own_workspace, ("cache",))
     assert not (target.parent / ".0a1b.lock").exists()
 
 
@@ -199,7 +200,7 @@ def test_links_are_not_followed(own_workspace: Workspace, scratch_folder: Path) 
         scratch_folder / "theano-stacks-scratch-12345679",
     ):
         link.symlink_to(outside)
-    leftovers.collect(own_workspace, ("cache",))
+    clean.collect(own_workspace, ("cache",))
     assert files(outside) == set(names)
     assert not (packages / ".b.12345678.part").exists()
 
@@ -208,7 +209,7 @@ def test_a_clean_of_the_cache_counts_and_removes_leftovers(
     filled: Workspace, scratch_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(scratch_folder, "theano-stacks-scratch-12345678/file", "other/file")
-    clean(filled, [], cache=True)
+    clean.clean(filled, [], cache=True)
     # With the young download, which would resume.
     assert capsys.readouterr().err.splitlines() == [
         f"{NOTE} {scratch_folder}: 1 entry, 0.0 MB",
@@ -235,6 +236,6 @@ def test_a_scan_of_a_large_cache_reads_no_package(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", record)
-    assert not list(leftovers.in_cache(own_workspace))
-    folders = [cache / name for name in (*leftovers.CACHE, "sources/sha256")]
-    assert sorted(scanned) == sorted([*folders, *pins, *(pin.parent for pin in pins)])
+    assert not list(clean.in_cache(own_workspace))
+    places = [cache / name for name in (*clean.CACHE, "sources/sha256")]
+    assert sorted(scanned) == sorted([*places, *pins, *(pin.parent for pin in pins)])

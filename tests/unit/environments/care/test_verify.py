@@ -15,7 +15,7 @@ import pytest
 
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.workspace import Workspace
-from stacks.environments import folders, suite
+from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -280,7 +280,7 @@ def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\ngrep SigIgn /proc/$$/status > {tmp_path}/ignored\n")
     python.chmod(0o755)
-    assert suite.run_suite(python, ["files"], os.environ) == 0
+    assert programs.run_suite(python, ["files"], os.environ) == 0
     ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
     assert ignored & mask
 

@@ -8,7 +8,7 @@ import pytest
 
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
-from stacks.environments.make.contents import Part
+from stacks.environments.make.packages import Part
 from unit.helpers.conda import Member, conda, file, link, part_of
 from unit.helpers.serving import sha256
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.environments.make import imports
+from stacks.environments.make import additions
 from stacks.variants.variant import Variant
 from unit.helpers.environments import SITE_PACKAGES
 
@@ -28,7 +28,7 @@ from unit.helpers.environments import SITE_PACKAGES
     ],
 )
 def test_the_modules_of_a_distribution(name: str, files: list[str], modules: list[str]) -> None:
-    assert imports.modules_of(name, files) == modules
+    assert additions.modules_of(name, files) == modules
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def test_a_package_that_cannot_be_imported_is_named_with_the_reason(
             "declared": {"packages": ["meteo >=1", "meteo-data"]},
         }
     )
-    assert imports.warnings(stack, prefix) == [
+    assert additions.import_warnings(stack, prefix) == [
         "warning: bad cannot be imported: ModuleNotFoundError: No module named 'no'; add what has "
         "the module no to `pip:`",
         "warning: meteo cannot be imported: ZeroDivisionError: division by zero",
     ]
-    assert imports.warnings(variant, prefix) == []
+    assert additions.import_warnings(variant, prefix) == []

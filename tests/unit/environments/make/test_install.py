@@ -13,7 +13,7 @@ import rattler
 
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import install
-from stacks.environments.make.contents import Part
+from stacks.environments.make.packages import Part
 from stacks.variants.variant import Variant
 from unit.helpers.archives import member
 from unit.helpers.conda import Member, conda, file, link, listed, part_of

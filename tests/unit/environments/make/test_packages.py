@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel import assemble
 from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
+from stacks.environments.folders import key_of
 from stacks.environments.make import packages
-from stacks.environments.make.ready import key_of
 from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import ACCELERATOR, SCAN_FIX
@@ -33,7 +35,7 @@ LOCK = Lock(packages=(), requirements=())
 def test_packages_beside_another_channels(
     workspace: Workspace, flavour: str, framework: str, names: list[str]
 ) -> None:
-    offers = packages.unlocked(workspace, load_variant(workspace, flavour, framework))
+    offers = folders.unlocked(workspace, load_variant(workspace, flavour, framework))
     assert [offer.recipe.package.name for offer in offers] == names
     accelerator = [o for o in offers if o.recipe.package.name in (ACCELERATOR, SCAN_FIX)]
     assert {offer.file_name for offer in accelerator} <= read_channel(workspace).offers.keys()
@@ -45,7 +47,7 @@ def test_environment_of_another_channel_depends_on_them(
     names = ("openblas", "openblas@conda-forge")
     variants = [load_variant(workspace, name) for name in names]
     before = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
-    monkeypatch.setattr(packages, "recipe_hash", lambda recipe, pins: "1" * 64)
+    monkeypatch.setattr(assemble, "recipe_hash", lambda recipe, pins: "1" * 64)
     after = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
     assert before[0] == after[0] and before[1] != after[1]
 

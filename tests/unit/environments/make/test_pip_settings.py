@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.channel.settings_files import CONSTRAINTS
-from stacks.environments.make import pip_settings
+from stacks.environments.make import settings
 
 SITE = "lib/python{}/site-packages"
 
@@ -35,12 +35,12 @@ def test_the_constraints_are_the_installed_packages(tmp_path: Path) -> None:
     old = "Metadata-Version: 1.0\nName: six\nVersion: 1.16.0\n"
     (tmp_path / SITE.format("3.9") / "six-1.16.0.egg-info").write_text(old)
     final = Path("/final place/100 %é")
-    pip_settings.write(tmp_path, final, "3.9")
+    settings.write_pip_settings(tmp_path, final, "3.9")
     text = (tmp_path / CONSTRAINTS).read_text()
     assert [line for line in text.splitlines() if not line.startswith("#")] == [
-        f"NumPy==1.22.4,{pip_settings.HINT}",
-        f"pip==26.0.1,{pip_settings.HINT}",
-        f"six==1.16.0,{pip_settings.HINT}",
+        f"NumPy==1.22.4,{settings.HINT}",
+        f"pip==26.0.1,{settings.HINT}",
+        f"six==1.16.0,{settings.HINT}",
     ]
     # One word: pip splits the value of this setting.
     assert config(tmp_path)["install"]["constraint"] == (
@@ -61,13 +61,13 @@ def test_what_pip_needs_to_keep_to_them(
     python: str, pip: str, feature: str | None, tmp_path: Path
 ) -> None:
     install(tmp_path, python, "pip", pip)
-    pip_settings.write(tmp_path, tmp_path, python)
+    settings.write_pip_settings(tmp_path, tmp_path, python)
     assert config(tmp_path).get("global", "use-feature", fallback=None) == feature
 
 
 def test_an_environment_without_pip_gets_nothing(tmp_path: Path) -> None:
     install(tmp_path, "3.9", "numpy", "1.22.4")
-    pip_settings.write(tmp_path, tmp_path, "3.9")
+    settings.write_pip_settings(tmp_path, tmp_path, "3.9")
     assert [path.name for path in tmp_path.iterdir()] == ["lib"]
 
 
@@ -76,7 +76,7 @@ def test_a_packages_own_ensurepip_stays(tmp_path: Path) -> None:
     own = tmp_path / "lib/python3.9/ensurepip/__init__.py"
     own.parent.mkdir()
     own.write_text("own")
-    pip_settings.write(tmp_path, tmp_path, "3.9")
+    settings.write_pip_settings(tmp_path, tmp_path, "3.9")
     assert own.read_text() == "own"
     assert [path.name for path in own.parent.iterdir()] == ["__init__.py"]
 
@@ -94,7 +94,7 @@ def test_a_virtual_environment_gets_the_pip_of_its_environment(tmp_path: Path) -
         path.chmod(0o444)
     record = prefix / site / "pip-26.0.1.dist-info/RECORD"
     record.write_text("".join(f"{name},,\n" for name in files))
-    pip_settings.write(prefix, prefix, python)
+    settings.write_pip_settings(prefix, prefix, python)
     code = "import runpy, sys; sys.base_prefix, sys.prefix = sys.argv[1:]; runpy.run_path("
     code += f"sys.base_prefix + '/lib/python{python}/ensurepip/__main__.py', run_name='__main__')"
     subprocess.run([sys.executable, "-I", "-c", code, prefix, venv], check=True)
@@ -105,10 +105,10 @@ def test_a_virtual_environment_gets_the_pip_of_its_environment(tmp_path: Path) -
 
 
 def test_uv_gets_the_constraints_beside_the_users_own(tmp_path: Path) -> None:
-    assert pip_settings.for_uv(tmp_path, {}) == {}
+    assert settings.for_uv(tmp_path, {}) == {}
     install(tmp_path, "3.9", "pip", "26.0.1")
-    pip_settings.write(tmp_path, tmp_path, "3.9")
-    own = pip_settings.url(tmp_path)
-    assert pip_settings.for_uv(tmp_path, {}) == {"UV_CONSTRAINT": own}
-    given = {"UV_CONSTRAINT": f"mine.txt {pip_settings.url(Path('/another'))}"}
-    assert pip_settings.for_uv(tmp_path, given) == {"UV_CONSTRAINT": f"mine.txt {own}"}
+    settings.write_pip_settings(tmp_path, tmp_path, "3.9")
+    own = settings.url(tmp_path)
+    assert settings.for_uv(tmp_path, {}) == {"UV_CONSTRAINT": own}
+    given = {"UV_CONSTRAINT": f"mine.txt {settings.url(Path('/another'))}"}
+    assert settings.for_uv(tmp_path, given) == {"UV_CONSTRAINT": f"mine.txt {own}"}

@@ -17,10 +17,11 @@ from stacks.channel.settings_files import MODULES
 from stacks.core import disk
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
 from stacks.environments.folders import READY
-from stacks.environments.make import manifest, prefix, ready, settings
+from stacks.environments.make import contents, prefix, settings
 from stacks.environments.make.build import lines_of_repair
-from stacks.environments.make.contents import Part
+from stacks.environments.make.packages import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 from unit.helpers.conda import Member, conda, file, link, part_of
@@ -59,11 +60,11 @@ class Made:
 
     @property
     def key(self) -> str:
-        return ready.key_of(self.workspace, self.variant, self.lock, self.place)
+        return folders.key_of(self.workspace, self.variant, self.lock, self.place)
 
     @property
     def aside(self) -> Path:
-        return prefix.folder_of_replaced(self.place)
+        return folders.replaced_folder(self.place)
 
     def make(self, part: Part | None = None, *, clean: bool = False) -> list[str]:
         parts = [part or self.part]
@@ -133,8 +134,8 @@ def more(place: Path) -> None:
 
 
 def no_manifest(place: Path) -> None:
-    (place / manifest.NAME).unlink()
-    add(place, f"{manifest.NAME}/mine", "mine")
+    (place / contents.MANIFEST).unlink()
+    add(place, f"{contents.MANIFEST}/mine", "mine")
 
 
 def replaced_by_pip(place: Path) -> None:
@@ -183,7 +184,7 @@ OTHER_SIX = [f"{SITE_PACKAGES}/six-2.dist-info/{n}" for n in ("METADATA", "INSTA
         (link_for_folder, {**LIB, "lib": "extra"}, {"lib"}),
         (pipe, {"lib/a": "changed"}, {"lib/a"}),
         (more, {"lib/odd.so": "extra"}, {"lib/odd.so"}),
-        (no_manifest, {f"{manifest.NAME}/mine": "extra"}, {f"{manifest.NAME}/mine"}),
+        (no_manifest, {f"{contents.MANIFEST}/mine": "extra"}, {f"{contents.MANIFEST}/mine"}),
         (
             replaced_by_conda,
             {OTHER_PYTHON: "extra", "lib/new.so": "extra"},
@@ -226,12 +227,12 @@ def test_what_is_added_and_compiled_stays_and_bytecode_goes(made: Made) -> None:
     for name, text in mine.items():
         add(made.place, name, text)
     add(made.place, f"{SITE_PACKAGES}/__pycache__/mod.cpython-39.pyc", "of an edit")
-    add(made.place, manifest.NAME, "damaged")
+    add(made.place, contents.MANIFEST, "damaged")
     (made.place / READY).unlink()
     assert made.repair() == {}
     assert {name: (made.place / name).read_text() for name in mine} == mine
     assert not (made.place / SITE_PACKAGES / "__pycache__").exists()
-    assert ready.key_in(made.place) == made.key
+    assert folders.key_in(made.place) == made.key
     assert not made.aside.exists()
 
 

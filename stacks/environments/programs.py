@@ -13,6 +13,7 @@ from stacks.core import jsonfile
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import VerifyError
 from stacks.core.process import run_attached
+from verify.core import surroundings
 
 SUITE = REPOSITORY / "verify"
 # The builder's own: PYTHONPATH and PYTHONHOME are meant for the environment's Python.
@@ -86,3 +87,24 @@ def raise_for(status: int, what: str) -> NoReturn:
     error = VerifyError(what, fix="see the suite's own message above")
     error.exit_code = CANNOT_RUN
     raise error
+
+
+# Leaves out the packages of the user's home.
+USER_SITE = "PYTHONNOUSERSITE"
+
+
+def environment(prefix: Path) -> dict[str, str]:
+    """Return the environment variables for a program of an environment.
+
+    Without those that are meant for another one: see verify/core/surroundings.py.
+    """
+    return {
+        **surroundings.program(os.environ),
+        "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        **own_variables(prefix),
+    }
+
+
+def own_variables(prefix: Path) -> dict[str, str]:
+    """Return the environment variables, beside PATH, that name an environment to programs."""
+    return {"CONDA_PREFIX": str(prefix), USER_SITE: "1"}
