@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,21 +32,43 @@ MOST_THREADS = 1 << 16
 DTYPES = ("float64", "float32")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Collected:
-    """The answers of all workers."""
+    """The answers of all workers, and the errors of jobs without an answer."""
 
-    outcomes: list[tuple[str, Outcome]] = field(default_factory=list)
-    results: dict[str, Result] = field(default_factory=dict)
-    errors: list[StacksError] = field(default_factory=list)
+    session: ClusterSession
+    answers: list[Answer] = field(default_factory=list)
+    failures: list[StacksError] = field(default_factory=list)
 
-    def add(self, worker: str, answer: Answer) -> None:
-        """Add the answer of a worker, by its name."""
-        self.outcomes += [(worker, outcome) for outcome in answer.outcomes]
-        if answer.result:
-            self.results[worker] = answer.result
-        errors = [answer.error, *(o.error for o in answer.outcomes if o.status != NO_DEVICE)]
-        self.errors += [error.to_error(worker) for error in errors if error]
+    @property
+    def outcomes(self) -> list[tuple[str, Outcome]]:
+        """The outcome of each variant, after the name of its worker; by variant."""
+        pairs = [(answer.worker, each) for answer in self.answers for each in answer.outcomes]
+        return sorted(pairs, key=lambda pair: pair[1].variant)
+
+    def finish(self) -> None:
+        """Remove the session if nothing failed; else raise ClusterError.
+
+        A missing device is no failure, but ends with the same exit status as without a cluster.
+        """
+        errors = [*(error for answer in self.answers for error in answer.errors), *self.failures]
+        for error in errors:
+            console.show_error(error)
+        if errors:
+            raise ClusterError(
+                f"{plural(len(errors), 'error')} on the cluster, see above",
+                fix="repeat the command: it runs only what failed",
+            )
+        self.session.remove()
+        missing = [(name, each.variant) for name, each in self.outcomes if each.status == NO_DEVICE]
+        if missing:
+            not_verified = ClusterError(
+                "nothing failed, but not everything could be verified",
+                found="\n".join(f"{variant}: no device on {name}" for name, variant in missing),
+                fix="start a worker on a machine with the device: see docs/guides/gpu.md",
+            )
+            not_verified.exit_code = programs.NO_DEVICE
+            raise not_verified
 
 
 def build(
@@ -57,12 +79,11 @@ def build(
     Raises UsageError if there are no workers, ClusterError if a variant failed.
     """
     _refuse_stacks(variants)
-    collected, end = _run(
-        workspace, address, Order.of(workspace, [v.id for v in variants], full=full)
-    )
-    print_outcomes(sorted(collected.outcomes, key=lambda pair: pair[1].variant))
+    order = Order.of(workspace, [variant.id for variant in variants], full=full)
+    collected = _run(workspace, address, order)
+    _print_outcomes(collected.outcomes)
     print(f"\nreports are in {workspace.shown(_reports(workspace))}", file=sys.stderr)
-    end()
+    collected.finish()
 
 
 def bench(
@@ -90,16 +111,16 @@ def bench(
             fix="leave them out, and `./invoke bench --variants` on a machine with the device",
         )
     _refuse_stacks(chosen)
-    collected, end = _run(
-        workspace, address, Order.of(workspace, [v.id for v in chosen], timing=options)
-    )
-    for name, result in collected.results.items():
+    order = Order.of(workspace, [variant.id for variant in chosen], timing=options)
+    collected = _run(workspace, address, order)
+    results = {each.worker: each.result for each in collected.answers if each.result}
+    for name, result in results.items():
         print(f"\n{name}")
         bench_table.show(result)
-    if len(collected.results) > 1:
+    if len(results) > 1:
         print()
-        print_side_by_side(collected.results)
-    end()
+        print_side_by_side(results)
+    collected.finish()
 
 
 def _refuse_stacks(variants: Sequence[Variant]) -> None:
@@ -115,26 +136,32 @@ def _reports(workspace: Workspace) -> Path:
     return workspace.cluster / "reports"
 
 
-def _run(workspace: Workspace, address: str, order: Order) -> tuple[_Collected, Callable[[], None]]:
-    """Run an order's jobs and store each answer; return them, and what to call after the tables."""
+def _run(workspace: Workspace, address: str, order: Order) -> _Collected:
+    """Run the jobs of an order that no earlier invocation has finished; store each answer."""
     session = open_session(workspace, order)
-    collected = _Collected()
+    collected = _Collected(session)
 
     def take(job: Job, worker: Worker, answer: Answer) -> None:
         answer, path = _saved(workspace, order, worker, answer)
         # A result without a variant that failed is in results/ too, but its job is repeated as a
         # whole: ratios are of variants that are timed in turn.
         if answer.complete:
-            session.save(job.key, worker.name, answer)
+            session.save(job.key, answer)
         # Said only now: whoever interrupts after this line does not repeat a job without failures.
         if path:
             print_line(worker.name, f"stored in {workspace.shown(path)}")
-        collected.add(worker.name, answer)
+        collected.answers.append(answer)
 
     with connect.connected(address, print_line) as cluster:
-        jobs = _jobs(order, connect.workers_of(cluster, address))
-        failures = dispatch(cluster, _unfinished(jobs, session, collected), take)
-    return collected, lambda: _finish(collected, failures, session)
+        unfinished = []
+        for job in _jobs(order, connect.workers_of(cluster, address)):
+            if stored := session.load(job.key):
+                print_line(stored.worker, f"already finished {job.name}")
+                collected.answers.append(stored)
+            else:
+                unfinished.append(job)
+        collected.failures.extend(dispatch(cluster, unfinished, take))
+    return collected
 
 
 def _jobs(order: Order, workers: Sequence[Worker]) -> list[Job]:
@@ -170,19 +197,6 @@ def _saved(
     return answer.model_copy(update={"result": result}), path
 
 
-def _unfinished(jobs: Sequence[Job], session: ClusterSession, collected: _Collected) -> list[Job]:
-    """Return the jobs that no earlier invocation has finished; collect the answers of the rest."""
-    unfinished = []
-    for job in jobs:
-        stored = session.load(job.key)
-        if stored:
-            print_line(stored.worker, f"already finished {job.name}")
-            collected.add(stored.worker, stored.answer)
-        else:
-            unfinished.append(job)
-    return unfinished
-
-
 def _with_machine_name(workspace: Workspace, result: Result, worker: Worker) -> Result:
     """Return a result with the name of its machine: the worker's custom name if it is free."""
     try:
@@ -193,34 +207,7 @@ def _with_machine_name(workspace: Workspace, result: Result, worker: Worker) -> 
         return store.named(workspace, result)
 
 
-def _finish(
-    collected: _Collected, failures: Sequence[StacksError], session: ClusterSession
-) -> None:
-    """Remove the session if nothing failed; else raise ClusterError.
-
-    A missing device is no failure, but ends with the same exit status as without a cluster.
-    """
-    errors = [*collected.errors, *failures]
-    for error in errors:
-        console.show_error(error)
-    if errors:
-        raise ClusterError(
-            f"{plural(len(errors), 'error')} on the cluster, see above",
-            fix="repeat the command: it runs only what failed",
-        )
-    session.remove()
-    missing = [(name, out) for name, out in collected.outcomes if out.status == NO_DEVICE]
-    if missing:
-        not_verified = ClusterError(
-            "nothing failed, but not everything could be verified",
-            found="\n".join(f"{outcome.variant}: no device on {name}" for name, outcome in missing),
-            fix="start a worker on a machine with the device: see docs/guides/gpu.md",
-        )
-        not_verified.exit_code = programs.NO_DEVICE
-        raise not_verified
-
-
-def print_outcomes(outcomes: Sequence[tuple[str, Outcome]]) -> None:
+def _print_outcomes(outcomes: Sequence[tuple[str, Outcome]]) -> None:
     """Print a line for each variant: its worker, its verification, the speed of Gemm."""
     lines = []
     for worker, outcome in outcomes:

@@ -27,6 +27,7 @@ from distributed import get_worker
 from distributed.client import ClosedClientError, FuturesCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
+from pydantic import ValidationError
 
 from stacks.cluster.messages import Answer, RemoteError
 from stacks.cluster.programs import BOOT_PREFIX, LABEL, NAME_PREFIX, SET, module_command
@@ -61,31 +62,35 @@ class Worker:
 
 
 @dataclass(frozen=True)
-class TaskResult:
-    """The text that a task returned, or its error; neither if its worker was lost."""
-
-    text: str | None = None
-    error: str | None = None
-
-
-@dataclass(frozen=True)
 class Task:
     """A task that was sent to a worker."""
 
     future: distributed.Future[str]
 
     @property
-    def result(self) -> TaskResult | None:
-        """Its result, None while it runs."""
-        if not self.future.done():
-            return None
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return bool(self.future.done())
+
+    def answer(self) -> Answer | None:
+        """Return the answer of a task that has ended, None if its worker was lost."""
         if self.future.status == "finished":
             # Empty: a worker that is shutting down has stopped it.
-            return TaskResult(text=self.future.result() or None)
+            text = self.future.result()
+            try:
+                return Answer.model_validate_json(text) if text else None
+            except ValidationError as invalid:
+                first = str(invalid).splitlines()[0]
+                return Answer(error=RemoteError(what="its answer cannot be read", found=first))
         error = self.future.exception() if self.future.status == "error" else None
         if error is None or isinstance(error, distributed.KilledWorker):
-            return TaskResult()
-        return TaskResult(error=f"{type(error).__name__}: {error}")
+            return None
+        failure = RemoteError(
+            what="this worker cannot run the job",
+            found=f"{type(error).__name__}: {error}",
+            fix="start it by `./invoke worker ADDRESS` in a checkout of the same commit",
+        )
+        return Answer(error=failure, refused=True)
 
 
 class Cluster:

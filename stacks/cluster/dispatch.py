@@ -16,11 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from stacks.cluster import connect, messages
-from stacks.cluster.connect import RESUMES, Cluster, ClusterError, Task, TaskResult, Worker
-from stacks.cluster.messages import Answer, Order, RemoteError, Share
+from stacks.cluster.connect import RESUMES, Cluster, ClusterError, Task, Worker
+from stacks.cluster.messages import Answer, Order, Share
 from stacks.core import console
 from stacks.core.console import as_typed
 from stacks.core.disk import write_atomically
@@ -118,47 +116,27 @@ def _progress(state: _State, jobs: Sequence[Job], begun: float) -> str:
 def _collect(cluster: Cluster, state: _State, present: Mapping[str, Worker], take: Take) -> None:
     """Handle the tasks that have ended, and those whose worker has disappeared."""
     for one in list(state.running):
-        result = one.task.result
-        if result is None and one.worker.address not in present:
+        if one.task.has_ended:
+            answer = one.task.answer()
+        elif one.worker.address not in present:
             cluster.stop([one.task])
-            result = TaskResult()
-        if result:
-            state.running.remove(one)
-            _handle(one, result, state, take)
-
-
-def _handle(one: _Running, result: TaskResult, state: _State, take: Take) -> None:
-    answer = _answer(result)
-    if answer is None:
-        _retry(one, state)
-    elif answer.refused and answer.error:
-        state.refused.add(one.worker.machine)
-        error = answer.error.to_error(one.worker.name)
-        if one.job.machine:
-            state.failures.append(error)
+            answer = None
         else:
-            print_line(one.worker.name, as_typed(f"is left out:\n{error}"))
+            continue
+        state.running.remove(one)
+        if answer is None:
+            _retry(one, state)
+            continue
+        answer = answer.model_copy(update={"worker": one.worker.name})
+        if not answer.refused:
+            take(one.job, one.worker, answer)
+            continue
+        state.refused.add(one.worker.machine)
+        if one.job.machine:
+            state.failures += answer.errors
+        else:
+            print_line(one.worker.name, as_typed(f"is left out:\n{answer.errors[0]}"))
             state.waiting.append(one.job)
-    else:
-        take(one.job, one.worker, answer)
-
-
-def _answer(result: TaskResult) -> Answer | None:
-    """Return the answer of a task that ended, None if its worker was lost."""
-    if result.error:
-        error = RemoteError(
-            what="this worker cannot run the job",
-            found=result.error,
-            fix="start it by `./invoke worker ADDRESS` in a checkout of the same commit",
-        )
-        return Answer(error=error, refused=True)
-    if result.text is None:
-        return None
-    try:
-        return Answer.model_validate_json(result.text)
-    except ValidationError as invalid:
-        first = str(invalid).splitlines()[0]
-        return Answer(error=RemoteError(what="its answer cannot be read", found=first))
 
 
 def _retry(one: _Running, state: _State) -> None:
@@ -238,13 +216,12 @@ def sweep(
         # Only now: it removes the logs of a former sweep.
         with recorded(folder, len(jobs)) as record:
 
-            def take(_: Job, worker: Worker, answer: Answer) -> None:
+            def take(_job: Job, _worker: Worker, answer: Answer) -> None:
                 for run in answer.runs:
                     if job := by_number.pop(run.job, None):
                         write_atomically(job.log(folder), run.log)
                         record(job, run.status, run.seconds)
-                if answer.error:
-                    errors.append(answer.error.to_error(worker.name))
+                errors.extend(answer.errors)
 
             orders = []
             for part in shares(jobs, at_once, len(machines)):

@@ -112,10 +112,11 @@ class Run(Strict):
 class Answer(Strict):
     """What a worker did of an order.
 
-    refused: the worker's checkout differs, so it refuses all orders of this one. error: why there
-    is no result, or no outcome.
+    worker: its name, added by who receives the answer. refused: the worker's checkout differs, so
+    it refuses all orders of this one. error: why there is no result, or no outcome.
     """
 
+    worker: str = ""
     outcomes: tuple[Outcome, ...] = ()
     result: Result | None = None
     runs: tuple[Run, ...] = ()
@@ -127,13 +128,24 @@ class Answer(Strict):
         """Whether nothing in it failed."""
         return not self.error and all(o.status in (PASSED, NO_DEVICE) for o in self.outcomes)
 
+    @property
+    def errors(self) -> list[StacksError]:
+        """What failed, with the worker's name; a missing device is no failure."""
+        failed = (o.error for o in self.outcomes if o.status != NO_DEVICE)
+        return [error.to_error(self.worker) for error in (self.error, *failed) if error]
+
 
 def digests(workspace: Workspace) -> dict[str, str]:
     """Return {path: SHA-256} of every deciding file of a checkout, relative to its root."""
     folders = [workspace.root / name for name in DECIDING]
     paths = sorted(path for folder in folders for path in (folder, *folder.rglob("*")))
     names = {path.relative_to(workspace.root): path for path in paths if path.is_file()}
-    return {str(name): sha256_of(path) for name, path in names.items() if not _is_cache(name)}
+    return {
+        str(name): sha256_of(path)
+        for name, path in names.items()
+        # No cache of Python or of a linter.
+        if not any(part == "__pycache__" or part.startswith(".") for part in name.parts)
+    }
 
 
 def digests_of_stack(workspace: Workspace, variant: Variant) -> dict[str, str]:
@@ -159,11 +171,6 @@ def check_stack(expected: Mapping[str, str]) -> None:
             found=", ".join(different[:NAMED]),
             fix="share its folder, or copy it there",
         )
-
-
-def _is_cache(name: Path) -> bool:
-    """Say whether a file belongs to a cache of Python or of a linter."""
-    return any(part == "__pycache__" or part.startswith(".") for part in name.parts)
 
 
 def check(
@@ -197,30 +204,22 @@ def check(
     )
 
 
-class StoredAnswer(Strict):
-    """An answer and the name of its worker."""
-
-    worker: str
-    answer: Answer
-
-
 @dataclass(frozen=True)
 class ClusterSession:
     """A folder with a file for each answer."""
 
     folder: Path
 
-    def load(self, job: str) -> StoredAnswer | None:
+    def load(self, job: str) -> Answer | None:
         """Return the answer to a job, None if there is none that can be read."""
         try:
-            return StoredAnswer.model_validate_json(self._file(job).read_bytes())
+            return Answer.model_validate_json(self._file(job).read_bytes())
         except (OSError, ValidationError):
             return None
 
-    def save(self, job: str, worker: str, answer: Answer) -> None:
+    def save(self, job: str, answer: Answer) -> None:
         """Store an answer."""
-        stored = StoredAnswer(worker=worker, answer=answer)
-        write_atomically(self._file(job), stored.model_dump_json(by_alias=True))
+        write_atomically(self._file(job), answer.model_dump_json(by_alias=True))
 
     def remove(self) -> None:
         """Remove all answers: the next invocation starts from the beginning."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,19 +36,31 @@ def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
     assert "results/taken has results of another machine" in capsys.readouterr().err
 
 
-def test_a_failure_ends_with_status_1_and_keeps_the_session(
-    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("status", "failures", "message", "exit_code"),
+    [
+        ("failed", [UsageError("no worker")], "2 errors on the cluster", 1),
+        ("no device", [], "(?s)not everything could be verified.*f/v: no device on a-1", 3),
+    ],
+)
+def test_a_failure_keeps_the_session_and_a_missing_device_ends_it(
+    status: Any,
+    failures: list[StacksError],
+    message: str,
+    exit_code: int,
+    own_workspace: Workspace,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     stored = open_session(own_workspace, ORDER)
-    stored.save("x", "a-1", Answer())
-    found = command._Collected()
-    outcome = Outcome(variant="f/v", status="failed", error=RemoteError(what="f/v failed"))
-    found.add("a-1", Answer(outcomes=(outcome,)))
-    with pytest.raises(StacksError, match="2 errors on the cluster") as caught:
-        command._finish(found, [UsageError("no worker")], stored)
-    assert caught.value.exit_code == 1 and stored.load("x")
-    output = capsys.readouterr().err
-    assert "error: a-1: f/v failed\n" in output and "error: no worker\n" in output
+    stored.save("x", Answer())
+    outcome = Outcome(variant="f/v", status=status, error=RemoteError(what=f"f/v {status}"))
+    answers = [Answer(worker="a-1", outcomes=(outcome,))]
+    with pytest.raises(StacksError, match=message) as caught:
+        command._Collected(stored, answers, failures).finish()
+    assert caught.value.exit_code == exit_code
+    assert bool(stored.load("x")) is bool(failures)
+    expected = "error: a-1: f/v failed\nerror: no worker\n" if failures else ""
+    assert capsys.readouterr().err == expected
 
 
 def test_a_stack_of_ones_own_is_refused(own_workspace: Workspace, tmp_path: Path) -> None:
@@ -56,18 +69,6 @@ def test_a_stack_of_ones_own_is_refused(own_workspace: Workspace, tmp_path: Path
     with pytest.raises(UsageError, match=r"stack\.yaml: a cluster builds and times") as caught:
         command.build(own_workspace, "tcp://nowhere:1", [own])
     assert "run --jobs N --cluster" in str(caught.value)
-
-
-def test_a_missing_device_is_named_and_ends_the_session(own_workspace: Workspace) -> None:
-    stored = open_session(own_workspace, ORDER)
-    stored.save("x", "a-1", Answer())
-    found = command._Collected()
-    outcome = Outcome(variant="f/v", status="no device", error=RemoteError(what="no device"))
-    found.add("a-1", Answer(outcomes=(outcome,)))
-    with pytest.raises(StacksError, match="not everything could be verified") as caught:
-        command._finish(found, [], stored)
-    assert caught.value.exit_code == 3 and caught.value.found == "f/v: no device on a-1"
-    assert not stored.load("x")
 
 
 @pytest.fixture
@@ -84,7 +85,8 @@ def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
             for job in jobs:
                 [worker] = [one for one in workers if one.machine == job.machine]
                 asked.append(worker.machine)
-                take(job, worker, answers[worker.machine])
+                named = answers[worker.machine].model_copy(update={"worker": worker.name})
+                take(job, worker, named)
             return []
 
         monkeypatch.setattr(command, "dispatch", dispatch)
@@ -102,14 +104,14 @@ def test_a_timing_in_which_a_variant_failed_is_repeated_and_others_are_not(
         result(runs(BASE, [1.0] * 5), BASE, began=f"2026-11-21T0{hour}:30:00Z") for hour in (5, 6)
     )
     asked = answered(one=Answer(result=early), two=Answer(result=early, outcomes=(failed,)))
-    _, end = command._run(own_workspace, "a", order)
+    found = command._run(own_workspace, "a", order)
     with pytest.raises(StacksError, match="repeat the command: it runs only what failed"):
-        end()
+        found.finish()
     assert asked == ["one", "two"]
     asked = answered(two=Answer(result=late))
-    found, end = command._run(own_workspace, "a", order)
-    end()
-    assert asked == ["two"] and set(found.results) == {"one-1", "two-1"}
+    found = command._run(own_workspace, "a", order)
+    found.finish()
+    assert asked == ["two"] and {each.worker for each in found.answers} == {"one-1", "two-1"}
     # Each timing once, that without the failed variant too.
     stored, _ = store.read_all(own_workspace)
     assert [(one.path.parent.name, one.result.began) for one in stored] == [
@@ -153,9 +155,10 @@ def test_text_that_cannot_be_sent_is_named(
 
 def test_a_session_keeps_answers_until_it_is_finished(own_workspace: Workspace) -> None:
     first = open_session(own_workspace, ORDER)
-    first.save("theano-1.0.5/mkl", "a-1", Answer(result=result(runs(BASE, [1.0] * 5), BASE)))
+    timed = result(runs(BASE, [1.0] * 5), BASE)
+    first.save("theano-1.0.5/mkl", Answer(worker="a-1", result=timed))
     stored = open_session(own_workspace, ORDER).load("theano-1.0.5/mkl")
-    assert stored and stored.worker == "a-1" and stored.answer.result
+    assert stored and stored.worker == "a-1" and stored.result == timed
     assert first.load("theano-1.0.5/blis") is None
     other = ORDER.model_copy(update={"files": {"a": "2"}})
     assert open_session(own_workspace, other).load("theano-1.0.5/mkl") is None

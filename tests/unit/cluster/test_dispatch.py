@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
+import distributed
 import pytest
 
 from stacks.cluster import dispatch as dispatch_module
-from stacks.cluster.connect import Cluster, TaskResult, Worker
+from stacks.cluster.connect import Cluster, Task, Worker
 from stacks.cluster.dispatch import Job, dispatch
 from stacks.cluster.messages import Answer, Order, RemoteError
 
-DONE = TaskResult(text=Answer().model_dump_json(by_alias=True))
-LOST = TaskResult()
-REFUSED = TaskResult(
-    text=Answer(error=RemoteError(what="another checkout"), refused=True).model_dump_json(
-        by_alias=True
-    )
-)
+DONE = Answer()
+# Its worker is lost; it runs on.
+LOST, RUNNING = "lost", "running"
+REFUSED = Answer(error=RemoteError(what="another checkout"), refused=True)
 
 
 class Sent:
-    def __init__(self, result: TaskResult | None) -> None:
-        self.result = result
-        self.stopped = False
+    def __init__(self, end: Answer | str) -> None:
+        self.end, self.has_ended, self.stopped = end, end != RUNNING, False
+
+    def answer(self) -> Answer | None:
+        return self.end if isinstance(self.end, Answer) else None
 
 
 class Fake:
@@ -32,7 +32,7 @@ class Fake:
 
     def __init__(self, *workers: Worker) -> None:
         self.present = {worker.address: worker for worker in workers}
-        self.answers: dict[str, list[TaskResult | None]] = {}
+        self.answers: dict[str, list[Answer | str]] = {}
         self.sent: list[tuple[str, Order]] = []
         self.tasks: list[Sent] = []
         self.meanwhile: Callable[[], None] = lambda: None
@@ -88,7 +88,7 @@ def test_jobs_go_to_whoever_is_free(capsys: pytest.CaptureFixture[str]) -> None:
 def test_two_workers_of_one_machine_do_one_thing_at_a_time() -> None:
     fake = Fake(worker("a1", "a"), worker("a2", "a"))
     busy: list[int] = []
-    fake.meanwhile = lambda: busy.append(sum(t.result is None for t in fake.tasks))
+    fake.meanwhile = lambda: busy.append(sum(not t.has_ended for t in fake.tasks))
     assert done(fake, job("x"), job("y"))[0] == [("x", "a1"), ("y", "a1")]
     assert len(fake.sent) == 2 and len(busy) == 2
     assert done(Fake(worker("a"), worker("b")), job("x", "b"))[0] == [("x", "b")]
@@ -106,7 +106,7 @@ def test_a_job_whose_worker_was_lost_goes_to_another_machine(
 
 def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
     fake = Fake(worker("a"), worker("b"))
-    fake.answers["a"] = [None]
+    fake.answers["a"] = [RUNNING]
     fake.meanwhile = lambda: setattr(fake, "present", {"tcp://b": worker("b")})
     assert done(fake, job("x"))[0] == [("x", "b")]
     assert [task.stopped for task in fake.tasks] == [True, False]
@@ -145,25 +145,38 @@ def test_a_timing_that_was_refused_is_a_failure_of_its_own() -> None:
     assert stored == [("y", "b")] and failures == ["a: another checkout"]
 
 
-def test_a_worker_without_this_project_is_an_error() -> None:
-    fake = Fake(worker("a"))
-    fake.answers["a"] = [TaskResult(error="ModuleNotFoundError: No module named 'stacks'")]
-    failures = dispatch(cast(Cluster, fake), [job("x", "a")], lambda *_: None)
-    assert failures[0].found == "ModuleNotFoundError: No module named 'stacks'"
-    assert "./invoke worker" in str(failures[0].fix)
+class Future:
+    """A task of dask that has ended so."""
+
+    def __init__(self, end: str | Exception) -> None:
+        self.end, self.status = end, "error" if isinstance(end, Exception) else "finished"
+
+    def result(self) -> object:
+        return self.end
+
+    exception = result
 
 
-def test_an_invalid_answer_is_an_error_of_its_job() -> None:
-    fake = Fake(worker("a"))
-    fake.answers["a"] = [TaskResult(text='{"outcomes": 3}')]
-    answers: list[Answer] = []
-    dispatch(cast(Cluster, fake), [job("x")], lambda _, __, answer: answers.append(answer))
-    assert answers[0].error and answers[0].error.what == "its answer cannot be read"
+@pytest.mark.parametrize(
+    ("end", "what", "refused"),
+    [
+        (ModuleNotFoundError("No module named 'stacks'"), "this worker cannot run the job", True),
+        ('{"outcomes": 3}', "its answer cannot be read", False),
+        ("", None, False),
+        (distributed.KilledWorker("t", cast(Any, None), 1), None, False),
+    ],
+)
+def test_the_ends_of_a_task(end: str | Exception, what: str | None, refused: bool) -> None:
+    answer = Task(cast(Any, Future(end))).answer()
+    assert (answer and answer.error and answer.error.what) == what
+    if answer and refused:
+        assert answer.refused and answer.error and "./invoke worker" in str(answer.error.fix)
+        assert answer.error.found == "ModuleNotFoundError: No module named 'stacks'"
 
 
 def test_an_interrupt_stops_the_running_jobs() -> None:
     fake = Fake(worker("a"), worker("b"))
-    fake.answers = {"a": [None], "b": [None]}
+    fake.answers = {"a": [RUNNING], "b": [RUNNING]}
 
     def interrupt() -> None:
         raise KeyboardInterrupt
