@@ -11,7 +11,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL, FRAMEWORK, VARIANT, file_of, folder_of, names_of, path_of
+from stacks.tasks.options import CHANNEL, file_of, folder_of, names_of, path_of
 from stacks.tasks.task import excludes, needs, require_checkout, task
 
 
@@ -199,7 +199,6 @@ def serve(context: Context, port: int = 8420, variant: str = "") -> None:
 @task(
     "reproduce --variant mkl",
     "reproduce --variant blis --framework theano-0.8.2",
-    help={"variant": VARIANT, "framework": FRAMEWORK},
     protects=("build", "cache"),
 )
 def reproduce(context: Context, variant: str, framework: str = "") -> None:

@@ -10,7 +10,7 @@ from stacks.core.console import as_typed, display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CHANNEL, CLUSTER, FRAMEWORK, FULL, JSON, VARIANT, file_of, path_of
+from stacks.tasks.options import CLUSTER, VARIANT, file_of, path_of
 from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainder, task, values
 
 
@@ -20,8 +20,6 @@ from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainde
     "build --variant mkl-amdlibm --to docker",
     help={
         "variant": VARIANT + " (default: what results/ shows to be fast on this processor)",
-        "framework": FRAMEWORK,
-        "channel": CHANNEL,
         "to": "prefix: an environment in build/ (default); docker: an image in the engine; oci: "
         "an image in a file",
         "file": "with --to oci: the file, which docker and podman can load (default: made of the "
@@ -32,8 +30,6 @@ from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainde
         "published channel",
         "clean": "make the environment again without the packages that you have added with pip",
         "repair": "put back the files of a built environment that are not the locked ones",
-        "full": FULL,
-        "json": JSON,
         "cluster": CLUSTER + "; without --variant, build all variants",
     },
     rules=(
@@ -129,12 +125,8 @@ def build(
     "verify --variant mkl",
     "verify --python /usr/bin/python3",
     help={
-        "variant": VARIANT,
-        "framework": FRAMEWORK,
         "python": "diagnose this Python interpreter instead, which has Theano, a descendant of it, "
         "or only NumPy",
-        "full": FULL,
-        "json": JSON,
         "limit": "stop a step that takes longer than this, in seconds (default: 1200)",
     },
     rules=(
@@ -172,7 +164,6 @@ def verify(
     help={
         "variant": "the path of a stack.yaml: lock and build it on every flavour that fits, and "
         "time your program after -- on these",
-        "framework": FRAMEWORK,
         "rounds": "number of rounds; each measures every variant once (default: 9)",
         "busy": "also time a small program, and everything while N busy loops are running",
     },
@@ -227,7 +218,6 @@ def list_(context: Context) -> None:
     "clean --cache",
     help={
         "variant": "only the environment and reports of this variant (default: all of build/)",
-        "framework": FRAMEWORK,
         "cache": "also the cache of fetched and built files (THEANO_STACKS_CACHE)",
     },
     rules=(needs("framework", "variant"),),

@@ -16,20 +16,12 @@ from invoke.parser.context import ParserContext
 
 from stacks.core.console import as_typed
 from stacks.core.disk import REPOSITORY
-from stacks.tasks.options import CHANNEL, FRAMEWORK, FULL, JSON, VARIANT
+from stacks.tasks.options import SHARED
 from stacks.tasks.task import EXAMPLES, HELP, TAKING_COMMANDS
 
 WIDTH = 80
 # Columns of the options' names; a longer name has a line of its own.
 NAMES = 24
-# What several tasks take, in the same words: described once.
-SHARED = {
-    "--variant TEXT": VARIANT,
-    "--framework TEXT": FRAMEWORK,
-    "--channel TEXT": CHANNEL,
-    "--json TEXT": JSON,
-    "--full": FULL,
-}
 COMMANDS = """# Commands
 
 Made by `./invoke docs` from the code. `./invoke TASK --help` prints the same.
@@ -254,7 +246,8 @@ def all_tasks() -> Collection:
 def commands() -> str:
     """Return the page of all commands."""
     tasks = all_tasks()
-    shared = "\n".join(f"| `{option}` | {_cell(text)} |" for option, text in SHARED.items())
+    names = {name: f"--{name}" if name == "full" else f"--{name} TEXT" for name in SHARED}
+    shared = "\n".join(f"| `{names[name]}` | {_cell(text)} |" for name, text in SHARED.items())
     return "\n".join([COMMANDS.replace("{shared}", shared), *_commands(tasks)])
 
 
@@ -269,7 +262,7 @@ def _commands(tasks: Collection) -> Iterator[str]:
         examples = "\n".join(f"./invoke {example}" for example in EXAMPLES[name])
         yield f"Usage: `{usage}`\n\n```sh\n{examples}\n```\n"
         options = options_of(context)
-        known = [option for option, text in options if SHARED.get(option) == text]
+        known = [option for option, text in options if text in SHARED.values()]
         if rows := [f"| `{o}` | {_cell(text)} |" for o, text in options if o not in known]:
             yield "\n".join(["| option | |", "|---|---|", *rows, ""])
         if known:

@@ -18,6 +18,14 @@ FRAMEWORK = (
 CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"
 FULL = "also run the long timings: larger matrices, and each linker of PyTensor"
 JSON = "also write the report to this file, as JSON"
+# What several tasks take, in the same words: described once.
+SHARED = {
+    "variant": VARIANT,
+    "framework": FRAMEWORK,
+    "channel": CHANNEL,
+    "json": JSON,
+    "full": FULL,
+}
 CLUSTER = "use the machines of the dask scheduler at this address; see docs/guides/cluster.md"
 
 

@@ -27,6 +27,7 @@ from stacks.core.disk import INSTALLED
 from stacks.core.errors import StacksError, UsageError, unknown
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
+from stacks.tasks.options import SHARED
 
 INTERRUPTED = 130
 # The tasks that pass the words after `--` on.
@@ -50,16 +51,18 @@ def task(
 ) -> Callable[[Callable[..., None]], Any]:
     """Make an invoke task of a function; a StacksError in it is shown without a traceback.
 
-    examples: for its help, the words after ./invoke. repeated: options that may be given more than
-    once. rules: which options go together. protects: `build` and `cache`, which `clean` must leave
-    alone while the task runs. Words after `--` are an error, unless this task or another one on the
+    examples: for its help, the words after ./invoke. help: what its options are for, where they
+    have no text or another one in SHARED. repeated: options that may be given more than once.
+    rules: which options go together. protects: `build` and `cache`, which `clean` must leave alone
+    while the task runs. Words after `--` are an error, unless this task or another one on the
     command line takes_command. in_checkout: it is for the project's own files.
     """
 
     def decorate(body: Callable[..., None]) -> Any:
         task_name = name or body.__name__.replace("_", "-")
         EXAMPLES[task_name] = examples
-        HELP[task_name] = help or {}
+        shared = SHARED.keys() & inspect.signature(body).parameters
+        texts = HELP[task_name] = {**{each: SHARED[each] for each in shared}, **(help or {})}
         if takes_command:
             TAKING_COMMANDS.add(task_name)
 
@@ -89,7 +92,7 @@ def task(
                 _write_log(task_name, error)
                 raise
 
-        options = {"help": help or {}, "positional": positional, "iterable": repeated}
+        options = {"help": texts, "positional": positional, "iterable": repeated}
         return invoke.tasks.task(name=name, **options)(run)
 
     return decorate

@@ -7,7 +7,7 @@ from invoke.context import Context
 from stacks.core.console import next_step
 from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CLUSTER, FRAMEWORK, JSON, VARIANT, file_of
+from stacks.tasks.options import CLUSTER, file_of
 from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
 
 
@@ -23,7 +23,6 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
         "images": "images to time alternately, in containers, with commas: "
         "theano-pip-default,theano-mkl",
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
-        "framework": FRAMEWORK,
         "workload": "workloads to time, with commas (default: gemm,elementwise); see "
         "docs/guides/bench.md",
         "rounds": "number of rounds; each times every variant once (default: 11; with --quick 9)",
@@ -155,10 +154,8 @@ def publish(context: Context, add: list[str], check: bool = False, prune: bool =
     "profile --variant mkl --workload ntm",
     "profile --variant mkl -- python train.py --epochs 2",
     help={
-        "variant": VARIANT,
         "workload": "ntm, gibbs, scan_gc, scan_outside, lstm, logreg, mlp, lenet or check_blas "
         "(default: ntm)",
-        "framework": FRAMEWORK,
         "calls": "number of timed calls, and then of profiled calls (default: 100; check_blas: 10)",
         "case": "run only this case of the workload",
         "compiles": "number of processes that compile it; counts how often each graph occurs "
@@ -167,7 +164,6 @@ def publish(context: Context, add: list[str], check: bool = False, prune: bool =
         "small": "small shapes, for a quick test",
         "fix_scan": "import theano_stacks_scan first, which makes the gradient of scans smaller",
         "memory": "of a program after --: profile its memory too, which makes it slower",
-        "json": JSON,
     },
     rules=(
         excludes(
@@ -225,7 +221,6 @@ def profile(
         "before": "report of ./invoke profile: a file, VARIANT, or FRAMEWORK/VARIANT",
         "after": "report to compare with it",
         "workload": "workload of the reports, if variants are named (default: ntm)",
-        "framework": FRAMEWORK,
         "case": "compare only this case of the workload",
         "rounds": "of a program after --: number of rounds (default: 9)",
     },

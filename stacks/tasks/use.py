@@ -11,7 +11,7 @@ from invoke.context import Context
 from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CLUSTER, FRAMEWORK, VARIANT, path_of
+from stacks.tasks.options import CLUSTER, path_of
 from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainder, task
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ NO_JOBS = -sys.maxsize
     help={
         "folder": "your code's folder, created if it is missing",
         "extends": "the flavour that it is based on (default: openblas)",
-        "framework": FRAMEWORK,
     },
     positional=["folder"],
 )
@@ -55,8 +54,6 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
     "run --variant mkl -- python train.py",
     "run --variant mkl --jobs 4 -- python sweep.py {} ::: 0.1 0.01",
     help={
-        "variant": VARIANT,
-        "framework": FRAMEWORK,
         "jobs": "run CMD once for each argument, N at a time: -- CMD {} ::: ARG ARG ...",
         "over": "with --jobs: file with one argument a line, in place of words after :::",
         "logs": "with --jobs: folder for the output of each run (default: job-logs)",
@@ -100,11 +97,7 @@ def run(
     run_module.run(chosen, prefix, remainder())
 
 
-@task(
-    "shell --variant mkl",
-    "shell --variant ~/model/stack.yaml",
-    help={"variant": VARIANT, "framework": FRAMEWORK},
-)
+@task("shell --variant mkl", "shell --variant ~/model/stack.yaml")
 def shell(context: Context, variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
     from stacks.environments.use import run as run_module
@@ -117,8 +110,6 @@ def shell(context: Context, variant: str, framework: str = "") -> None:
     "kernel --variant mkl",
     "kernel --list",
     help={
-        "variant": VARIANT,
-        "framework": FRAMEWORK,
         "name": "name of the kernel (default: framework and variant)",
         "user": "for this user's Jupyter (default)",
         "prefix": "for the Jupyter in this folder: a venv, or another environment",
@@ -166,8 +157,6 @@ def kernel(
     "export --variant mkl --as environment --to environment.yml",
     "export --variant mkl --as devcontainer --to ~/model",
     help={
-        "variant": VARIANT,
-        "framework": FRAMEWORK,
         "as": "the format: conda-lock, environment, pixi, pylock, requirements, devcontainer, "
         "apptainer, modulefile, easyconfig, kernelspec or compose; see docs/guides/exports.md",
         "to": "the file, or the folder for a form of several files (default for one file: standard "
