@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import shutil
 import stat
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from types import SimpleNamespace
+from typing import IO, cast
 
 import deflate
 
@@ -68,18 +68,9 @@ def write(root: Path, out: IO[bytes]) -> None:
 
 def digest_of(root: Path) -> str:
     """Return the digest (`sha256:...`) of the tar archive of a normalised folder."""
-    sink = _Hash()
-    write(root, cast("IO[bytes]", sink))
-    return f"sha256:{sink.hash.hexdigest()}"
-
-
-class _Hash(io.RawIOBase):
-    def __init__(self) -> None:
-        self.hash = hashlib.sha256()
-
-    def write(self, block: Any) -> int:
-        self.hash.update(block)
-        return len(block)
+    digest = hashlib.sha256()
+    write(root, cast("IO[bytes]", SimpleNamespace(write=digest.update)))
+    return f"sha256:{digest.hexdigest()}"
 
 
 def modes_of(root: Path) -> dict[str, str]:
@@ -121,43 +112,42 @@ def compress(
     base: Path | None, layers: Mapping[str, Path], folder: Path
 ) -> tuple[CompressedLayer, ...]:
     """Compress the base, a tar archive, and layers by name into `folder`; return them in order."""
-
-    def copy(out: IO[bytes]) -> None:
-        assert base
-        with base.open("rb") as file:
-            shutil.copyfileobj(file, out, 1 << 20)
-
-    def writer(content: Path) -> Callable[[IO[bytes]], None]:
-        return lambda out: write(content, out)
-
-    jobs: dict[str, Callable[[IO[bytes]], None]] = {BASE: copy} if base else {}
-    jobs |= {name: writer(content) for name, content in layers.items()}
-    with explain_disk_errors(folder), ThreadPoolExecutor(len(jobs)) as pool:
-        return tuple(pool.map(lambda job: _compress(folder / job[0], job[1]), jobs.items()))
+    contents = {BASE: base, **layers} if base else layers
+    with explain_disk_errors(folder), ThreadPoolExecutor(len(contents)) as pool:
+        return tuple(pool.map(lambda name: _compress(contents[name], folder / name), contents))
 
 
-def _compress(path: Path, write: Callable[[IO[bytes]], None]) -> CompressedLayer:
-    with path.open("wb") as file:
+def _compress(content: Path, target: Path) -> CompressedLayer:
+    """Compress a tar archive, or that of a normalised folder."""
+    with target.open("wb") as file:
         compressor = _Compressor(file)
-        write(cast("IO[bytes]", compressor))
-        compressor.close()
-    digests = (f"sha256:{d.hexdigest()}" for d in (compressor.outside, compressor.inside))
-    return CompressedLayer(path.name, next(digests), compressor.size, next(digests))
+        out = cast("IO[bytes]", compressor)
+        if content.is_dir():
+            write(content, out)
+        else:
+            with content.open("rb") as archive:
+                shutil.copyfileobj(archive, out, 1 << 20)
+        compressor.finish()
+    outside, inside = (f"sha256:{d.hexdigest()}" for d in (compressor.outside, compressor.inside))
+    return CompressedLayer(target.name, outside, compressor.size, inside)
 
 
-class _Compressor(io.RawIOBase):
+class _Compressor:
     """Compresses what is written to it; hashes both sides and counts the compressed bytes."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self.out, self.waiting, self.size = out, bytearray(), 0
         self.inside, self.outside = hashlib.sha256(), hashlib.sha256()
 
-    def write(self, block: Any) -> int:
+    def write(self, block: bytes) -> None:
         self.inside.update(block)
         self.waiting += block
         while len(self.waiting) >= CHUNK:
             self._flush_chunk()
-        return len(block)
+
+    def finish(self) -> None:
+        if self.waiting:
+            self._flush_chunk()
 
     def _flush_chunk(self) -> None:
         data = deflate.gzip_compress(bytes(self.waiting[:CHUNK]), LEVEL)
@@ -165,8 +155,3 @@ class _Compressor(io.RawIOBase):
         self.outside.update(data)
         self.size += len(data)
         self.out.write(data)
-
-    def close(self) -> None:
-        if not self.closed and self.waiting:
-            self._flush_chunk()
-        super().close()

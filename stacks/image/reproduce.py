@@ -6,7 +6,6 @@ import filecmp
 import os
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.core.disk import REPOSITORY, explain_disk_errors
@@ -22,25 +21,15 @@ class DifferenceError(StacksError):
     """Two images of the same commit differ."""
 
 
-@dataclass(frozen=True)
-class Circumstances:
-    """How an image is made: its folder, umask, number of processors (None: all), variables."""
-
-    folder: str
-    umask: int
-    cores: int | None
-    variables: dict[str, str]
-
-
-BOTH = (
-    Circumstances("one", 0o022, None, {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "1"}),
-    Circumstances(
-        "another folder ü",
+# {folder: umask, number of processors (None: all), variables} of the two.
+BOTH: dict[str, tuple[int, int | None, dict[str, str]]] = {
+    "one": (0o022, None, {"LC_ALL": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "1"}),
+    "another folder ü": (
         0o077,
         1,
         {"LC_ALL": "C", "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "2", "PYTHONUTF8": "1"},
     ),
-)
+}
 
 
 def reproduce(workspace: Workspace, variant: Variant) -> str:
@@ -52,8 +41,8 @@ def reproduce(workspace: Workspace, variant: Variant) -> str:
     with explain_disk_errors(workspace.build):
         workspace.build.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix="reproduce-", dir=workspace.build) as temporary:
-            digests = [make(variant, Path(temporary), how) for how in BOTH]
-            one, other = (Path(temporary) / how.folder for how in BOTH)
+            one, other = (Path(temporary) / name for name in BOTH)
+            digests = [make(variant, folder, *BOTH[folder.name]) for folder in (one, other)]
             if digests[0] != digests[1]:
                 where = difference(one / "image", other / "image")
                 if not where:
@@ -68,16 +57,17 @@ def reproduce(workspace: Workspace, variant: Variant) -> str:
     return digests[0]
 
 
-def make(variant: Variant, parent: Path, how: Circumstances) -> str:
-    """Make an image in a process and a folder of its own and return its digest."""
-    folder = parent / how.folder
+def make(
+    variant: Variant, folder: Path, umask: int, cores: int | None, variables: dict[str, str]
+) -> str:
+    """Make an image in a process and a new folder of its own and return its digest."""
     folder.mkdir()
-    cores = how.cores or len(os.sched_getaffinity(0))
-    arguments = [str(variant.file or variant.id), f"{how.umask:o}", str(cores)]
+    cores = cores or len(os.sched_getaffinity(0))
+    arguments = [str(variant.file or variant.id), f"{umask:o}", str(cores)]
     status = run_attached(
         [sys.executable, "-m", "stacks.image.reproduce", folder, *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **how.variables},
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
     )
     if status != 0:
         raise StacksError(f"the image of {variant.id} failed", fix="see the message above")

@@ -14,11 +14,10 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from stacks.core import reproducible
+from stacks.core import digest_list, reproducible
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import fixed_umask, replace_atomically, scratch
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.paths import check_working_folder
 from stacks.core.process import call
 from stacks.core.venv import DOCS_LOCK, prepare_environment
 from stacks.core.workspace import Workspace
@@ -26,6 +25,18 @@ from stacks.sources.vendored import pip_options
 
 # Written by Sphinx into every site.
 MARK = "searchindex.js"
+FOLDER = "docs"
+INDEX = f"{FOLDER}/index.md"
+# Pages outside of docs/.
+OTHERS = (
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "examples/**/README.md",
+    "measurements/README.md",
+)
+LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 
 
 class PagesError(StacksError):
@@ -38,25 +49,15 @@ def build(workspace: Workspace, folder: Path) -> None:
     The same pages give the same bytes. Raises PagesError naming each fault with page and line;
     UsageError if something else is in the folder.
     """
-    check_working_folder(folder)
-    _require_replaceable(folder)
+    digest_list.check_rewritable(folder, MARK, "site that this command wrote")
     python = prepare_environment(Path(sys.prefix) / "docs", DOCS_LOCK, pip_options())
     with scratch() as temporary, step("docs", display_path(folder)) as summaries:
         source, warnings = temporary / "source", temporary / "warnings"
         written = write_source(workspace.root, source)
         (source / "conf.py").write_bytes((workspace.root / "docs/conf.py").read_bytes())
         with fixed_umask(), replace_atomically(folder) as new:
-            words: list[str | Path] = [
-                python,
-                "-I",
-                "-m",
-                "sphinx",
-                "--quiet",
-                "--no-color",
-                "--builder",
-                "html",
-            ]
-            words += ["--warning-file", warnings, "--doctree-dir", temporary / "doctrees"]
+            sphinx = [python, *["-I", "-m", "sphinx", "--quiet", "--no-color", "--builder", "html"]]
+            words = [*sphinx, "--warning-file", warnings, "--doctree-dir", temporary / "doctrees"]
             call([*words, source, new], env=reproducible.environment(temporary))
             if faults := faults_of(warnings.read_text(), source, written):
                 raise PagesError(
@@ -98,32 +99,6 @@ def serve(folder: Path, port: int) -> None:
 class _Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing: the browser shows what is missing."""
-
-
-def _require_replaceable(folder: Path) -> None:
-    if (
-        folder.exists()
-        and not (folder / MARK).is_file()
-        and (not folder.is_dir() or any(folder.iterdir()))
-    ):
-        raise UsageError(
-            f"{display_path(folder)} is not a site that this command wrote",
-            fix="name a new or an empty folder: ./invoke docs --to DIR",
-        )
-
-
-FOLDER = "docs"
-INDEX = f"{FOLDER}/index.md"
-# Pages outside of docs/.
-OTHERS = (
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "README.md",
-    "examples/**/README.md",
-    "measurements/README.md",
-)
-LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
-HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 
 
 def pages(root: Path) -> list[str]:

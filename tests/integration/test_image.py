@@ -25,6 +25,8 @@ from stacks.locks import lock
 from stacks.variants.load import load_variant
 
 VARIANT = load_variant(default_workspace(), "openblas")
+# The second of the two ways in which `reproduce` makes an image.
+DIFFERENTLY = [*reproduce.BOTH][1]
 # Compiles what a first program would, then prints how often g++ was called.
 FIRST_PROGRAM = """
 import json, os, sys
@@ -204,10 +206,10 @@ def test_two_images_made_differently_are_identical(
     workspace: Workspace, layers: Layers, tmp_path: Path
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar")
-    other = reproduce.make(VARIANT, tmp_path, reproduce.BOTH[1])
+    other = reproduce.make(VARIANT, tmp_path / DIFFERENTLY, *reproduce.BOTH[DIFFERENTLY])
     place = layout.layout_folder(workspace, VARIANT)
     for name in layers.folders:
-        there = tmp_path / reproduce.BOTH[1].folder / "image" / name
+        there = tmp_path / DIFFERENTLY / "image" / name
         assert reproduce.difference(place / name, there) is None
     assert other == digest
 

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core import digest_list
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.version import VERSION
 from stacks.core.workspace import Workspace
-from stacks.distribution import channel, release
+from stacks.distribution import release
 from stacks.distribution.release import DIGESTS, notes
 from unit.helpers.checkout import CHECKOUT
 
@@ -102,24 +101,6 @@ def test_the_locks_have_what_pyproject_names() -> None:
     assert [pin for pin in names if f"\n{pin} \\\n" not in lock.lower()] == []
     [backend] = re.findall(r'^requires = \["(.+)"\]', project, re.M)
     assert f"\n{backend} \\\n" in (REPOSITORY / "requirements-release.lock").read_text()
-
-
-def test_the_channel_is_in_it_if_requested(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def publish(workspace: Workspace, folder: Path) -> None:
-        (folder / "noarch").mkdir(parents=True)
-        (folder / "noarch/repodata.json").write_text("{}")
-
-    monkeypatch.setattr(release, "write_wheel", lambda workspace, folder: None)
-    monkeypatch.setattr(channel, "publish_to_folder", publish)
-    for _ in range(2):
-        release.release(CHECKOUT, tmp_path / "to", with_channel=True)
-    assert re.match(f"theano-stacks {re.escape(VERSION)}.*: 3 files\n", capsys.readouterr().out)
-    listed = digest_list.parse((tmp_path / "to" / DIGESTS).read_text())
-    assert listed.keys() == {
-        "blas-verify.pyz", release.SUITE_WHEEL, "channel/noarch/repodata.json"
-    }  # fmt: skip
 
 
 def test_other_folders_stay(tmp_path: Path) -> None:

@@ -31,6 +31,12 @@ class Runner:
         path.write_text(f'#!/bin/bash\necho "{name} $*" >> {self.folder}/calls\n{script}\n')
         path.chmod(0o755)
 
+    def invoke(self, script: str) -> None:
+        """Put a `./invoke` into the checkout that notes what it is asked, then runs a script."""
+        self.program("invoke", script)
+        (self.folder / "invoke").unlink(missing_ok=True)
+        (self.folder / "invoke").symlink_to("bin/invoke")
+
     def run(
         self, workflow: str, job: str, name: str, **variables: str
     ) -> subprocess.CompletedProcess[str]:

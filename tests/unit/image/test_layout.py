@@ -14,8 +14,6 @@ import pytest
 from stacks.channel.offers import Channel
 from stacks.core.disk import REPOSITORY, fixed_umask
 from stacks.core.workspace import Workspace
-from stacks.environments.make import build as pipeline
-from stacks.environments.make import packages
 from stacks.image import base, docker, layout, metadata, precompiled
 from stacks.image.metadata import ENTRY, config_of
 from stacks.locks.lock import Lock
@@ -105,38 +103,6 @@ def test_an_image_shows_its_summary_as_it_is_written(
     heading, *lines = done.stdout.splitlines()
     assert heading == f"theano-openblas: {SUMMARY}, on {variant.framework.summary}"
     assert "{" not in "".join(lines)
-
-
-def test_layers_whose_modes_have_changed_are_made_again(
-    own_workspace: Workspace, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-
-    def make(*arguments: object) -> None:
-        made.append(arguments)
-        folder = Path(str(arguments[4])) / "packages/lib"
-        folder.mkdir(parents=True)
-        (folder / "file").touch(mode=0o444)
-
-    monkeypatch.setattr(pipeline, "read_lock", lambda *_: LOCK)
-    monkeypatch.setattr(packages, "parts_of", lambda *_: [])
-    monkeypatch.setattr(precompiled, "check_machine", lambda: None)
-    monkeypatch.setattr(layout, "_make", make)
-    target = tmp_path / "layers"
-    for harm in (
-        lambda: (target / "packages/lib/file").chmod(0o644),
-        lambda: (target / "packages/lib").chmod(0o700),
-        lambda: (target / layout.RECORD).write_text('{"key": "0123"}'),
-        lambda: None,
-    ):
-        layout.lay_out(own_workspace, variant, target)
-        count = len(made)
-        layout.lay_out(own_workspace, variant, target)
-        assert len(made) == count
-        harm()
-    layout.lay_out(own_workspace, variant, target)
-    assert len(made) == 4
-    assert (target / "packages/lib/file").stat().st_mode & 0o777 == 0o444
 
 
 @pytest.mark.parametrize(

@@ -205,15 +205,6 @@ def test_the_error_without_a_writable_folder_has_a_fix(image: Image) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_place_where_nothing_may_be_executed_is_refused(image: Image, tmp_path: Path) -> None:
-    hook = image.site_packages / f"{precompiled.HOOK}.py"
-    # Every file system is one that has this flag, so that none needs to be mounted.
-    text = hook.read_text().replace("f_flag & ST_NOEXEC", "f_flag | ST_NOEXEC")
-    hook.write_text(text)
-    done = image.start()
-    assert "it does not allow execution (noexec)" in done.stderr
-
-
 NAME = """it's "my"\\n cache"""
 
 

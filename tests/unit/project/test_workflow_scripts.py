@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from stacks.project import checks
+from stacks.variants.load import all_variants, load_variant
+from unit.helpers.checkout import CHECKOUT
 from unit.helpers.runner import Runner
 
+VARIANTS = "variants.yml"
 REPORT = "pinned files\nan answer with ``` and @someone\n"
 
 
@@ -21,9 +25,7 @@ def runner(tmp_path: Path) -> Runner:
 def test_sources_at_one_place_are_no_failure_of_the_job(
     runner: Runner, status: int, passes: bool
 ) -> None:
-    invoke = runner.folder / "invoke"
-    invoke.write_text(f"#!/bin/sh\necho report\nexit {status}\n")
-    invoke.chmod(0o755)
+    runner.invoke(f"echo report\nexit {status}")
     done = runner.run("alive.yml", "ask", "Ask")
     assert (done.returncode == 0) is passes
     assert runner.outputs == [f"status={status}"]
@@ -149,7 +151,7 @@ def test_a_release_is_made_or_found(
 
 @pytest.mark.parametrize("same", [True, False])
 def test_the_files_of_a_release_are_made_twice(runner: Runner, same: bool) -> None:
-    invoke_that(runner, f'mkdir -p "$3" && echo {"same" if same else "$3"} >"$3/SHA256SUMS"')
+    runner.invoke(f'mkdir -p "$3" && echo {"same" if same else "$3"} >"$3/SHA256SUMS"')
     done = runner.run(
         "release.yml", "files", "Write the files of the release", GITHUB_REF_NAME="v1"
     )
@@ -157,17 +159,11 @@ def test_the_files_of_a_release_are_made_twice(runner: Runner, same: bool) -> No
     assert runner.calls[0] == "invoke release --to build/release --tag v1"
 
 
-def invoke_that(runner: Runner, script: str) -> None:
-    path = runner.folder / "invoke"
-    path.write_text(f'#!/bin/sh\necho "invoke $*" >> {runner.folder}/calls\n{script}\n')
-    path.chmod(0o755)
-
-
 @pytest.mark.parametrize("key", ["", "text"])
 def test_the_channel_is_signed_if_there_is_a_key(runner: Runner, key: str) -> None:
     (runner.folder / "build/published").mkdir(parents=True)
     (runner.folder / "build/published/index.sha256").write_text("digest  noarch/a.conda\n")
-    invoke_that(runner, "")
+    runner.invoke("")
     done = runner.run("channel.yml", "publish", "Write the static channel", CHANNEL_KEY=key)
     assert done.returncode == 0, done.stderr
     write, check = runner.calls
@@ -195,7 +191,7 @@ def test_a_channel_that_a_forks_token_may_not_push_is_a_notice(
     runner: Runner, fork: str, message: str, passes: bool
 ) -> None:
     runner.program("docker", "cat > token")
-    invoke_that(runner, f"echo '{message}' >&2\nexit {1 if message else 0}")
+    runner.invoke(f"echo '{message}' >&2\nexit {1 if message else 0}")
     variables = {"IMAGE_USER": "me", "IMAGE_TOKEN": "t0ken", "CHANNEL_KEY": ""}
     done = runner.run(
         "channel.yml",
@@ -265,3 +261,116 @@ def test_a_failed_upload_leaves_the_list_as_it_was(runner: Runner) -> None:
     done = runner.run("channel.yml", "release", "Add to the release what it lacks", **variables)
     assert done.returncode == 1
     assert not any("index.sha256" in call for call in runner.calls)
+
+
+@pytest.mark.parametrize(
+    ("event", "words"), [("push", ""), ("schedule", ""), ("pull_request", " --changed HEAD^1")]
+)
+def test_a_pull_request_gets_the_jobs_that_it_concerns(
+    runner: Runner, event: str, words: str
+) -> None:
+    runner.invoke("""echo '{"include": []}'""")
+    done = runner.run(VARIANTS, "plan", "Choose the variants", EVENT=event)
+    assert done.returncode == 0, done.stderr
+    assert [call.rstrip() for call in runner.calls] == [f"invoke matrix{words}"]
+    assert runner.outputs == ['matrix={"include": []}']
+    runner.invoke("exit 2")
+    assert runner.run(VARIANTS, "plan", "Choose the variants", EVENT=event).returncode == 2
+    assert len(runner.outputs) == 1, "no jobs without a matrix"
+
+
+@pytest.mark.parametrize(
+    ("step", "device", "status", "passes"),
+    [
+        ("Build and verify", "cpu", 0, True),
+        ("Build and verify", "cpu", 1, False),
+        ("Build and verify", "cpu", 3, False),
+        ("Build and verify", "cuda", 3, True),
+        ("Build and verify", "cuda", 1, False),
+        ("Build its image and verify it in a container", "cpu", 0, True),
+        ("Build its image and verify it in a container", "cpu", 3, False),
+        ("Build its image and verify it in a container", "cuda", 3, True),
+    ],
+)
+def test_only_a_missing_device_is_no_failure(
+    runner: Runner, step: str, device: str, status: int, passes: bool
+) -> None:
+    runner.invoke(f"exit {status}")
+    variables = {"FLAVOUR": "mkl", "FRAMEWORK": "theano-1.0.5", "DEVICE": device}
+    assert (runner.run(VARIANTS, "variant", step, **variables).returncode == 0) is passes
+    [call] = runner.calls
+    assert call.startswith("invoke build --variant mkl --framework theano-1.0.5 --")
+
+
+TIME = "Time it in its image, turn by turn with the baseline's"
+
+
+def time(runner: Runner, **variables: str) -> int:
+    (runner.folder / "build").mkdir(exist_ok=True)
+    job = checks.matrix(CHECKOUT, all_variants(CHECKOUT), [load_variant(CHECKOUT, "mkl")])[
+        "include"
+    ][0]
+    given = {name.upper(): value for name, value in job.items()} | variables
+    summary = str(runner.folder / "summary")
+    return runner.run(VARIANTS, "variant", TIME, GITHUB_STEP_SUMMARY=summary, **given).returncode
+
+
+def test_a_timing_that_fails_fails_the_job_and_the_baseline_is_timed_alone(runner: Runner) -> None:
+    runner.invoke("echo a table; exit $STATUS")
+    assert time(runner, STATUS="0") == 0
+    assert runner.calls == [
+        "invoke bench --images theano-pip-default:1.0.5,theano-mkl:1.0.5 --quick"
+    ]
+    assert (runner.folder / "summary").read_text() == "```\na table\n```\n"
+    assert time(runner, STATUS="1") == 1
+    assert time(runner, STATUS="0", FLAVOUR="pip-default") == 0
+    assert runner.calls[-1] == "invoke bench --images theano-pip-default:1.0.5 --quick"
+
+
+def test_the_results_of_all_machines_are_laid_side_by_side(runner: Runner) -> None:
+    for job, machine in (("report-a", "epyc"), ("report-b", "xeon"), ("report-c", "epyc")):
+        folder = runner.folder / "reports" / job / "results" / machine
+        folder.mkdir(parents=True)
+        (folder / f"{job}.json").write_text("{}")
+    runner.invoke("echo a table")
+    summary = runner.folder / "summary"
+    done = runner.run(
+        VARIANTS,
+        "table",
+        "Lay the results of all machines side by side",
+        GITHUB_STEP_SUMMARY=str(summary),
+    )
+    assert done.returncode == 0, done.stderr
+    found = sorted(str(p.relative_to(runner.folder)) for p in runner.folder.glob("results/*/*"))
+    assert found == [
+        "results/epyc/report-a.json",
+        "results/epyc/report-c.json",
+        "results/xeon/report-b.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "branch", "source"),
+    [
+        ("echo workflow", "main", "workflow"),
+        ("echo legacy", "main", "legacy"),
+        ("echo '{}'; exit 1", "main", "none"),
+        ("echo workflow", "topic", "none"),
+    ],
+)
+def test_the_page_is_published_where_the_repository_has_pages(
+    runner: Runner, answer: str, branch: str, source: str
+) -> None:
+    runner.program("gh", answer)
+    done = runner.run(
+        VARIANTS,
+        "table",
+        "Ask whether this repository has pages that workflows publish",
+        GITHUB_REPOSITORY="me/fork",
+        GITHUB_REF=f"refs/heads/{branch}",
+        BRANCH="main",
+    )
+    assert done.returncode == 0, done.stderr
+    assert runner.outputs == [f"source={source}"]
+    assert runner.calls == ["gh api repos/me/fork/pages --jq .build_type"]
+    assert ("::notice::" in done.stdout) is (source != "workflow")
