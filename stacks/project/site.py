@@ -56,9 +56,12 @@ def build(workspace: Workspace, folder: Path) -> None:
         written = write_source(workspace.root, source)
         (source / "conf.py").write_bytes((workspace.root / "docs/conf.py").read_bytes())
         with fixed_umask(), replace_atomically(folder) as new:
-            sphinx = [python, *["-I", "-m", "sphinx", "--quiet", "--no-color", "--builder", "html"]]
-            words = [*sphinx, "--warning-file", warnings, "--doctree-dir", temporary / "doctrees"]
-            call([*words, source, new], env=reproducible.environment(temporary))
+            options = ["--quiet", "--no-color", "--builder", "html"]
+            folders = ["--warning-file", warnings, "--doctree-dir", temporary / "doctrees"]
+            call(
+                [python, "-I", "-m", "sphinx", *options, *folders, source, new],
+                env=reproducible.environment(temporary),
+            )
             if faults := faults_of(warnings.read_text(), source, written):
                 raise PagesError(
                     f"the documentation has {plural(len(faults), 'fault')}",
