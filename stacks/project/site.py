@@ -57,7 +57,12 @@ def build(workspace: Workspace, folder: Path) -> None:
         (source / "conf.py").write_bytes((workspace.root / "docs/conf.py").read_bytes())
         with fixed_umask(), replace_atomically(folder) as new:
             options = ["--quiet", "--no-color", "--builder", "html"]
-            folders = ["--warning-file", warnings, "--doctree-dir", temporary / "doctrees"]
+            folders: list[str | Path] = [
+                "--warning-file",
+                warnings,
+                "--doctree-dir",
+                temporary / "doctrees",
+            ]
             call(
                 [python, "-I", "-m", "sphinx", *options, *folders, source, new],
                 env=reproducible.environment(temporary),
