@@ -117,8 +117,10 @@ def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool
         arguments: list[str | Path] = [PROGRAM, *options.arguments()]
         arguments += ["--json", path, "--expect", prefix / settings.EXPECTATION]
         arguments += ["--quiet"] if quiet else []
+        # A framework leaves what it compiles there when it is interrupted.
+        env = environment(prefix) | {"TMPDIR": str(folder)}
         with beating(lambda: f"{options.workload} on {variant.id}", sys.stderr):
-            status = run_suite(prefix / "bin/python", arguments, environment(prefix))
+            status = run_suite(prefix / "bin/python", arguments, env)
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:
