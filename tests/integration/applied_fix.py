@@ -70,7 +70,9 @@ def _step(
     elif match := re.fullmatch(r"remove from (\S+):\n\[\w+\]\n(\w+) = .*", step):
         path = _path(match[1], home)
         text = re.sub(rf"(?m)^{match[2]}\b.*$", "", path.read_text())
-    elif match := re.fullmatch(r"[^\n]*(?:install |remove them, )[^\n]*:\n(.*)", step):
+    elif match := re.fullmatch(
+        r"(?:[^\n]*(?:install |remove them, )[^\n]*:\n|(?='?/.* -m pip install ))(.*)", step
+    ):
         run(match[1], variables)
         return variables
     else:

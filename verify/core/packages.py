@@ -172,13 +172,25 @@ def install_fix(setting):
     """
     command = system_command("libopenblas-dev", "openblas-devel", "openblas")
     folder = os.path.join(sys.prefix, "lib")
-    mkl = "-L%s -l:%s -Wl,-rpath,%s" % (folder, PIP_FILE, folder)
-    return "there is no BLAS to link with: install OpenBLAS%s\nthen %s\n%s\n%s" % (
+    without_root = "MKL:\n%s %s\nwith the line\nldflags = -L%s -l:%s -Wl,-rpath,%s" % (
+        pip_command(),
+        PIP_MKL,
+        folder,
+        PIP_FILE,
+        folder,
+    )
+    if _has_blank(folder):
+        without_root = "MKL by pip in an environment whose path has no blanks"
+    return "there is no BLAS to link with: install OpenBLAS%s\nthen %s\nor, without root, %s" % (
         command,
         setting,
-        "or, without root, MKL:\n%s %s" % (pip_command(), PIP_MKL),
-        "with the line\nldflags = " + mkl,
+        without_root,
     )
+
+
+def _has_blank(folder):
+    """Return whether the frameworks, which split their flags at blanks, cannot link from it."""
+    return re.search(r"\s", folder)
 
 
 def link_flags():
@@ -192,7 +204,8 @@ def link_flags():
         # Before 2024 the files were in the inner folder.
         folders += [os.path.join(library, "intel64"), library]
     for folder in folders:
-        files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+        is_usable = os.path.isdir(folder) and not _has_blank(folder)
+        files = sorted(os.listdir(folder)) if is_usable else []
         for name in LIBRARIES:
             flag = _link_flag(name, files)
             if flag:
