@@ -46,8 +46,8 @@ def measure(name: str, folder: Path) -> None:
     environments, costs = [], []
     for number in range(3):
         before, place = used(folder), folder / str(number)
-        make = functools.partial(prefix.make, workspace, variant, locked, parts, place, {})
-        taken = seconds(make)
+        making = prefix.Making(workspace, variant, locked, parts, place)
+        taken = seconds(functools.partial(prefix.make, making))
         costs.append(f"{taken:.2f} s {used(folder) - before:.0f} MB")
         environments.append(place)
     edited = environments[0] / EDITED

@@ -167,7 +167,7 @@ def _make(
     environment = made / "packages" / within
     environment.parent.mkdir(parents=True)
     with fixed_umask():
-        prefix.fill(workspace, variant, lock, parts, environment, Path(PREFIX))
+        prefix.fill(prefix.Making(workspace, variant, lock, parts, Path(PREFIX)), environment)
         _expect_image(environment / settings.EXPECTATION, lock)
         _leave_out_tests(environment, variant.framework.python)
         precompiled.warm(variant, environment)

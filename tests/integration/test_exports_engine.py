@@ -18,7 +18,7 @@ from integration.bare_machine import packed_root
 from integration.engines import import_root, state
 from integration.small_image import NAMES, PASSES, Build
 from stacks.core.workspace import Workspace
-from stacks.exports import built
+from stacks.exports import forms
 from stacks.exports.subject import Subject, subject_of
 from stacks.image.engine import Engine
 from stacks.image.metadata import config_of
@@ -40,13 +40,13 @@ def subject(workspace: Workspace, small: Build) -> Subject:
 @pytest.fixture
 def base(engine: Engine) -> Iterator[str]:
     """Give the dev container's base: Debian's packages of the image of that name."""
-    ours = not engine.image_id(built.BASE)
+    ours = not engine.image_id(forms.BASE)
     if ours:
-        import_root(engine, packed_root(packages="git,procps"), built.BASE)
-    yield built.BASE
+        import_root(engine, packed_root(packages="git,procps"), forms.BASE)
+    yield forms.BASE
     engine.remove_name(BUILT)
     if ours:
-        engine.remove_name(built.BASE)
+        engine.remove_name(forms.BASE)
 
 
 def test_an_editors_server_git_and_ps_start_in_the_dev_container(
@@ -55,7 +55,7 @@ def test_an_editors_server_git_and_ps_start_in_the_dev_container(
     node = shutil.which("node")
     if not node:
         pytest.skip("no node, which is what an editor starts in a dev container")
-    for name, text in built.as_devcontainer(subject).files.items():
+    for name, text in forms.as_devcontainer(subject).files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     engine.client.images.build(
@@ -82,7 +82,7 @@ def test_composes_container_writes_into_the_folder_of_a_user(
     monkeypatch.setattr(os, "getgid", lambda: 1000)
     (tmp_path / "results").mkdir(mode=0o755)
     os.chown(tmp_path / "results", 1000, 1000)
-    [text] = built.as_compose(subject).files.values()
+    [text] = forms.as_compose(subject).files.values()
     service = yaml.safe_load(text)["services"]["theano"]
     user = service["user"].replace("${UID:-", "").replace("${GID:-", "").replace("}", "")
     before = state(engine)

@@ -76,14 +76,15 @@ def make_environment(
     if note := _copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
     parts = packages.parts_of(workspace, variant, locked, from_sources=from_sources)
+    making = prefix.Making(workspace, variant, locked, parts, target, own)
     if repair:
         with step("repair", "") as summaries:
-            faults = prefix.repair(workspace, variant, locked, parts, target, own)
+            faults = prefix.repair(making)
             summaries.append(f"{display_path(target)}: {plural(len(faults), 'file')}")
         _print(lines_of_repair(faults, folders.replaced_folder(target)))
         return target
     with step("install", display_path(target)):
-        notes = prefix.make(workspace, variant, locked, parts, target, own, clean=clean)
+        notes = prefix.make(making, clean=clean)
         if is_own:
             # It is of the environment that was there before.
             report_path(workspace, variant).unlink(missing_ok=True)

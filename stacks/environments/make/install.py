@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import rattler
@@ -40,12 +41,13 @@ def install(
         with temporary_folder(packages.parent, f".{packages.name}.", ".part") as new:
             _read(parts, packages, new)
             expected = contents.contents_of(parts, variant.framework.python)
+            linking = _Linking(variant, parts, expected, target)
             # One build must not remove damaged files while another links them.
             with hold_lock(packages, "an environment from the same cache"):
                 for part in parts:
                     if (new / part.stem).exists() and not os.path.lexists(packages / part.stem):
                         (new / part.stem).rename(packages / part.stem)
-                made, checked = _link_or_repair(variant, parts, expected, packages, prefix, target)
+                made, checked = linking.link_or_repair(packages, prefix)
     made.rename(prefix)
     _remove_machine_paths(prefix / RECORDS, {part.file_name: part.url for part in parts})
     return checked
@@ -67,66 +69,61 @@ def _read(parts: Sequence[Part], packages: Path, new: Path) -> None:
             pass
 
 
-def _link_or_repair(
-    variant: Variant,
-    parts: Sequence[Part],
-    expected: Contents,
-    packages: Path,
-    prefix: Path,
-    target: Path,
-) -> tuple[Path, dict[str, CheckedFile]]:
-    """Link the packages; if the unpacked ones are damaged, unpack all again and link those.
+@dataclass(frozen=True)
+class _Linking:
+    """What is linked into an environment: the packages, and their files for the check of it."""
 
-    Returns the folder, which is beside `prefix`, and the files that were compared.
-    """
-    made = prefix.with_name("first")
-    try:
-        return made, _link(variant, parts, expected, packages, made, target)
-    except (IntegrityError, rattler_errors.CondaError) as error:
-        print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-    # Other folders: rattler may still link into the first one.
-    made = prefix.with_name("second")
-    with temporary_folder(packages, ".damaged.", ".part") as folder:
-        (folder / "sound").mkdir()
-        checked = _link(variant, parts, expected, folder / "sound", made, target)
-        with explain_disk_errors(packages):
-            for part in parts:
-                for path in packages.glob(f"{glob.escape(part.stem)}*"):
-                    path.rename(folder / path.name)
-                # Not if rattler made it again: the next installation checks that.
-                with suppress(OSError):
-                    (folder / "sound" / part.stem).rename(packages / part.stem)
-    return made, checked
+    variant: Variant
+    parts: Sequence[Part]
+    expected: Contents
+    target: Path
 
+    def link_or_repair(self, packages: Path, prefix: Path) -> tuple[Path, dict[str, CheckedFile]]:
+        """Link the packages; if the unpacked ones are damaged, unpack all again and link those.
 
-def _link(
-    variant: Variant,
-    parts: Sequence[Part],
-    expected: Contents,
-    packages: Path,
-    prefix: Path,
-    target: Path,
-) -> dict[str, CheckedFile]:
-    """Link the packages in the folder `packages`, which gets those it lacks; check the files."""
-    with rattler_errors.translated(packages, f"the packages of {variant.id} cannot be installed"):
-        with ThreadPoolExecutor(cores.affine()) as pool:
-            for _ in pool.map(lambda part: _prepare(packages, part), parts):
-                pass
-        # Without a validation of its own, which unpacks a package again.
-        layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
-        asyncio.run(
-            rattler.install(
-                [_record(part, prefix.parent) for part in parts],
-                prefix,
-                package_cache=PackageCache.from_layers([layer]),
-                show_progress=False,
-                alternative_target_prefix=target,
+        Returns the folder, which is beside `prefix`, and the files that were compared.
+        """
+        made = prefix.with_name("first")
+        try:
+            return made, self.link(packages, made)
+        except (IntegrityError, rattler_errors.CondaError) as error:
+            print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
+        # Other folders: rattler may still link into the first one.
+        made = prefix.with_name("second")
+        with temporary_folder(packages, ".damaged.", ".part") as folder:
+            (folder / "sound").mkdir()
+            checked = self.link(folder / "sound", made)
+            with explain_disk_errors(packages):
+                for part in self.parts:
+                    for path in packages.glob(f"{glob.escape(part.stem)}*"):
+                        path.rename(folder / path.name)
+                    # Not if rattler made it again: the next installation checks that.
+                    with suppress(OSError):
+                        (folder / "sound" / part.stem).rename(packages / part.stem)
+        return made, checked
+
+    def link(self, packages: Path, prefix: Path) -> dict[str, CheckedFile]:
+        """Link the packages in a folder, which gets those that it lacks; check the files."""
+        what = f"the packages of {self.variant.id} cannot be installed"
+        with rattler_errors.translated(packages, what):
+            with ThreadPoolExecutor(cores.affine()) as pool:
+                for _ in pool.map(lambda part: _prepare(packages, part), self.parts):
+                    pass
+            # Without a validation of its own, which unpacks a package again.
+            layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
+            asyncio.run(
+                rattler.install(
+                    [_record(part, prefix.parent) for part in self.parts],
+                    prefix,
+                    package_cache=PackageCache.from_layers([layer]),
+                    show_progress=False,
+                    alternative_target_prefix=self.target,
+                )
             )
-        )
-    checked = contents.check(prefix, expected)
-    for part in parts:
-        _check_written(prefix, part)
-    return checked
+        checked = contents.check(prefix, self.expected)
+        for part in self.parts:
+            _check_written(prefix, part)
+        return checked
 
 
 def _prepare(packages: Path, part: Part) -> None:

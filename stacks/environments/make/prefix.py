@@ -9,8 +9,8 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from packaging.utils import canonicalize_name
 
@@ -40,55 +40,57 @@ BYTECODE = (".pyc", ".pyo")
 HISTORY = f"{RECORDS}/history"
 
 
-def make(
-    workspace: Workspace,
-    variant: Variant,
-    lock: Lock,
-    parts: Sequence[Part],
-    target: Path,
-    own: Mapping[str, Part],
-    *,
-    clean: bool = False,
-) -> list[str]:
-    """Make a variant's environment in the folder `target`, in place of the old one.
+@dataclass(frozen=True)
+class Making:
+    """What an environment is made from, and the folder where it is to be.
 
-    own: the user's packages, by the names of the locked packages that they replace. clean: make it
-    again if it is ready, and leave out what the user has added by pip or uv. Returns lines that say
-    what of that is kept, and what is not. Raises IntegrityError if a file is not the locked one;
-    then `target` stays as it was.
+    parts: the locked packages in the lock's order, and what a lock cannot have. own: the user's
+    packages, by the names of the locked packages that they replace.
     """
+
+    workspace: Workspace
+    variant: Variant
+    lock: Lock
+    parts: Sequence[Part]
+    target: Path
+    own: Mapping[str, Part] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The environment's key."""
+        return folders.key_of(self.workspace, self.variant, self.lock, self.target)
+
+
+def make(making: Making, *, clean: bool = False) -> list[str]:
+    """Make an environment in its folder, in place of the old one.
+
+    clean: make it again if it is ready, and leave out what the user has added by pip or uv. Returns
+    lines that say what of that is kept, and what is not. Raises IntegrityError if a file is not the
+    locked one; then the folder stays as it was.
+    """
+    variant, target = making.variant, making.target
     with hold_lock(target, f"the environment {variant.id}"):
-        key = folders.key_of(workspace, variant, lock, target)
-        if not clean and folders.is_made(target, key, digests(own)):
+        if not clean and folders.is_made(target, making.key, digests(making.own)):
             return []
-        with _made_anew(workspace, variant, lock, parts, target, own) as new:
+        with _made_anew(making) as new:
             if clean:
                 return []
             command = as_typed(f"./invoke run {variant.option} -- pip install")
             return additions.carry_over(target, new, variant.framework.python, command)
 
 
-def repair(
-    workspace: Workspace,
-    variant: Variant,
-    lock: Lock,
-    parts: Sequence[Part],
-    target: Path,
-    own: Mapping[str, Part],
-) -> dict[str, str]:
-    """Make the environment `target` anew, with all that the user has added and compiled in it.
+def repair(making: Making) -> dict[str, str]:
+    """Make an environment anew, with all that the user has added and compiled in it.
 
     Nothing is deleted but what Python has compiled: files that are not the locked ones, and those
     that neither a package nor the user put there, go to a new folder in folders.replaced_folder().
-
-    own: as for make. Returns what was wrong, by path: "changed", "missing" or "extra".
+    Returns what was wrong, by path: "changed", "missing" or "extra".
     """
-    with (
-        hold_lock(target, f"the environment {variant.id}"),
-        _made_anew(workspace, variant, lock, parts, target, own) as new,
-    ):
+    variant, target = making.variant, making.target
+    with hold_lock(target, f"the environment {variant.id}"), _made_anew(making) as new:
         _open_folders(target)
-        aside = _new_folder(folders.replaced_folder(target))
+        numbered = (folders.replaced_folder(target) / str(n) for n in itertools.count(1))
+        aside = next(folder for folder in numbered if not os.path.lexists(folder))
         blocking = _in_place_of_folders(target)
         _move_aside(target, blocking, aside)
         faults = contents.differences(target, new) | dict.fromkeys(blocking, "extra")
@@ -107,22 +109,13 @@ def repair(
 
 
 @contextmanager
-def _made_anew(
-    workspace: Workspace,
-    variant: Variant,
-    lock: Lock,
-    parts: Sequence[Part],
-    target: Path,
-    own: Mapping[str, Part],
-) -> Iterator[Path]:
-    """Give a new, complete environment for the block, which then replaces the one at `target`."""
-    check_parts(lock, parts)
-    parts = [own.get(part.name, part) for part in parts]
+def _made_anew(making: Making) -> Iterator[Path]:
+    """Give a new, complete environment for the block, which then replaces the one at its folder."""
+    check_parts(making.lock, making.parts)
     # A link to a larger disk stays.
-    with fixed_umask(), replace_atomically(Path(os.path.realpath(target))) as new:
-        fill(workspace, variant, lock, parts, new, target, workspace.cache / folders.MODULES)
-        key = folders.key_of(workspace, variant, lock, target)
-        (new / READY).write_text(folders.mark(key, digests(own)))
+    with fixed_umask(), replace_atomically(Path(os.path.realpath(making.target))) as new:
+        fill(making, new, making.workspace.cache / folders.MODULES)
+        (new / READY).write_text(folders.mark(making.key, digests(making.own)))
         yield new
 
 
@@ -207,12 +200,6 @@ def _link_folder(old: Path, new: Path) -> None:
     new.chmod(stat.S_IMODE(mode))
 
 
-def _new_folder(parent: Path) -> Path:
-    """Return the path of the next folder, by number; it is not there yet."""
-    folders = (parent / str(number) for number in itertools.count(1))
-    return next(folder for folder in folders if not os.path.lexists(folder))
-
-
 def _move_aside(target: Path, names: Iterable[str], aside: Path) -> None:
     """Move those of the files that an environment has to a folder."""
     present = {name for name, _ in walk(target)}
@@ -250,43 +237,25 @@ def digests(own: Mapping[str, Part]) -> dict[str, str]:
     return {name: part.built.sha256 for name, part in own.items()}
 
 
-def fill(
-    workspace: Workspace,
-    variant: Variant,
-    lock: Lock,
-    parts: Sequence[Part],
-    prefix: Path,
-    target: Path,
-    modules: Path | None = None,
-) -> None:
-    """Make an environment in the new folder `prefix`, to be renamed to `target`.
+def fill(making: Making, prefix: Path, modules: Path | None = None) -> None:
+    """Make an environment in the new folder `prefix`, to be renamed to its own.
 
     To be called under a fixed umask.
 
     modules: the folder of compiled modules that it shares with others, if any. Raises
     IntegrityError if a file is not the locked one, or a package is not safe to install.
     """
-    checked = install.install(workspace.cache / "unpacked", variant, parts, prefix, target)
+    workspace, variant, lock = making.workspace, making.variant, making.lock
+    parts = [making.own.get(part.name, part) for part in making.parts]
+    checked = install.install(workspace.cache / "unpacked", variant, parts, prefix, making.target)
     if lock.framework_files:
         pip_install.add(workspace, prefix, lock.framework_files)
     if lock.own:
         own_packages.add(workspace, prefix, lock, variant.framework.python)
-    settings.write(variant, prefix, target, _packages(parts, lock), modules)
+    listed = [(part.name, part.index["version"], part.built.sha256, "conda") for part in parts] + [
+        (pin.name, pin.version, pin.sha256, "pip") for pin in lock.requirements
+    ]
+    keys = ("name", "version", "sha256", "manager")
+    packages = [dict(zip(keys, each, strict=True)) for each in listed]
+    settings.write(variant, prefix, making.target, packages, modules)
     contents.write_manifest(prefix, checked=checked)
-
-
-def _packages(parts: Sequence[Part], lock: Lock) -> list[dict[str, Any]]:
-    conda = [
-        {
-            "name": part.name,
-            "version": part.index["version"],
-            "sha256": part.built.sha256,
-            "manager": "conda",
-        }
-        for part in parts
-    ]
-    pip = [
-        {"name": pin.name, "version": pin.version, "sha256": pin.sha256, "manager": "pip"}
-        for pin in lock.requirements
-    ]
-    return conda + pip

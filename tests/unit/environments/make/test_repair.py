@@ -58,22 +58,19 @@ class Made:
         package = LockedPackage("python", "3.9", "0", self.part.url, digest, "0" * 32, size)
         self.lock = Lock(packages=(package,), requirements=())
 
-    @property
-    def key(self) -> str:
-        return folders.key_of(self.workspace, self.variant, self.lock, self.place)
+    def making(self, part: Part | None = None) -> prefix.Making:
+        parts = [part or self.part]
+        return prefix.Making(self.workspace, self.variant, self.lock, parts, self.place)
 
     @property
     def aside(self) -> Path:
         return folders.replaced_folder(self.place)
 
     def make(self, part: Part | None = None, *, clean: bool = False) -> list[str]:
-        parts = [part or self.part]
-        return prefix.make(
-            self.workspace, self.variant, self.lock, parts, self.place, {}, clean=clean
-        )
+        return prefix.make(self.making(part), clean=clean)
 
     def repair(self) -> dict[str, str]:
-        return prefix.repair(self.workspace, self.variant, self.lock, [self.part], self.place, {})
+        return prefix.repair(self.making())
 
     def files(self) -> dict[str, tuple[int, bytes | str]]:
         return {
@@ -232,7 +229,7 @@ def test_what_is_added_and_compiled_stays_and_bytecode_goes(made: Made) -> None:
     assert made.repair() == {}
     assert {name: (made.place / name).read_text() for name in mine} == mine
     assert not (made.place / SITE_PACKAGES / "__pycache__").exists()
-    assert folders.key_in(made.place) == made.key
+    assert folders.key_in(made.place) == made.making().key
     assert not made.aside.exists()
 
 
