@@ -1,14 +1,15 @@
 """Stored results: a JSON file in results/MACHINE for each run of the bench, never replaced.
 
-One that is published may be packed: compressed with gzip, its name ending in .json.gz.
+One that is published may be packed: its figures with five digits, compressed with xz, its name
+ending in .json.xz.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import json
+import lzma
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -27,7 +28,9 @@ SCHEMA: Literal[1] = 1
 # The folder of results/ with reports of devices, which stacks/timings/devices.py reads.
 DEVICES = "devices"
 # The ending of a packed result.
-PACKED = ".gz"
+PACKED = ".xz"
+# Of a packed figure: samples of one run differ in the third.
+DIGITS = 5
 # Far above a result of every variant with all sizes.
 MAX_MEBIBYTES = 32
 # Keys that reports have and results do not.
@@ -57,14 +60,27 @@ def write(workspace: Workspace, result: Result) -> Path:
     return path
 
 
-def pack(path: Path) -> Path:
-    """Compress the file of a result in place, and return the new file; a packed one stays."""
+def pack(stored: StoredResult) -> Path:
+    """Replace the file of a result by a packed one, and return that; a packed one stays."""
+    path = stored.path
     if path.suffix == PACKED:
         return path
+    rounded = _rounded(stored.result.model_dump(mode="json", by_alias=True))
+    text = json.dumps(rounded, separators=(",", ":")) + "\n"
     packed = path.with_name(path.name + PACKED)
-    write_atomically(packed, gzip.compress(path.read_bytes(), mtime=0))
+    write_atomically(packed, lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     path.unlink()
     return packed
+
+
+def _rounded(value: object) -> object:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, list):
+        return [_rounded(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return value
 
 
 def read(path: Path) -> Result:
@@ -73,12 +89,12 @@ def read(path: Path) -> Result:
     try:
         if path.exists() and not path.is_file():
             raise BadResultError(f"{path}: not a file", fix=fix)
-        with gzip.open(path) if path.suffix == PACKED else path.open("rb") as file:
+        with lzma.open(path) if path.suffix == PACKED else path.open("rb") as file:
             data = file.read((MAX_MEBIBYTES << 20) + 1)
         text = data.decode()
     except UnicodeDecodeError as error:
         raise BadResultError(f"{path}: not UTF-8", found=str(error), fix=fix) from error
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, lzma.LZMAError) as error:
         reason = getattr(error, "strerror", None) or error
         raise BadResultError(f"{path}: cannot be read: {reason}", fix=fix) from error
     if len(data) > MAX_MEBIBYTES << 20:

@@ -91,7 +91,7 @@ def prune(workspace: Workspace) -> None:
     used = {one.stored.path for one in view(stored, current_locks(workspace), reports).sessions}
     for one in stored:
         if one.path in used:
-            store.pack(one.path)
+            store.pack(one)
         else:
             one.path.unlink()
             print(f"removed: {display_path(one.path)}", file=sys.stderr)

@@ -183,7 +183,7 @@ def test_results_that_no_figure_comes_from_are_pruned_and_others_packed(
     assert output.err.splitlines() == [f"removed: {superseded}"]
     assert output.out.splitlines()[-2:] == ["1 result kept of 2", "1 result kept of 1"]
     (packed,) = (tmp_path / "results").rglob("*.*")
-    assert packed.name == f"{newest.name}.gz" and packed.stat().st_size < 2_000
+    assert packed.name == f"{newest.name}.xz" and packed.stat().st_size < 2_000
     command.publish(at(tmp_path))
     assert (timings(tmp_path), site(tmp_path)) == before
     packed.write_bytes(packed.read_bytes()[:-20])
@@ -197,14 +197,15 @@ def test_results_that_no_figure_comes_from_are_pruned_and_others_packed(
 def test_a_packed_result_is_read_as_before_and_a_damaged_one_is_named(tmp_path: Path) -> None:
     path = keep(tmp_path)
     before = store.read(path)
-    packed = store.pack(path)
-    assert (packed.name, store.pack(packed)) == (f"{path.name}.gz", packed)
+    packed = store.pack(store.StoredResult(path, before))
+    assert packed.name == f"{path.name}.xz"
+    assert store.pack(store.StoredResult(packed, before)) == packed
     [only], errors = store.read_all(at(tmp_path))
     assert (only.path, only.result, errors) == (packed, before, [])
     whole = packed.read_bytes()
     for damaged in (whole[:-9], b"{}", whole[:30] + b"?" + whole[31:]):
         packed.write_bytes(damaged)
-        with pytest.raises(store.BadResultError, match=r"json\.gz: (cannot be read|not|its)"):
+        with pytest.raises(store.BadResultError, match=r"json\.xz: (cannot be read|not|its)"):
             store.read(packed)
 
 
