@@ -18,6 +18,7 @@ from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.models import IN_WORDS, NAME, Strict
 from stacks.core.process import quoted
+from stacks.variants import stack
 from stacks.variants.files import (
     BlasFile,
     Device,
@@ -88,7 +89,10 @@ class Variant(Strict):
     def option(self) -> str:
         """The option of a command that names it, as short as it can be, quoted for a shell."""
         if self.file:
-            return f"--variant {quoted([display_path(self.file)])}"
+            folder = display_path(self.file.parent)
+            # A word without a slash could be a flavour's name.
+            is_clear = self.file.name == stack.NAME and "/" in folder
+            return f"--variant {quoted([folder if is_clear else display_path(self.file)])}"
         return f"--variant {self.name if self.framework.default else self.id}"
 
     @property

@@ -96,8 +96,9 @@ def test_it_ends_with_the_line_for_the_stack(
     assert ", 6 of 6, about 0 s left\n" in printed.err
     assert "left out: theano-1.0.5/blis\nerror: pip: decorator does not fit\n" in printed.err
     assert "instead of `extends: openblas`" in printed.out
-    folder = stack.flavours_folder(Path(own.file or ""))
-    assert f"{folder}; ./invoke clean --variant {shlex.quote(str(own.file))}" in printed.err
+    file = own.file or Path()
+    remove = f"./invoke clean --variant {shlex.quote(str(file.parent))}"
+    assert f"{stack.flavours_folder(file)}; {remove}" in printed.err
 
 
 def test_a_slower_flavour_does_not_stay_where_two_others_are_equally_fast(

@@ -247,7 +247,7 @@ def test_another_channel_is_not_served_here_and_has_no_images() -> None:
     assert forge.with_channel("conda") == "conda"
     path = Path("/my code/stack.yaml")
     stack = replace(mkl, variant=mkl.variant.model_copy(update={"file": path}))
-    serving = "./invoke serve --variant '/my code/stack.yaml'"
+    serving = "./invoke serve --variant '/my code'"
     assert stack.with_channel("conda") == f"while `{serving}` runs: conda"
 
 

@@ -100,7 +100,7 @@ def test_modules_for_the_environments_python_are_not_the_builders(
     test_of_an_environment(workspace, variant, kept, tmp_path, prefix)
 
 
-def test_the_command_that_repairs_a_stack_names_its_file(
+def test_the_command_that_repairs_a_stack_names_it(
     workspace: Workspace,
     variant: Variant,
     prefix: Path,
@@ -113,7 +113,7 @@ def test_the_command_that_repairs_a_stack_names_its_file(
     stack = variant.model_copy(update={"file": tmp_path / "a model/stack.yaml"})
     with pytest.raises(VerifyError, match="is damaged"):
         verification.verify_variant(workspace, stack, prefix)
-    command = f"./invoke build --variant '{tmp_path}/a model/stack.yaml' --repair\n"
+    command = f"./invoke build --variant '{tmp_path}/a model' --repair\n"
     assert f"fix: put the files back:\n           {command}" in capfd.readouterr().out
 
 
