@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
+import hashlib
 import os
 import shutil
 import sys
@@ -17,6 +18,8 @@ MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 VERIFIED = "verified"
 # The last file in the folder of a compiled module. An extension has a .so of the folder's name.
 KEY = "key.pkl"
+# What the copy of such a folder has besides: the digest of its files.
+DIGEST = "digest"
 
 
 def compile_flags(name, folder):
@@ -60,7 +63,8 @@ def take(source, target, modules=True, extensions=False):
     """Copy what is compiled in a folder into another one that lacks it.
 
     modules: of functions; a framework that misses one looks through its folder again. extensions:
-    what the framework compiles of its own. What cannot be copied is compiled again.
+    what the framework compiles of its own. What cannot be copied is compiled again, and so is what
+    has changed since it was copied: the process would die of a library that is cut off.
     """
     part = os.path.join(target, ".%d" % os.getpid())
     try:
@@ -68,11 +72,15 @@ def take(source, target, modules=True, extensions=False):
             folders[:] = [name for name in folders if not name.startswith((".", "theano_stacks"))]
             other = os.path.join(target, os.path.relpath(path, source))
             is_extension = os.path.basename(path) + ".so" in names
-            if not (modules if KEY in names else extensions and is_extension) or os.path.exists(
-                other
-            ):
+            is_wanted = modules if KEY in names else extensions and is_extension
+            if not is_wanted or os.path.exists(other):
+                continue
+            if DIGEST in names and _read(os.path.join(path, DIGEST)) != _digest(path):
+                shutil.rmtree(path)
                 continue
             shutil.copytree(path, part, ignore=shutil.ignore_patterns("mod.cpp", "__pycache__"))
+            with open(os.path.join(part, DIGEST), "wb") as file:
+                file.write(_digest(part))
             for name in os.listdir(part):
                 # Frameworks remove what was not used for a month.
                 os.utime(os.path.join(part, name), None)
@@ -83,6 +91,20 @@ def take(source, target, modules=True, extensions=False):
         return
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _digest(folder):
+    digest = hashlib.sha256()
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name != DIGEST and os.path.isfile(path):
+            digest.update(name.encode("utf-8") + _read(path))
+    return digest.hexdigest().encode("ascii")
+
+
+def _read(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def keep_bytecode(folder):

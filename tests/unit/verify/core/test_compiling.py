@@ -132,8 +132,10 @@ def compiled(tmp_path: Path) -> Path:
 def test_what_is_compiled_is_taken(compiled: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     (target / "c/lazylinker_ext").mkdir(parents=True)
-    module = {"c/tmp1/__init__.py", "c/tmp1/m.so", "c/tmp1/key.pkl"}
-    extension = {"c/lazylinker_ext/__init__.py", "c/lazylinker_ext/lazylinker_ext.so"}
+    module = {f"c/tmp1/{name}" for name in ("__init__.py", "m.so", "key.pkl", "digest")}
+    extension = {
+        f"c/lazylinker_ext/{name}" for name in ("__init__.py", "lazylinker_ext.so", "digest")
+    }
     compiling.take(str(compiled), str(target), extensions=True)
     assert modules(target) == module
     compiling.take(str(compiled), str(tmp_path / "other"), modules=False, extensions=True)
@@ -144,3 +146,13 @@ def test_what_is_compiled_is_taken(compiled: Path, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_to_takes_nothing(compiled: Path, tmp_path: Path) -> None:
     (tmp_path / "target").touch()
     compiling.take(str(compiled), str(tmp_path / "target"))
+
+
+def test_what_has_changed_since_it_was_kept_is_not_taken(compiled: Path, tmp_path: Path) -> None:
+    kept, again = tmp_path / "kept", tmp_path / "again"
+    compiling.take(str(compiled), str(kept), extensions=True)
+    with (kept / "c/tmp1/m.so").open("a") as file:
+        file.write("more")
+    compiling.take(str(kept), str(again), extensions=True)
+    assert {Path(name).parent.name for name in modules(again)} == {"lazylinker_ext"}
+    assert not (kept / "c/tmp1").exists()
