@@ -41,12 +41,13 @@ def framework_named(workspace: Workspace, name: str) -> str:
 
 def load_framework(workspace: Workspace, name: str) -> Framework:
     """Return the framework of a full name; UsageError if it is missing or wrong."""
-    return _framework(name, workspace.envs)
+    content = yamlfile.load(workspace.envs / "frameworks" / f"{name}.yaml", FrameworkFile)
+    return Framework(name=name, **dict(content))
 
 
 def default_framework(workspace: Workspace) -> str:
     """Return the name of the default framework."""
-    defaults = [n for n in framework_names(workspace) if _framework(n, workspace.envs).default]
+    defaults = [n for n in framework_names(workspace) if load_framework(workspace, n).default]
     if len(defaults) != 1:
         raise UsageError(
             f"{display_path(workspace.envs / 'frameworks')}: no framework is the default",
@@ -75,7 +76,7 @@ def load_flavour(workspace: Workspace, name: str, framework: str | None = None) 
     """
     name, _, channel = name.partition("@")
     framework, name = _parts(workspace, name, framework)
-    flavour, frameworks = _resolve(workspace, name, workspace.envs)
+    flavour, frameworks = _resolve(workspace, name)
     if framework is None:
         default = default_framework(workspace)
         framework = default if default in frameworks else frameworks[0]
@@ -85,18 +86,16 @@ def load_flavour(workspace: Workspace, name: str, framework: str | None = None) 
         raise UsageError(
             f"{name} does not support {framework}", expected=f"one of {', '.join(frameworks)}"
         )
-    variant = _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
+    variant = _variant(workspace, name, flavour, framework)
     return on_other_channel(variant, channel) if channel else variant
 
 
 def all_variants(workspace: Workspace) -> tuple[Variant, ...]:
     """Return every flavour on each framework that it supports, sorted by framework and name."""
     default_framework(workspace)
-    resolved = {
-        name: _resolve(workspace, name, workspace.envs) for name in flavour_names(workspace)
-    }
+    resolved = {name: _resolve(workspace, name) for name in flavour_names(workspace)}
     return tuple(
-        _variant(name, flavour, _framework(framework, workspace.envs), workspace.envs)
+        _variant(workspace, name, flavour, framework)
         for framework in framework_names(workspace)
         for name, (flavour, frameworks) in resolved.items()
         if framework in frameworks
@@ -189,29 +188,23 @@ def _names(folder: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _framework(name: str, envs: Path) -> Framework:
-    content = yamlfile.load(envs / "frameworks" / f"{name}.yaml", FrameworkFile)
-    return Framework(name=name, **dict(content))
-
-
-def _blas(name: str, envs: Path) -> Blas:
-    return Blas(name=name, **dict(yamlfile.load(envs / "blas" / f"{name}.yaml", BlasFile)))
-
-
-def _variant(name: str, flavour: FlavourFile, framework: Framework, envs: Path) -> Variant:
-    blas = None if flavour.blas == THROUGH_NUMPY else _blas(str(flavour.blas), envs)
+def _variant(workspace: Workspace, name: str, flavour: FlavourFile, framework: str) -> Variant:
+    blas = None
+    if flavour.blas != THROUGH_NUMPY:
+        found = yamlfile.load(workspace.envs / "blas" / f"{flavour.blas}.yaml", BlasFile)
+        blas = Blas(name=str(flavour.blas), **dict(found))
     content = dict(flavour)
     for key in ("extends", "frameworks", "environment"):
         del content[key]
-    content |= {"name": name, "framework": framework, "blas": blas}
+    content |= {"name": name, "framework": load_framework(workspace, framework), "blas": blas}
     content["variables"] = {**(blas.environment if blas else {}), **flavour.environment}
     # A build string of conda has no dash.
     return Variant(**content, settings_label=name.replace("-", "_"))
 
 
-def _resolve(workspace: Workspace, name: str, envs: Path) -> tuple[FlavourFile, tuple[str, ...]]:
+def _resolve(workspace: Workspace, name: str) -> tuple[FlavourFile, tuple[str, ...]]:
     """Return a flavour merged with what it extends, and the frameworks that it supports."""
-    chain = _chain(workspace, name, envs)
+    chain = _chain(workspace, name)
     merged = chain[-1].value
     for document in reversed(chain[:-1]):
         merged = _over(merged, document.value)
@@ -224,7 +217,7 @@ def _resolve(workspace: Workspace, name: str, envs: Path) -> tuple[FlavourFile, 
     return merged, merged.frameworks or framework_names(workspace)
 
 
-def _chain(workspace: Workspace, name: str, envs: Path) -> list[yamlfile.Document[FlavourFile]]:
+def _chain(workspace: Workspace, name: str) -> list[yamlfile.Document[FlavourFile]]:
     """Return the files of a flavour and of all that it extends, itself first."""
     known = flavour_names(workspace)
     chain: list[yamlfile.Document[FlavourFile]] = []
@@ -240,24 +233,22 @@ def _chain(workspace: Workspace, name: str, envs: Path) -> list[yamlfile.Documen
             )
         if following not in known:
             raise unknown("variant", following, known, where=where)
-        document = yamlfile.read(envs / "variants" / f"{following}.yaml", FlavourFile)
-        _check_names(workspace, document, envs)
+        document = yamlfile.read(workspace.envs / "variants" / f"{following}.yaml", FlavourFile)
+        _check_names(workspace, document)
         chain.append(document)
         names.append(following)
         following = document.value.extends
     return chain
 
 
-def _check_names(
-    workspace: Workspace, document: yamlfile.Document[FlavourFile], envs: Path
-) -> None:
+def _check_names(workspace: Workspace, document: yamlfile.Document[FlavourFile]) -> None:
     flavour, where = document.value, document.positions.where
-    blas = (THROUGH_NUMPY, *_names(envs / "blas"))
+    blas = (THROUGH_NUMPY, *_names(workspace.envs / "blas"))
     if flavour.blas is not None and flavour.blas not in blas:
         raise unknown("BLAS", flavour.blas, blas, where=where(("blas",)))
+    known = framework_names(workspace)
     for i, framework in enumerate(flavour.frameworks):
-        if framework not in framework_names(workspace):
-            known = framework_names(workspace)
+        if framework not in known:
             raise unknown("framework", framework, known, where=where(("frameworks", i)))
 
 

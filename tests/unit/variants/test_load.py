@@ -1,9 +1,8 @@
-"""Flavours on frameworks: what they resolve to, and what is refused."""
+"""Flavours on frameworks: what they resolve to and ask for, and what is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from stacks.variants.load import (
     on_framework,
     select,
 )
+from stacks.variants.variant import ACCELERATOR, SCAN_FIX, Variant
 
 FRAMEWORK = """\
 summary: Theano {version}
@@ -33,35 +33,42 @@ pip: [six==1.16.0, numpy==1.22.4, Theano=={version}]
 """
 BLAS = "summary: {0}\npackage: lib{0}\nldflags: -l{0}\nlibraries: ['lib{0}.so*']\n"
 BASE = "summary: base\npython_packages: pip\nblas: numpy\nbaseline: true\n"
+FILES = {
+    "frameworks/theano-2": FRAMEWORK.format(version="2") + "default: true\n",
+    "frameworks/theano-1": FRAMEWORK.format(version="1"),
+    "blas/openblas": BLAS.format("openblas") + "environment: {BLAS_VARIABLE: '1', X: blas}\n",
+    "blas/blis": BLAS.format("blis"),
+    "variants/base": BASE,
+}
 
-Write = Callable[[str, str], None]
+
+@dataclass
+class Envs:
+    """The files of a checkout of two frameworks, two BLAS libraries and one flavour."""
+
+    workspace: Workspace
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            path = self.workspace.envs / f"{name}.yaml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def load(self, name: str, framework: str | None = None) -> Variant:
+        return load_variant(self.workspace, name, framework)
+
+    def refused(self, name: str, framework: str | None = None) -> str:
+        with pytest.raises(UsageError) as caught:
+            self.load(name, framework)
+        return str(caught.value)
 
 
 @pytest.fixture
-def envs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def envs(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Envs:
     monkeypatch.chdir(tmp_path)
-    return tmp_path / "envs"
-
-
-@pytest.fixture
-def write(envs: Path) -> Write:
-    def write(name: str, text: str) -> None:
-        path = envs / f"{name}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    write("frameworks/theano-2", FRAMEWORK.format(version="2") + "default: true\n")
-    write("frameworks/theano-1", FRAMEWORK.format(version="1"))
-    write("blas/openblas", BLAS.format("openblas") + "environment: {BLAS_VARIABLE: '1', X: blas}\n")
-    write("blas/blis", BLAS.format("blis"))
-    write("variants/base", BASE)
-    return write
-
-
-def refused(workspace: Workspace, envs: Path, name: str, framework: str | None = None) -> str:
-    with pytest.raises(UsageError) as caught:
-        load_variant(replace(workspace, root=envs.parent), name, framework)
-    return str(caught.value)
+    envs = Envs(replace(workspace, root=tmp_path))
+    envs.write(**FILES)
+    return envs
 
 
 def test_a_framework_without_its_version(workspace: Workspace) -> None:
@@ -84,18 +91,12 @@ def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
     assert load_variant(workspace, "mkl").id == "theano-1.0.5/mkl"
 
 
-def test_extends_lays_one_over_the_other(workspace: Workspace, envs: Path, write: Write) -> None:
-    write(
-        "variants/one",
-        "summary: one\nextends: base\nblas: openblas\nbaseline: false\nfloatX: float32\n"
-        "flags: {a.b: '1', c: '2'}\nenvironment: {X: one, Y: one}\npackages: [p]\n",
-    )
-    write(
-        "variants/two",
-        "summary: two\nextends: one\nlibm: amdlibm\nflags: {c: '3'}\nenvironment: {Y: two}\n"
-        "packages: [q]\n",
-    )
-    variant = load_variant(replace(workspace, root=envs.parent), "two", None)
+def test_extends_lays_one_over_the_other(envs: Envs) -> None:
+    one = "summary: one\nextends: base\nblas: openblas\nbaseline: false\nfloatX: float32\n"
+    one += "flags: {a.b: '1', c: '2'}\nenvironment: {X: one, Y: one}\npackages: [p]\n"
+    two = "summary: two\nextends: one\nlibm: amdlibm\nflags: {c: '3'}\nenvironment: {Y: two}\n"
+    envs.write(**{"variants/one": one, "variants/two": two + "packages: [q]\n"})
+    variant = envs.load("two")
     assert variant.summary == "two"
     assert (variant.python_packages, variant.floatX, variant.baseline) == ("pip", "float32", False)
     assert variant.theano_flags() == {
@@ -117,122 +118,114 @@ def test_extends_lays_one_over_the_other(workspace: Workspace, envs: Path, write
         "q",
         "theano-settings=2=*_0_two",
     )
+    # A default that is not given does not undo what is extended.
+    envs.write(**{"variants/one": "summary: one\nextends: base\n"})
+    assert envs.load("one").baseline
 
 
-def test_a_default_that_is_not_given_does_not_undo_what_is_extended(
-    workspace: Workspace, envs: Path, write: Write
+@pytest.mark.parametrize(
+    ("files", "name", "framework", "message"),
+    [
+        (
+            {
+                "a": "summary: a\nextends: b\n",
+                "b": "summary: b\nextends: c\n",
+                "c": "summary: c\nblas: numpy\nextends: b\n",
+            },
+            *("a", None),
+            "envs/variants/c.yaml:3:10: `extends` forms a circle\n"
+            "  found:    b extends c extends b\n"
+            "  fix:      remove `extends` from one of them",
+        ),
+        (
+            {"a": "summary: a\nextends: bsae\n"},
+            *("a", None),
+            "envs/variants/a.yaml:2:10: unknown variant\n"
+            "  expected: one of a, base\n  found:    'bsae'\n  fix:      did you mean 'base'?",
+        ),
+        (
+            {
+                "a": "summary: a\nextends: b\n",
+                "b": "summary: b\npython_packages: pip\nblas: OpenBLAS\n",
+            },
+            *("a", None),
+            "envs/variants/b.yaml:3:7: unknown BLAS\n  expected: one of blis, numpy, openblas\n"
+            "  found:    'OpenBLAS'\n  fix:      did you mean 'openblas'?",
+        ),
+        (
+            {"a": "summary: a\nextends: b\n", "b": "summary: b\nblas: numpy\n"},
+            *("a", None),
+            "envs/variants/a.yaml:1:1: expected the key 'python_packages', "
+            "here or in what it extends, found none",
+        ),
+        (
+            {"a": "summary: a\nextends: base\nframeworks: [theano-1, theano1]\n"},
+            *("a", "theano-2"),
+            "envs/variants/a.yaml:3:24: unknown framework\n  expected: one of theano-1, theano-2\n"
+            "  found:    'theano1'\n  fix:      did you mean 'theano-1'?",
+        ),
+        (
+            {"a": "summary: a\nextends: base\nframeworks: [theano-1]\n"},
+            *("a", "theano-2"),
+            "a does not support theano-2\n  expected: one of theano-1",
+        ),
+        (
+            {},
+            *("bas", None),
+            "unknown variant\n  expected: one of base\n  found:    'bas'\n"
+            "  fix:      did you mean 'base'?",
+        ),
+        (
+            {},
+            *("base", "pytensor"),
+            "unknown framework\n  expected: one of theano-1, theano-2\n  found:    'pytensor'",
+        ),
+        (
+            {"../frameworks/theano-1": FRAMEWORK.format(version="1") + "default: true\n"},
+            *("base", None),
+            "envs/frameworks: no framework is the default\n"
+            "  expected: `default: true` in exactly one file\n  found:    theano-1, theano-2",
+        ),
+    ],
+)
+def test_what_is_refused(
+    files: dict[str, str], name: str, framework: str | None, message: str, envs: Envs
 ) -> None:
-    write("variants/one", "summary: one\nextends: base\n")
-    assert load_variant(replace(workspace, root=envs.parent), "one", None).baseline
+    envs.write(**{f"variants/{file}": text for file, text in files.items()})
+    assert envs.refused(name, framework) == message
 
 
-def test_a_circle(workspace: Workspace, envs: Path, write: Write) -> None:
-    write("variants/a", "summary: a\nextends: b\n")
-    write("variants/b", "summary: b\nextends: c\n")
-    write("variants/c", "summary: c\nblas: numpy\nextends: b\n")
-    assert refused(workspace, envs, "a") == (
-        "envs/variants/c.yaml:3:10: `extends` forms a circle\n"
-        "  found:    b extends c extends b\n"
-        "  fix:      remove `extends` from one of them"
-    )
-
-
-def test_extends_what_does_not_exist(workspace: Workspace, envs: Path, write: Write) -> None:
-    write("variants/a", "summary: a\nextends: bsae\n")
-    assert refused(workspace, envs, "a") == (
-        "envs/variants/a.yaml:2:10: unknown variant\n"
-        "  expected: one of a, base\n"
-        "  found:    'bsae'\n"
-        "  fix:      did you mean 'base'?"
-    )
-
-
-def test_the_error_for_an_unknown_blas_names_its_line(
-    workspace: Workspace, envs: Path, write: Write
-) -> None:
-    write("variants/a", "summary: a\nextends: b\n")
-    write("variants/b", "summary: b\npython_packages: pip\nblas: OpenBLAS\n")
-    assert refused(workspace, envs, "a") == (
-        "envs/variants/b.yaml:3:7: unknown BLAS\n"
-        "  expected: one of blis, numpy, openblas\n"
-        "  found:    'OpenBLAS'\n"
-        "  fix:      did you mean 'openblas'?"
-    )
-
-
-def test_a_key_missing_from_the_whole_chain_is_an_error(
-    workspace: Workspace, envs: Path, write: Write
-) -> None:
-    write("variants/a", "summary: a\nextends: b\n")
-    write("variants/b", "summary: b\nblas: numpy\n")
-    assert refused(workspace, envs, "a") == (
-        "envs/variants/a.yaml:1:1: expected the key 'python_packages', "
-        "here or in what it extends, found none"
-    )
-
-
-def test_unknown_names(workspace: Workspace, envs: Path, write: Write) -> None:
-    assert refused(workspace, envs, "bas") == (
-        "unknown variant\n  expected: one of base\n  found:    'bas'\n"
-        "  fix:      did you mean 'base'?"
-    )
-    assert "/base/stack.yaml: no such file\n" in refused(workspace, envs, "../base")
-    assert refused(workspace, envs, "base", "pytensor") == (
-        "unknown framework\n  expected: one of theano-1, theano-2\n  found:    'pytensor'"
-    )
-
-
-def test_frameworks_limits_where_a_flavour_exists(
-    workspace: Workspace, envs: Path, write: Write
-) -> None:
-    write("variants/a", "summary: a\nextends: base\nframeworks: [theano-1]\n")
-    assert [v.id for v in all_variants(replace(workspace, root=envs.parent))] == [
+def test_frameworks_limits_where_a_flavour_exists(envs: Envs) -> None:
+    envs.write(**{"variants/a": "summary: a\nextends: base\nframeworks: [theano-1]\n"})
+    assert [v.id for v in all_variants(envs.workspace)] == [
         "theano-1/a",
         "theano-1/base",
         "theano-2/base",
     ]
-    assert load_variant(replace(workspace, root=envs.parent), "a", None).id == "theano-1/a"
-    assert refused(workspace, envs, "a", "theano-2") == (
-        "a does not support theano-2\n  expected: one of theano-1"
-    )
-    write("variants/a", "summary: a\nextends: base\nframeworks: [theano-1, theano1]\n")
-    assert refused(workspace, envs, "a").startswith(
-        "envs/variants/a.yaml:3:24: unknown framework\n"
-    )
+    assert envs.load("a").id == "theano-1/a"
+    assert default_framework(envs.workspace) == "theano-2"
 
 
-def test_exactly_one_framework_is_the_default(
-    workspace: Workspace, envs: Path, write: Write
-) -> None:
-    assert default_framework(replace(workspace, root=envs.parent)) == "theano-2"
-    write("frameworks/theano-1", FRAMEWORK.format(version="1") + "default: true\n")
-    assert refused(workspace, envs, "base") == (
-        "envs/frameworks: no framework is the default\n"
-        "  expected: `default: true` in exactly one file\n"
-        "  found:    theano-1, theano-2"
-    )
-
-
-def test_the_default_is_no_part_of_what_a_lock_follows_from(
-    workspace: Workspace, envs: Path, write: Write
-) -> None:
-    before = load_variant(
-        replace(workspace, root=envs.parent), "base", "theano-1"
-    ).model_dump_json()
-    write("frameworks/theano-1", FRAMEWORK.format(version="1") + "default: false\n")
-    assert (
-        load_variant(replace(workspace, root=envs.parent), "base", "theano-1").model_dump_json()
-        == before
-    )
+def test_what_a_lock_does_not_follow_from(envs: Envs) -> None:
+    """That is the default, and the accelerator of a framework without one."""
+    before = envs.load("base", "theano-1").model_dump_json()
+    assert "accelerator" not in before
+    envs.write(**{"frameworks/theano-1": FRAMEWORK.format(version="1") + "default: false\n"})
+    assert envs.load("base", "theano-1").model_dump_json() == before
 
 
 def test_the_projects_own(workspace: Workspace) -> None:
     assert default_framework(workspace) == "theano-1.0.5"
     assert {"theano-0.8.2", "theano-1.0.5"} <= set(framework_names(workspace))
     assert {"openblas", "pip-default", "pip-openblas"} <= set(flavour_names(workspace))
-    assert [
-        v.id for v in all_variants(workspace) if v.baseline and v.framework.module == "theano"
-    ] == ["theano-0.8.2/pip-default", "theano-1.0.5/pip-default", "theano-pymc-1.1.2/pip-default"]
+    variants = all_variants(workspace)
+    assert [v.id for v in variants if v.baseline and v.framework.module == "theano"] == [
+        "theano-0.8.2/pip-default",
+        "theano-1.0.5/pip-default",
+        "theano-pymc-1.1.2/pip-default",
+    ]
+    for variant in variants:
+        assert variant.one_blas == (variant.python_packages == "conda"), variant.id
 
 
 NASTY = "fast\\n[global]\\ncxx = evil"
@@ -263,35 +256,147 @@ NASTY = "fast\\n[global]\\ncxx = evil"
     ],
 )
 def test_a_value_that_would_inject_lines_is_refused_with_file_and_line(
-    workspace: Workspace, envs: Path, write: Write, file: str, line: str
+    file: str, line: str, envs: Envs
 ) -> None:
+    envs.write(**{"variants/a": "summary: a\npython_packages: pip\nblas: openblas\n"})
+    path = envs.workspace.envs / f"{file}.yaml"
     key = line.partition(":")[0]
-    texts = {
-        "variants/a": "summary: a\npython_packages: pip\nblas: openblas\n",
-        "blas/openblas": BLAS.format("openblas"),
-        "frameworks/theano-2": FRAMEWORK.format(version="2") + "default: true\n",
-    }
-    kept = [one for one in texts[file].splitlines() if not one.startswith(f"{key}:")]
-    write("variants/a", texts["variants/a"])
-    write(file, "\n".join([*kept, line.format(NASTY)]) + "\n")
-    message = refused(workspace, envs, "a", "theano-2")
+    kept = [one for one in path.read_text().splitlines() if not one.startswith(f"{key}:")]
+    path.write_text("\n".join([*kept, line.format(NASTY)]) + "\n")
+    message = envs.refused("a", "theano-2")
     assert message.startswith(f"envs/{file}.yaml:{len(kept) + 1}:")
     assert r"found 'fast\n[global]\ncxx = evil'" in message or "the name of a" in message
 
 
 @pytest.mark.parametrize("name", ["a b", "a;reboot", "a\nRUN evil", "$(evil)", "-a", "A"])
-def test_a_file_whose_name_cannot_be_in_a_command_is_refused(
-    workspace: Workspace, envs: Path, write: Write, name: str
-) -> None:
-    write(f"variants/{name}", BASE)
-    message = refused(workspace, envs, "base")
+def test_a_file_whose_name_cannot_be_in_a_command_is_refused(name: str, envs: Envs) -> None:
+    envs.write(**{f"variants/{name}": BASE})
+    message = envs.refused("base")
     assert message.startswith("envs/variants: the name of a file is not valid\n")
     assert repr(name) in message
 
 
 @pytest.mark.parametrize("channel", ["../../x", "a b", "a\nb", "/etc"])
-def test_the_name_of_a_channel_stays_in_its_folder(
-    workspace: Workspace, envs: Path, write: Write, channel: str
-) -> None:
-    message = refused(workspace, envs, f"base@{channel}")
+def test_the_name_of_a_channel_stays_in_its_folder(channel: str, envs: Envs) -> None:
+    message = envs.refused(f"base@{channel}")
     assert f"base@{channel}: the name of a channel is not valid" in message
+
+
+def test_a_pip_flavour_takes_its_packages_from_pip(envs: Envs) -> None:
+    variant = envs.load("base")
+    assert (variant.id, variant.baseline, variant.blas) == ("theano-2/base", True, None)
+    assert variant.conda_specs() == ("gxx", "python 3.9.*", "theano-settings=2=*_0_base")
+    assert variant.pip_requirements() == ("six==1.16.0", "numpy==1.22.4", "Theano==2")
+    # Through NumPy: empty flags, not missing ones.
+    assert variant.theano_flags() == {"floatX": "float64", "device": "cpu", "blas.ldflags": ""}
+
+
+def test_a_conda_flavour_takes_all_from_conda_and_numpys_libblas_is_its_blas(envs: Envs) -> None:
+    for name in ("openblas", "blis"):
+        text = f"summary: s\npython_packages: conda\nblas: {name}\n"
+        envs.write(**{f"variants/{name}": text})
+    envs.write(**{"variants/pip-blis": "summary: s\nextends: base\nblas: blis\n"})
+    variant = envs.load("openblas", "theano-1")
+    assert variant.conda_specs() == (
+        "blas-threads=*=*openblas",
+        "gxx",
+        "libblas=*=*openblas",
+        "libopenblas",
+        "numpy ==1.22.4",
+        "python 3.9.*",
+        "theano ==1",
+        "theano-settings=1=*_0_openblas",
+    )
+    assert variant.pip_requirements() == ()
+    assert variant.theano_flags()["blas.ldflags"] == "-lopenblas"
+    assert variant.blas and variant.blas.name == "openblas"
+    assert {"libblis", "libblas=*=*blis"} <= {*envs.load("blis").conda_specs()}
+    assert "libblas=*=*blis" not in envs.load("pip-blis").conda_specs()
+
+
+def test_the_accelerator_belongs_to_all_flavours_but_the_baseline(envs: Envs) -> None:
+    text = FRAMEWORK.format(version="1") + "accelerator: [a, b]\n"
+    other_text = "summary: s\nextends: base\nbaseline: false\n"
+    envs.write(**{"frameworks/theano-1": text, "variants/other": other_text})
+    baseline, other = (envs.load(name, "theano-1") for name in ("base", "other"))
+    assert (baseline.accelerator, other.accelerator) == ((), ("a", "b"))
+    assert {"a", "b"} <= {*other.conda_specs()} and not {"a"} & {*baseline.conda_specs()}
+
+
+@pytest.mark.parametrize(
+    ("flavour", "framework", "names"),
+    [
+        ("openblas", "theano-1.0.5", (ACCELERATOR, SCAN_FIX)),
+        ("pip-openblas", "theano-0.8.2", (ACCELERATOR, SCAN_FIX)),
+        ("pip-default", "theano-1.0.5", ()),
+        ("openblas", "pytensor-3.3.7", (SCAN_FIX,)),
+        ("pip-default", "pytensor-3.3.7", ()),
+        ("openblas", "theano-pymc-1.1.2", ()),
+        ("openblas", "aesara-2.8.7", ()),
+    ],
+)
+def test_accelerator_of_each_framework(
+    workspace: Workspace, flavour: str, framework: str, names: tuple[str, ...]
+) -> None:
+    assert load_variant(workspace, flavour, framework).accelerator == names
+
+
+def test_a_framework_that_spells_the_flag_of_amds_libm_in_its_own_way(workspace: Workspace) -> None:
+    ours = load_variant(workspace, "mkl-amdlibm", "theano-pymc-1.1.2")
+    assert ours.theano_flags()["lib.amblibm"] == "True"
+    assert "lib.amdlibm" not in ours.theano_flags()
+    assert '"amdlibm_flag":"lib.amblibm"' in ours.model_dump_json()
+    # Nothing of it is in what other frameworks' locks follow from.
+    theanos = load_variant(workspace, "mkl-amdlibm", "theano-1.0.5")
+    assert theanos.theano_flags()["lib.amdlibm"] == "True"
+    assert "amdlibm_flag" not in theanos.model_dump_json()
+
+
+@pytest.mark.parametrize(
+    ("flavour", "specs"),
+    [
+        ("openblas", {"libblas=*=*openblas", "openblas"}),
+        ("mkl", {"libblas=*=*mkl", "mkl", "mkl-devel"}),
+        ("blis", {"libblas=*=*blis", "blis"}),
+        ("pip-openblas", {"openblas"}),
+        ("pip-default", set()),
+    ],
+)
+@pytest.mark.parametrize("framework", ["theano-0.8.2", "pytensor-3.3.7"])
+def test_the_specs_for_another_channel(
+    workspace: Workspace, flavour: str, specs: set[str], framework: str
+) -> None:
+    names = (flavour, f"{flavour}@conda-forge")
+    ours, theirs = (load_variant(workspace, name, framework) for name in names)
+    known = {*ours.framework.base, *ours.framework.packages}
+    assert {*theirs.conda_specs()} - known == specs
+    assert {*theirs.conda_specs()} & known == {*ours.conda_specs()} & known
+    assert theirs.id == f"{framework}/{flavour}@conda-forge"
+    assert theirs.one_blas == ours.one_blas
+    # The library that chooses the number of threads is of this project's channel only.
+    without = ours.theano_flags()["blas.ldflags"].replace("-lblas_threads ", "")
+    assert theirs.theano_flags() == {**ours.theano_flags(), "blas.ldflags": without}
+
+
+def test_what_differs_in_another_channels_libraries(workspace: Workspace) -> None:
+    ours, theirs = load_variant(workspace, "mkl"), load_variant(workspace, "mkl@conda-forge")
+    assert ours.environment()["MKL_INTERFACE_LAYER"] == "LP64"
+    # As gfortran calls it.
+    assert theirs.environment() == {**ours.environment(), "MKL_INTERFACE_LAYER": "LP64,GNU"}
+    blis, other = (load_variant(workspace, name).blas for name in ("blis", "blis@conda-forge"))
+    assert blis and blis.processors
+    assert other and other.processors == (), "those are of our versions"
+    for flavour in ("mkl-amdlibm", "openblas-amdlibm"):
+        with pytest.raises(UsageError, match="is not available with another channel's") as caught:
+            load_variant(workspace, f"{flavour}@conda-forge")
+        assert "only this project's channel" in str(caught.value.found)
+
+
+def test_all_frameworks_of_a_flavour_or_one(workspace: Workspace) -> None:
+    names = [v.id for v in select(workspace, "openblas@conda-forge")]
+    assert len(names) == 6 and all(name.endswith("/openblas@conda-forge") for name in names)
+    assert [v.id for v in select(workspace, "mkl", "theano-0.8.2")] == ["theano-0.8.2/mkl"]
+    with pytest.raises(UsageError, match="mkl-amdlibm does not support pytensor"):
+        select(workspace, "mkl-amdlibm", "pytensor-3.3.7")
+    with pytest.raises(UsageError, match="unknown variant"):
+        select(workspace, "nothing@conda-forge")
