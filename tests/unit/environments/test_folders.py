@@ -1,9 +1,17 @@
-"""Where environments and reports are, and reading reports, those of an older schema too."""
+"""Where environments and reports are, whether one is ready, and that what is used stays.
+
+What a process uses, another does not remove: real processes, checked by what they print.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +19,36 @@ import pytest
 
 from stacks.bench import machine
 from stacks.bench.candidates import Candidate
+from stacks.channel.locked_package import LockedPackage
 from stacks.cluster import job
 from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
 from stacks.environments.care import listing
-from stacks.environments.folders import folder_of, read_report, report_path, workload_reports
+from stacks.environments.folders import READY, InUseError, folder_of, read_report, report_path
+from stacks.locks.lock import Lock, lock_folder
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.environments import mark_built
 
 # Written by the suite before a check's key for what to do became `fix`: Theano without a BLAS.
 SCHEMA_1 = Path(__file__).parent / "report_schema_1.json.gz"
+LOCK = Lock(packages=(), requirements=())
+PACKAGE = LockedPackage("six", "1", "0", "u/noarch/six-1-0.conda", "1" * 64, "0" * 32, 1)
 
 
 @pytest.fixture
-def variant(own_workspace: Workspace) -> Variant:
-    return load_variant(own_workspace, "openblas", "theano-1.0.5")
+def workspace(own_workspace: Workspace) -> Workspace:
+    """Give a checkout with copies of envs/."""
+    own_workspace.envs.unlink()
+    shutil.copytree(REPOSITORY / "envs", own_workspace.envs)
+    return own_workspace
+
+
+@pytest.fixture
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas")
 
 
 def write(workspace: Workspace, variant: Variant, content: bytes) -> None:
@@ -34,60 +57,231 @@ def write(workspace: Workspace, variant: Variant, content: bytes) -> None:
     path.write_bytes(content)
 
 
+def test_the_folders_of_a_variant(workspace: Workspace, variant: Variant) -> None:
+    reports = workspace.root / "build/reports/theano-1.0.5"
+    assert report_path(workspace, variant) == reports / "openblas.json"
+    assert folders.workload_reports(workspace, variant) == reports / "workloads/openblas"
+    assert folder_of(workspace, variant) == workspace.build / "prefixes/theano-1.0.5/openblas"
+
+
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff"])
 def test_an_unreadable_report_counts_as_missing(
-    own_workspace: Workspace, variant: Variant, content: bytes
+    content: bytes, workspace: Workspace, variant: Variant
 ) -> None:
-    assert read_report(own_workspace, variant) is None
-    write(own_workspace, variant, content)
-    assert read_report(own_workspace, variant) is None
-    report_path(own_workspace, variant).write_text('{"ok": true}')
-    assert read_report(own_workspace, variant) == {"ok": True}
+    assert read_report(workspace, variant) is None
+    write(workspace, variant, content)
+    assert read_report(workspace, variant) is None
+    report_path(workspace, variant).write_text('{"ok": true}')
+    assert read_report(workspace, variant) == {"ok": True}
 
 
-def test_the_folders_of_a_variant(own_workspace: Workspace) -> None:
-    variant = load_variant(own_workspace, "mkl", "theano-1.0.5")
-    reports = own_workspace.root / "build/reports/theano-1.0.5"
-    assert report_path(own_workspace, variant) == reports / "mkl.json"
-    assert workload_reports(own_workspace, variant) == reports / "workloads/mkl"
-    assert folder_of(own_workspace, variant) == own_workspace.build / "prefixes/theano-1.0.5/mkl"
-
-
-@pytest.fixture
-def old(own_workspace: Workspace, variant: Variant) -> dict[str, Any]:
-    """Give a report of schema 1, read from where reports are."""
-    write(own_workspace, variant, gzip.decompress(SCHEMA_1.read_bytes()))
-    report = read_report(own_workspace, variant)
-    assert report is not None
-    return report
-
-
-def test_a_report_of_schema_1_has_another_key_than_fix(old: dict[str, Any]) -> None:
+def test_a_report_of_schema_1_is_read_by_all_that_read_reports(
+    workspace: Workspace, variant: Variant, tmp_path: Path
+) -> None:
+    write(workspace, variant, gzip.decompress(SCHEMA_1.read_bytes()))
+    old: dict[str, Any] | None = read_report(workspace, variant)
     schema = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
-    assert old["schema"] == 1 < schema["properties"]["schema"]["const"]
+    assert old and old["schema"] == 1 < schema["properties"]["schema"]["const"]
     assert not any("fix" in check for check in old["checks"])
-
-
-def test_list_shows_a_report_of_schema_1(
-    old: dict[str, Any], own_workspace: Workspace, variant: Variant
-) -> None:
-    verdict, float64, float32 = listing._last_report(own_workspace, variant, old)
+    verdict, float64, float32 = listing._last_report(workspace, variant, old)
     assert verdict.startswith("FAILED 2")
     assert (float64, float32) == ("19.6", "39.6")
-
-
-def test_bench_takes_the_machine_and_the_verdict_of_a_report_of_schema_1(
-    old: dict[str, Any], variant: Variant, tmp_path: Path
-) -> None:
     assert machine.describe([old]).name == "amd-epyc-2-cores"
     assert isinstance(machine.is_here(old), bool)
     candidate = Candidate(variant, tmp_path, None, old)  # type: ignore[arg-type]
     assert not candidate.verified
-
-
-def test_a_worker_names_the_failed_checks_of_a_report_of_schema_1(
-    old: dict[str, Any], variant: Variant
-) -> None:
     error = job._failed_checks(variant, old)
     assert error.found and "blas.ldflags: empty" in error.found
     assert error.fix is None
+
+
+def test_a_summary_is_no_reason_to_build_again(workspace: Workspace, variant: Variant) -> None:
+    target = mark_built(workspace, variant)
+    for name in ("variants/openblas", "frameworks/theano-1.0.5"):
+        path = workspace.envs / f"{name}.yaml"
+        path.write_text(path.read_text().replace("summary: ", "summary: other "))
+    assert folders.ready_environment(workspace, "openblas", None)[1] == target
+
+
+@pytest.mark.parametrize("change", ["lock", "flavour", "missing lock"])
+def test_a_change_of_what_decides_an_environment(
+    change: str, workspace: Workspace, variant: Variant
+) -> None:
+    mark_built(workspace, variant)
+    folder = lock_folder(workspace, variant)
+    if change == "flavour":
+        path = workspace.envs / "variants/openblas.yaml"
+        path.write_text(f"{path.read_text()}flags: {{optimizer: fast_run}}\n")
+    else:
+        shutil.rmtree(folder)
+    if change == "lock":
+        shutil.copytree(lock_folder(workspace, load_variant(workspace, "mkl")), folder)
+    [key] = folders.keys_of(workspace, [load_variant(workspace, "openblas")])
+    assert isinstance(key, UsageError if change == "missing lock" else StaleError)
+
+
+def test_an_environment_that_is_not_built(workspace: Workspace, variant: Variant) -> None:
+    with pytest.raises(UsageError, match=r"openblas is not built\n.*--variant openblas"):
+        folders.ready_environment(workspace, "openblas", None)
+    folder_of(workspace, variant).mkdir(parents=True)
+    with pytest.raises(UsageError, match="is not built from its current lock"):
+        folders.ready_environment(workspace, "openblas", None)
+
+
+def test_what_a_key_depends_on(workspace: Workspace, variant: Variant) -> None:
+    def key(variant: Variant = variant, lock: Lock = LOCK, place: str = "/a") -> str:
+        return folders.key_of(workspace, variant, lock, Path(place))
+
+    changed = variant.model_copy(update={"flags": {"x": "y"}})
+    locked = dataclasses.replace(LOCK, packages=(PACKAGE,))
+    keys = {key(), key(place="/b"), key(lock=locked), key(changed)}
+    assert len(keys) == 4 and key() in keys
+
+
+def test_the_users_packages_are_part_of_what_is_made(tmp_path: Path) -> None:
+    (tmp_path / READY).parent.mkdir(parents=True)
+    (tmp_path / READY).write_text(folders.mark("key", {"amdlibm": "1" * 64}))
+    assert folders.is_made(tmp_path, "key", {"amdlibm": "1" * 64})
+    assert not folders.is_made(tmp_path, "key", {"amdlibm": "2" * 64})
+    assert not folders.is_made(tmp_path, "key", {})
+    assert not folders.is_made(tmp_path, "other", {"amdlibm": "1" * 64})
+
+
+@pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])
+def test_an_environment_without_its_marker_has_no_key(tmp_path: Path, marker: bytes | None) -> None:
+    if marker is not None:
+        (tmp_path / READY).parent.mkdir(parents=True)
+        (tmp_path / READY).write_bytes(marker)
+    assert folders.key_in(tmp_path) is None
+    assert not folders.is_made(tmp_path, "key", {})
+
+
+def test_a_built_environment_is_given_by_its_marker(
+    workspace: Workspace, variant: Variant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folders.built_environment(workspace, variant) is None
+    target = mark_built(workspace, variant)
+    assert folders.built_environment(workspace, variant) == target
+    assert capsys.readouterr().err == f"openblas on theano-1.0.5\n  ready    {target}\n"
+    (target / READY).write_text('{"key": "of another lock", "local": null}')
+    assert folders.built_environment(workspace, variant) is None
+    # Whether AMD's own library is in an environment, only its build can tell.
+    amdlibm = load_variant(workspace, "mkl-amdlibm")
+    mark_built(workspace, amdlibm)
+    assert folders.built_environment(workspace, amdlibm) is None
+
+
+def test_an_environment_removed_meanwhile_is_not_ready(
+    workspace: Workspace, variant: Variant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = ["key", None]
+    monkeypatch.setattr(folders, "key_in", lambda target: answers.pop(0))
+    assert not folders.is_ready(workspace, variant, "key")
+    held = {path for path in folders._held if path.is_relative_to(workspace.root)}
+    used = workspace.environments / "theano-1.0.5/.openblas.used"
+    assert held == {workspace.root / ".build.lock", used}
+    for path in held:
+        os.close(folders._held.pop(path))
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from stacks.environments import folders
+from stacks.environments.use import run
+lock = Path(sys.argv[-1])
+"""
+USER = f"""{PROGRAM}
+folders.hold_shared(lock)
+folders.hold_shared(lock)
+print("held", flush=True)
+sys.stdin.readline()
+"""
+RUNNER = f"""{PROGRAM}
+folders.hold_shared(lock)
+run._replace_by(["cat"], {{"PATH": "/usr/bin:/bin"}})
+"""
+CLEANER = f"""{PROGRAM}
+with folders.hold_exclusive(lock, "it"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def start(program: str, lock: Path, *words: str) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program, *words, str(lock)]
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
+    )
+
+
+def line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline()
+
+
+def refusal(lock: Path) -> InUseError:
+    with pytest.raises(InUseError) as caught, folders.hold_exclusive(lock, "it"):
+        pass
+    return caught.value
+
+
+def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
+    lock = tmp_path / "new/lock"
+    with start(USER, lock, "first") as first, start(USER, lock, "second") as second:
+        assert (line(first), line(second)) == ("held\n", "held\n")
+        found = str(refusal(lock).found)
+        assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
+        assert "first" in found and "; process" in found and "\n" not in found
+        first.communicate("\n")
+        assert f"process {second.pid}: " in str(refusal(lock).found)
+        second.kill()
+    with folders.hold_exclusive(lock, "it"):
+        assert lock.exists()
+    assert not lock.exists()
+
+
+def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with start(RUNNER, lock) as user:
+        assert user.stdin
+        user.stdin.write("cat\n")
+        user.stdin.flush()
+        assert line(user) == "cat\n"
+        error = refusal(lock)
+        assert error.found == f"process {user.pid}: cat"
+        assert error.what == "it is in use: nothing was removed"
+        user.communicate()
+    with folders.hold_exclusive(lock, "it"):
+        pass
+
+
+def test_users_wait_for_a_removal_to_end_and_name_one_that_does_not(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with start(CLEANER, lock) as cleaner:
+        assert line(cleaner) == "held\n"
+        assert f"process {cleaner.pid}: " in str(refusal(lock).found), "two cleans at once"
+        with pytest.raises(InUseError) as caught:
+            folders.hold_shared(lock, limit=0.1)
+        assert str(caught.value.found).startswith(f"process {cleaner.pid}: ")
+        assert caught.value.expected == "a removal that ends within 0.1 s"
+        assert lock not in folders._held
+        with start(USER, lock) as user:
+            assert user.stderr
+            output = user.stderr.readline()
+            holder = f"waiting: what this uses is being removed by process {cleaner.pid}: "
+            assert output.startswith(holder)
+            cleaner.communicate("\n")
+            assert line(user) == "held\n"
+            # The file that it waited for is gone: it holds the one by that name now.
+            assert f"process {user.pid}: " in str(refusal(lock).found)
+            user.communicate("\n")
+            assert (cleaner.returncode, user.returncode) == (0, 0)
+
+
+def test_no_lock_is_held_where_it_cannot_be_created(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    lock = tmp_path / "file/lock"
+    folders.hold_shared(lock)
+    assert lock not in folders._held

@@ -1,14 +1,253 @@
+"""A clean removes what it names; what killed processes leave is collected, and nothing else."""
+
 from __future__ import annotations
 
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
-from stacks.environments.care.clean import clean
-from stacks.environments.folders import folder_of, folder_of_stack, report_path, workload_reports
+from stacks.environments.care import clean
+from stacks.environments.folders import (
+    InUseError,
+    folder_of,
+    folder_of_stack,
+    hold_exclusive,
+    report_path,
+    workload_reports,
+)
 from stacks.variants.load import load_variant
+
+DAY = 24 * 3600.0
+# Each is a folder if it ends in a slash.
+LEFT = (
+    ".sources.12345678.part/x",
+    "packages/.0a1b.1_2345ab.part/0a1b/stage-x/tree/file",
+    "packages/.gone.lock",
+    "layers/.0a1b.12345678.part/",
+    "bases/.0a1b.12345678.part/0a1b/base.tar",
+    "wheels/.0a1b.12345678.part/0a1b/six.whl",
+    "wheels/.gone.lock",
+    "unpacked/.numpy-1.13.3-py27_0AmSYnZ/lib/file",
+    "unpacked/gone-1.0-0.lock",
+    "sources/sha256/0a/0a1b/old.deb.part",
+    "sources/sha256/0a/0a1b/.gone.deb.lock",
+    "sources/unpinned/old.whl",
+)
+KEPT = (
+    "packages/0a1b/small.conda",
+    "packages/.0a1b.lock",
+    "packages/.0a1b/file",
+    "unpacked/.cache.lock",
+    "unpacked/numpy-1.13.3-py27_0/.hidden/.x.12345678.part/file",
+    "unpacked/numpy-1.13.3-py27_0.lock",
+    ".unpacked.lock",
+    "sources/sha256/0a/0a1b/young.deb.part",
+    "sources/sha256/0a/0a1b/whole.deb",
+    "modules/.x.12345678.part/file",
+    "mine/.x.12345678.part/file",
+    "mine/.gone.lock",
+)
+LEFT_IN_BUILD = (
+    ".channel.12345678.part/channel/file",
+    "reproduce-12345678/file",
+    "prefixes/tiny/.by-pip.12345678.part/by-pip/file",
+    "prefixes/tiny/.gone.used",
+    "reports/tiny/.by-pip.json.12345678.part/by-pip.json",
+    "reports/tiny/workloads/by-pip/.ntm.json.12345678.part/",
+    "images/tiny/.by-pip.12345678.part/",
+    "cluster/.worker.lock",
+)
+KEPT_IN_BUILD = (
+    "prefixes/tiny/by-pip/.x.12345678.part/file",
+    "prefixes/tiny/.by-pip.lock",
+    "prefixes/tiny/.by-pip.used",
+    "channel/noarch/file.part",
+)
+# A checkout, or the folder in which a running program compiles.
+KEPT_IN_TMPDIR = (
+    "theano-stacks-main/file",
+    "theano-stacks-12345678/file",
+    "theano-stacks-scratch-notes/file",
+    "other/file",
+)
+# Programs that hold something until they read a line.
+PROGRAM = "import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{}"
+USER = (
+    "from stacks.environments import folders\nfolders.hold_shared(path)\nprint('held', flush=True)"
+)
+LOCKER = "from stacks.core.disk import hold_lock\nwith hold_lock(path, 'it'):\n    "
+LOCKER += "print('held', flush=True)\n    sys.stdin.readline()"
+HOLDER = "from stacks.core import disk\nwith disk.scratch() as folder, "
+HOLDER += "disk.replace_atomically(path) as made:\n    made.touch()\n    "
+HOLDER += "print(folder, flush=True)\n    sys.stdin.readline()"
+NOTE = "removed what interrupted or killed programs left in"
+
+
+def process(program: str, path: Path) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", PROGRAM.format(program), str(path)]
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=REPOSITORY)
+
+
+def fill(root: Path, *names: str) -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir() if name.endswith("/") else path.write_text("123")
+
+
+def files(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def filled(own_workspace: Workspace) -> Workspace:
+    """Give a workspace with leftovers of every kind in the cache and in build/."""
+    fill(own_workspace.cache, *LEFT, *KEPT)
+    fill(own_workspace.build, *LEFT_IN_BUILD, *KEPT_IN_BUILD)
+    old = time.time() - 8 * DAY
+    for path in own_workspace.cache.glob("sources/**/old*"):
+        os.utime(path, (old, old))
+    return own_workspace
+
+
+@pytest.fixture(autouse=True)
+def scratch_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a TMPDIR of the test's own."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder
+
+
+def test_leftovers_are_collected_and_counted(
+    filled: Workspace, scratch_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Of the killed suite, as Python 2.7 and 3 name them.
+    prefix = importlib.import_module("verify.core.scratch").PREFIX
+    fill(scratch_folder, f"{prefix}6BRZsK/file", f"{prefix}a_cdefg1/file", *KEPT_IN_TMPDIR)
+    before = files(filled.build)
+    clean.collect(filled, ("cache",))
+    assert files(filled.cache) == {*KEPT, ".lock"}
+    assert files(scratch_folder) == set(KEPT_IN_TMPDIR)
+    assert not list(filled.cache.glob("*/.*.part/*/stage-*"))
+    assert files(filled.build) == before
+    clean.collect(filled, ("build", "cache"))
+    assert files(filled.build) == set(KEPT_IN_BUILD)
+    assert capsys.readouterr().err.splitlines() == [
+        f"{NOTE} {scratch_folder}: 2 entries, 0.0 MB",
+        f"{NOTE} {filled.cache}: 8 entries, 0.0 MB",
+        f"{NOTE} {filled.build}: 6 entries, 0.0 MB",
+    ]
+    clean.collect(filled, ("build", "cache"))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def user(filled: Workspace) -> Iterator[subprocess.Popen[str]]:
+    """Give a process that uses the cache."""
+    with process(f"{USER}\nsys.stdin.readline()", folders.lock_of_cache(filled)) as running:
+        assert running.stdout and running.stdout.readline() == "held\n"
+        yield running
+        running.communicate("\n")
+
+
+def test_a_cache_in_use_stays_as_it_is(filled: Workspace, user: subprocess.Popen[str]) -> None:
+    before = files(filled.cache)
+    clean.collect(filled, ("cache",))
+    assert files(filled.cache) == before
+
+
+def test_a_running_process_keeps_its_temporary_folders_and_a_killed_one_does_not(
+    own_workspace: Workspace, scratch_folder: Path
+) -> None:
+    target = own_workspace.cache / "packages/0a1b"
+    with process(HOLDER, target) as holder:
+        assert holder.stdout
+        folder = Path(holder.stdout.readline().strip())
+        assert folder.parent == scratch_folder and folder.name.startswith("theano-stacks-scratch-")
+        [part] = target.parent.glob(".0a1b.*.part")
+        clean.collect(own_workspace, ("cache",))
+        assert folder.is_dir() and part.is_dir()
+        holder.send_signal(signal.SIGKILL)
+    clean.collect(own_workspace, ("cache",))
+    assert not folder.exists() and not part.exists()
+
+
+def test_a_lock_file_in_use_stays(own_workspace: Workspace) -> None:
+    target = own_workspace.cache / "packages/0a1b"
+    with process(LOCKER, target) as holder:
+        assert holder.stdout and holder.stdout.readline()
+        clean.collect(own_workspace, ("cache",))
+        assert (target.parent / ".0a1b.lock").exists()
+        holder.communicate("\n")
+    clean.collect(own_workspace, ("cache",))
+    assert not (target.parent / ".0a1b.lock").exists()
+
+
+def test_links_are_not_followed(own_workspace: Workspace, scratch_folder: Path) -> None:
+    outside = own_workspace.root.parent / "outside"
+    names = ("file", ".x.12345678.part/file", "sub/.gone.lock")
+    fill(outside, *names)
+    packages = own_workspace.cache / "packages"
+    fill(packages, ".b.12345678.part/b/file")
+    (own_workspace.cache / "sources").mkdir()
+    for link in (
+        packages / ".a.12345678.part",
+        packages / ".b.12345678.part/b/link",
+        own_workspace.cache / "sources/link",
+        scratch_folder / "theano-stacks-scratch-12345679",
+    ):
+        link.symlink_to(outside)
+    clean.collect(own_workspace, ("cache",))
+    assert files(outside) == set(names)
+    assert not (packages / ".b.12345678.part").exists()
+
+
+def test_a_clean_of_the_cache_counts_and_removes_leftovers(
+    filled: Workspace, scratch_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(scratch_folder, "theano-stacks-scratch-12345678/file", "other/file")
+    clean.clean(filled, [], cache=True)
+    # With the young download, which would resume.
+    assert capsys.readouterr().err.splitlines() == [
+        f"{NOTE} {scratch_folder}: 1 entry, 0.0 MB",
+        f"{NOTE} {filled.cache}: 9 entries, 0.0 MB",
+    ]
+    assert {path.name for path in filled.cache.iterdir()} == {"mine"}
+    assert files(scratch_folder) == {"other/file"}
+
+
+def test_a_scan_of_a_large_cache_reads_no_package(
+    own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, pins = own_workspace.cache, []
+    for number in range(30):
+        pins.append(cache / f"sources/sha256/{number:02x}/{number}")
+        fill(pins[-1], "a.deb", ".a.deb.lock")
+        fill(cache / "packages", f"{number}/a.conda", f".{number}.lock")
+        fill(cache / "unpacked", f"{number}/lib/file", f"{number}.lock")
+    scanned: list[Path] = []
+    scandir = os.scandir
+
+    def record(path: str) -> object:
+        scanned.append(Path(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", record)
+    assert not list(clean.in_cache(own_workspace))
+    places = [cache / name for name in (*clean.CACHE, "sources/sha256")]
+    assert sorted(scanned) == sorted([*places, *pins, *(pin.parent for pin in pins)])
 
 
 @pytest.fixture
@@ -24,20 +263,13 @@ def test_a_clean_of_one_variant_leaves_the_others(
     variant = load_variant(workspace, "openblas")
     workload_reports(workspace, variant).mkdir(parents=True)
     report_path(workspace, variant).write_text("{}")
-    clean(workspace, [variant], cache=False)
+    clean.clean(workspace, [variant], cache=False)
     assert [p.name for p in (workspace.environments / "theano-1.0.5").iterdir()] == ["pip-default"]
     assert capsys.readouterr().out.splitlines() == [
         f"removing {workspace.build}/prefixes/theano-1.0.5/openblas",
         f"removing {workspace.build}/reports/theano-1.0.5/openblas.json",
         f"removing {workspace.build}/reports/theano-1.0.5/workloads/openblas",
     ]
-
-
-def test_a_clean_of_build_follows_a_symbolic_link(workspace: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "big/prefixes/x").mkdir(parents=True)
-    workspace.build.symlink_to(tmp_path / "big")
-    clean(workspace, None, cache=False)
-    assert not list((tmp_path / "big").iterdir())
 
 
 def test_a_linked_folder_is_emptied_and_its_link_stays(
@@ -47,26 +279,26 @@ def test_a_linked_folder_is_emptied_and_its_link_stays(
     (tmp_path / "data").mkdir()
     (tmp_path / "data/mine").write_text("")
     (tmp_path / "large/data").symlink_to(tmp_path / "data")
-    workspace.build.mkdir()
+    (tmp_path / "build").mkdir()
+    workspace.build.symlink_to(tmp_path / "build")
     (workspace.build / "prefixes").symlink_to(tmp_path / "large")
-    clean(workspace, None, cache=False)
+    clean.clean(workspace, None, cache=False)
     assert (tmp_path / "large").is_dir() and not any((tmp_path / "large").iterdir())
     assert (tmp_path / "data/mine").is_file()
 
 
-def test_a_clean_of_the_cache_leaves_other_folders(workspace: Workspace) -> None:
+def test_a_clean_of_the_cache_leaves_other_folders(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clean.clean(workspace, [], cache=True)
+    assert capsys.readouterr().out == "nothing to remove\n"
     for name in ("bases", "sources", "packages", "modules", "mine"):
         (workspace.cache / name).mkdir(parents=True)
-    clean(workspace, [], cache=True)
+    clean.clean(workspace, [], cache=True)
     assert [path.name for path in workspace.cache.iterdir()] == ["mine"]
 
 
-def test_nothing_to_clean(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
-    clean(workspace, [], cache=True)
-    assert capsys.readouterr().out == "nothing to remove\n"
-
-
-def test_a_clean_of_a_stack_removes_its_copies_on_other_flavours(
+def test_a_clean_of_a_stack_removes_its_copies_on_other_flavours_unless_in_use(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     text = "summary: mine\nextends: {}\nframework: theano-1.0.5\n"
@@ -75,29 +307,18 @@ def test_a_clean_of_a_stack_removes_its_copies_on_other_flavours(
     # Of a flavour that was removed since.
     (copy / "stack.yaml").write_text(text.format("gone"))
     (tmp_path / "stack.yaml").write_text(text.format("openblas"))
-    clean(workspace, [load_variant(workspace, str(tmp_path))], cache=False)
-    assert not copy.parent.exists()
-    assert (tmp_path / "stack.yaml").exists()
-
-
-def test_a_copy_in_use_stays(workspace: Workspace, tmp_path: Path) -> None:
-    text = "summary: mine\nextends: {}\nframework: theano-1.0.5\n"
-    copy = tmp_path / "stack.build/flavours/mkl"
-    copy.mkdir(parents=True)
-    (copy / "stack.yaml").write_text(text.format("gone"))
-    (tmp_path / "stack.yaml").write_text(text.format("openblas"))
     stack = load_variant(workspace, str(tmp_path))
     lock = folders.lock_of(folder_of_stack(copy / "stack.yaml"))
-    with (
-        folders.hold_exclusive(lock, "it"),
-        pytest.raises(folders.InUseError, match="flavours/mkl"),
-    ):
-        clean(workspace, [stack], cache=False)
+    with hold_exclusive(lock, "it"), pytest.raises(InUseError, match="flavours/mkl"):
+        clean.clean(workspace, [stack], cache=False)
     assert copy.exists()
+    clean.clean(workspace, [stack], cache=False)
+    assert not copy.parent.exists()
+    assert (tmp_path / "stack.yaml").exists()
 
 
 def test_a_first_build_that_has_no_folder_yet_is_in_use(workspace: Workspace) -> None:
     variant = load_variant(workspace, "openblas")
     lock = folders.lock_of(folder_of(workspace, variant))
-    with folders.hold_exclusive(lock, "it"), pytest.raises(folders.InUseError, match="/openblas"):
-        clean(workspace, [variant], cache=False)
+    with hold_exclusive(lock, "it"), pytest.raises(InUseError, match="/openblas"):
+        clean.clean(workspace, [variant], cache=False)
