@@ -1,18 +1,22 @@
+"""What packages install together, what differs on disk, and the list of an environment's files."""
+
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
+from stacks.environments.make.contents import MANIFEST, CheckedFile
 from stacks.environments.make.packages import Part
 from unit.helpers.conda import Member, conda, file, link, part_of
+from unit.helpers.environments import add
 from unit.helpers.serving import sha256
-
-FILES = ("bin/run", "lib/a", "lib/b", "conda-meta/odd-1-0.json", "conda-meta/history")
 
 
 def part(folder: Path, name: str, *members: Member) -> Part:
@@ -28,29 +32,32 @@ def odd(tmp_path: Path) -> Part:
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
+    """Give an environment with the package odd."""
     folder = tmp_path / "environment"
-    for name, body in (("bin/run", "run"), ("lib/a", "body\n"), *((n, "") for n in FILES[3:])):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(body)
-    (folder / "bin/run").chmod(0o755)
+    for name, body in (("lib/a", "body\n"), ("conda-meta/odd-1-0.json", "")):
+        add(folder, name, body)
+    add(folder, "conda-meta/history")
+    add(folder, "bin/run", "run", 0o755)
     (folder / "lib/b").symlink_to("a")
     return folder
 
 
+def check(prefix: Path, *parts: Part) -> dict[str, CheckedFile]:
+    return contents.check(prefix, contents.contents_of(parts, "3.9"))
+
+
 def faults(prefix: Path, *parts: Part) -> str:
     with pytest.raises(IntegrityError, match="files of environment are not the locked") as caught:
-        contents.check(prefix, contents.contents_of(parts, "3.9"))
+        check(prefix, *parts)
     return str(caught.value.found)
 
 
-def test_files_of_a_sound_environment_become_read_only(prefix: Path, odd: Part) -> None:
-    contents.check(prefix, contents.contents_of([odd], "3.9"))
+def test_the_files_of_a_sound_environment_are_compared_and_become_read_only(
+    prefix: Path, odd: Part
+) -> None:
+    checked = check(prefix, odd)
     assert (prefix / "bin/run").stat().st_mode & 0o7777 == 0o555
     assert (prefix / "lib/a").stat().st_mode & 0o7777 == 0o444
-
-
-def test_the_files_that_were_compared(prefix: Path, odd: Part) -> None:
-    checked = contents.check(prefix, contents.contents_of([odd], "3.9"))
     assert {name: each.sha256 for name, each in checked.items()} == {
         "bin/run": sha256(b"run"),
         "lib/a": sha256(b"body\n"),
@@ -60,63 +67,94 @@ def test_the_files_that_were_compared(prefix: Path, odd: Part) -> None:
     assert checked["lib/a"].is_still(file.stat())
     os.utime(file, ns=(0, file.stat().st_mtime_ns + 1))
     assert not checked["lib/a"].is_still(file.stat())
-    file.unlink()
-    file.write_text("body\n")
+    add(prefix, "lib/a", "body\n")
     assert not checked["lib/a"].is_still(file.stat())
 
 
-def test_differences_are_named(prefix: Path, odd: Part) -> None:
-    (prefix / "lib/a").write_text("bodY\n")
+def several(prefix: Path) -> None:
+    add(prefix, "lib/a", "bodY\n")
     (prefix / "bin/run").unlink()
-    (prefix / "lib/c").touch()
-    found = faults(prefix, odd)
-    assert found.startswith("bin/run: missing; lib/a: sha256 ")
-    assert found.endswith("; lib/c: in no package")
+    add(prefix, "lib/c")
 
 
-def test_a_changed_mode_is_named(prefix: Path, odd: Part) -> None:
+def chmod(prefix: Path) -> None:
     (prefix / "lib/a").chmod(0o755)
-    assert faults(prefix, odd) == "lib/a: mode 755"
 
 
-@pytest.mark.parametrize("target", ["./a", "/etc/passwd"])
-def test_a_changed_link_is_named(target: str, prefix: Path, odd: Part) -> None:
-    (prefix / "lib/b").unlink()
-    (prefix / "lib/b").symlink_to(target)
-    assert faults(prefix, odd) == f"lib/b: a link to {target}"
+def relink(target: str) -> Callable[[Path], None]:
+    def change(prefix: Path) -> None:
+        (prefix / "lib/b").unlink()
+        (prefix / "lib/b").symlink_to(target)
+
+    return change
 
 
-def test_another_kind_of_file_is_named(prefix: Path, odd: Part) -> None:
-    (prefix / "lib/b").unlink()
-    (prefix / "lib/b").write_text("body\n")
-    assert faults(prefix, odd) == "lib/b: another kind of file"
+def unlink(prefix: Path) -> None:
+    add(prefix, "lib/b", "body\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "start", "end"),
+    [
+        (several, "bin/run: missing; lib/a: sha256 ", "; lib/c: in no package"),
+        (chmod, "lib/a: mode 755", ""),
+        (relink("./a"), "lib/b: a link to ./a", ""),
+        (relink("/etc/passwd"), "lib/b: a link to /etc/passwd", ""),
+        (unlink, "lib/b: another kind of file", ""),
+    ],
+)
+def test_differences_are_named(
+    change: Callable[[Path], None], start: str, end: str, prefix: Path, odd: Part
+) -> None:
+    change(prefix)
+    found = faults(prefix, odd)
+    assert found.startswith(start) and found.endswith(end or start)
 
 
 def test_two_packages_with_one_path(prefix: Path, tmp_path: Path, odd: Part) -> None:
     """rattler keeps one of the files, and the other one under another name."""
     both = [odd, part(tmp_path, "other", file("lib/a", b"other"))]
-    for part_ in both:
-        (prefix / f"conda-meta/{part_.stem}.json").touch()
-    (prefix / "lib/a__clobber-from-other").write_text("other")
-    contents.check(prefix, contents.contents_of(both, "3.9"))
-    (prefix / "lib/a").chmod(0o644)
-    (prefix / "lib/a").write_text("neither")
-    assert faults(prefix, *both).startswith("lib/a: sha256")
-
-
-def test_a_path_through_a_link_of_another_package(tmp_path: Path) -> None:
-    first = part(tmp_path, "first", link("lib", "share"), file("share/a"))
-    second = part(tmp_path, "second", file("lib/a"))
-    with pytest.raises(IntegrityError, match="is refused: lib/a leads through lib"):
-        contents.contents_of([first, second], "3.9")
+    for each in both:
+        add(prefix, f"conda-meta/{each.stem}.json")
+    other = "lib/a__clobber-from-other"
+    add(prefix, other, "other")
+    check(prefix, *both)
+    for name, sound in (("lib/a", "body\n"), (other, "other")):
+        add(prefix, name, "neither")
+        assert faults(prefix, *both).startswith(f"{name}: sha256")
+        add(prefix, name, sound)
 
 
 @pytest.mark.parametrize(
-    ("name", "target"), [("a", "/usr"), ("a", ".."), ("lib/a", "../.."), ("lib/a", "b/../../../x")]
+    ("packages", "message"),
+    [
+        (
+            [[link("lib", "share"), file("share/a")], [file("lib/a")]],
+            "is refused: lib/a leads through lib",
+        ),
+        *(
+            ([[link(name, target)]], f"the link {name} leads out of the environment")
+            for name, target in (
+                *(("a", "/usr"), ("a", "..")),
+                *(("lib/a", "../.."), ("lib/a", "b/../../../x")),
+            )
+        ),
+        (
+            [[link("p/q/up", "../.."), link("p/q/s", "up/../x")]],
+            "the link p/q/s leads out of the environment",
+        ),
+    ],
 )
-def test_a_link_out_of_the_environment(name: str, target: str, tmp_path: Path) -> None:
-    with pytest.raises(IntegrityError, match=f"the link {name} leads out of the environment"):
-        contents.contents_of([part(tmp_path, "odd", link(name, target))], "3.9")
+def test_packages_that_lead_out(packages: list[list[Member]], message: str, tmp_path: Path) -> None:
+    parts = [part(tmp_path, f"p{number}", *members) for number, members in enumerate(packages)]
+    with pytest.raises(IntegrityError, match=message):
+        contents.contents_of(parts, "3.9")
+
+
+def test_links_that_stay_inside_by_way_of_others(tmp_path: Path) -> None:
+    targets = {"lib64": "lib", "lib/deep/up": "../../lib64/../share", "loop": "loop"}
+    odd = part(tmp_path, "odd", *(link(name, target) for name, target in targets.items()))
+    assert contents.contents_of([odd], "3.9").files.keys() == targets.keys()
 
 
 @pytest.mark.parametrize(
@@ -134,22 +172,6 @@ def test_where_a_file_of_a_noarch_package_goes(name: str, place: str, tmp_path: 
     assert list(contents.contents_of([noarch], "3.9").files) == [place]
 
 
-def test_a_link_that_leads_out_by_way_of_another_one(tmp_path: Path) -> None:
-    odd = part(tmp_path, "odd", link("p/q/up", "../.."), link("p/q/s", "up/../x"))
-    with pytest.raises(IntegrityError, match="the link p/q/s leads out of the environment"):
-        contents.contents_of([odd], "3.9")
-
-
-def test_links_that_stay_inside_by_way_of_others(tmp_path: Path) -> None:
-    links = [
-        link("lib64", "lib"),
-        link("lib/deep/up", "../../lib64/../share"),
-        link("loop", "loop"),
-    ]
-    found = contents.contents_of([part(tmp_path, "odd", *links)], "3.9")
-    assert sorted(found.files) == ["lib/deep/up", "lib64", "loop"]
-
-
 def test_two_files_of_a_noarch_package_with_one_path(tmp_path: Path) -> None:
     members = [link("lib/python3.9/site-packages/a", "/"), file("site-packages/a")]
     odd = part_of(conda(tmp_path, *members, noarch="python"))
@@ -160,9 +182,8 @@ def test_two_files_of_a_noarch_package_with_one_path(tmp_path: Path) -> None:
 @pytest.mark.parametrize("script", ["python", "python3.9"])
 def test_a_script_in_place_of_a_packages_file(script: str, tmp_path: Path) -> None:
     """rattler would write it through the link into the cache."""
-    python = part(
-        tmp_path, "python", file("bin/python3.9", b"elf"), link("bin/python", "python3.9")
-    )
+    members = file("bin/python3.9", b"elf"), link("bin/python", "python3.9")
+    python = part(tmp_path, "python", *members)
     points = json.dumps({"noarch": {"type": "python", "entry_points": [f"{script} = a:main"]}})
     info = [file("info/link.json", points.encode())]
     odd = part_of(conda(tmp_path, info=info, noarch="python"))
@@ -170,9 +191,65 @@ def test_a_script_in_place_of_a_packages_file(script: str, tmp_path: Path) -> No
         contents.contents_of([python, odd], "3.9")
 
 
-def test_a_clobbered_file_is_compared(prefix: Path, tmp_path: Path, odd: Part) -> None:
-    both = [odd, part(tmp_path, "other", file("lib/a", b"other"))]
-    for part_ in both:
-        (prefix / f"conda-meta/{part_.stem}.json").touch()
-    (prefix / "lib/a__clobber-from-other").write_text("neither")
-    assert faults(prefix, *both).startswith("lib/a__clobber-from-other: sha256")
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """Give an environment with a list of its files, two of which are of no package."""
+    folder = tmp_path / "made"
+    add(folder, "bin/run", "run", 0o555)
+    (folder / "bin/again").symlink_to("./run")
+    for name in ("etc/theano-stacks/ready.json", "var/compiledir/x", "conda-meta/history"):
+        add(folder, name, "changes")
+    contents.write_manifest(folder)
+    return folder
+
+
+def listed(prefix: Path) -> dict[str, list[object]]:
+    head, body = (prefix / MANIFEST).read_bytes().split(b"\n", 1)
+    assert json.loads(head) == {"schema": 1, "sha256": hashlib.sha256(body).hexdigest()}
+    return dict(json.loads(body))
+
+
+def test_the_list_of_an_environments_files(made: Path) -> None:
+    sound = ["file", "555", 3, sha256(b"run")]
+    assert listed(made) == {"bin/again": ["link", "./run"], "bin/run": sound}
+    # A file that was compared is not read again unless it changed.
+    status = (made / "bin/run").stat()
+    checked = {"bin/run": CheckedFile(status, "of its package")}
+    contents.write_manifest(made, checked=checked)
+    assert listed(made)["bin/run"] == ["file", "555", 3, "of its package"]
+    os.utime(made / "bin/run", ns=(0, status.st_mtime_ns + 1))
+    contents.write_manifest(made, checked=checked)
+    assert listed(made)["bin/run"] == sound
+
+
+def test_the_list_of_an_image_in_layers(made: Path, tmp_path: Path) -> None:
+    whole = (made / MANIFEST).read_bytes()
+    (made / MANIFEST).unlink()
+    layer = tmp_path / "layer"
+    for name in ("bin/again", "etc/theano-stacks"):
+        (layer / name).parent.mkdir(parents=True)
+        (made / name).rename(layer / name)
+    contents.write_manifest(made, layer)
+    assert (layer / MANIFEST).read_bytes() == whole
+
+
+def test_differences_between_environments(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    other = tmp_path / "other"
+    add(other, "bin/run", "rum", 0o555)
+    assert contents.differences(other, made) == {"bin/again": "missing", "bin/run": "changed"}
+    (other / "bin/again").symlink_to("run")
+    add(other, "bin/run", "run", 0o755)
+    assert contents.differences(other, made) == {"bin/again": "changed", "bin/run": "changed"}
+    (other / "bin/run").chmod(0o555)
+    (other / "bin/again").unlink()
+    (other / "bin/again").symlink_to("./run")
+    add(other, "extra")
+    assert contents.differences(other, made) == {}
+    # What cannot be read is changed.
+    monkeypatch.setattr(contents, "sha256_of", refuse)
+    assert contents.differences(other, made) == {"bin/run": "changed"}
