@@ -18,145 +18,98 @@ from stacks.core.workspace import Workspace
 from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.variants.load import load_variant
-from stacks.variants.variant import Variant
 from unit.helpers.environments import EXPECTATION, add, environment, write_manifest
 from unit.helpers.killed import kill_during_import, slow_environment
 
 
-@pytest.fixture
-def workspace(own_workspace: Workspace) -> Workspace:
-    return own_workspace
+class Room:
+    """An environment whose Python exits with status 1, and an earlier report of it."""
+
+    def __init__(self, workspace: Workspace, folder: Path) -> None:
+        self.workspace, self.variant = workspace, load_variant(workspace, "openblas")
+        self.prefix, self.json = folder / "environment", folder / "report.json"
+        self.kept = folders.report_path(workspace, self.variant)
+        self.kept.parent.mkdir(parents=True)
+        self.kept.write_text("{}")
+        environment(self.prefix)
+        self.runs("exit 1")
+
+    def runs(self, script: str) -> None:
+        """Let the environment's Python run a script in place of the suite."""
+        answer = '[ "$1" != -c ] || exec echo 42'
+        add(self.prefix, "bin/python", f"#!/bin/sh\n{answer}\n{script}\n", 0o555)
+        write_manifest(self.prefix)
+
+    def verify(self, *, brief: bool = False) -> None:
+        verification.verify_variant(
+            self.workspace, self.variant, self.prefix, json_file=self.json, brief=brief
+        )
+
+    def fails(self, match: str) -> VerifyError:
+        with pytest.raises(VerifyError, match=match) as caught:
+            self.verify()
+        return caught.value
 
 
 @pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas")
+def room(own_workspace: Workspace, tmp_path: Path) -> Room:
+    return Room(own_workspace, tmp_path)
 
 
-@pytest.fixture
-def kept(workspace: Workspace, variant: Variant) -> Path:
-    """Give the report of an earlier verification."""
-    path = folders.report_path(workspace, variant)
-    path.parent.mkdir(parents=True)
-    path.write_text("{}")
-    return path
-
-
-@pytest.fixture
-def prefix(tmp_path: Path) -> Path:
-    """Give an environment with a manifest, whose Python exits with status 1."""
-    return with_python(tmp_path / "environment", "exit 1")
-
-
-def with_python(prefix: Path, script: str) -> Path:
-    if not prefix.exists():
-        environment(prefix)
-    answer = '[ "$1" != -c ] || exec echo 42'
-    add(prefix, "bin/python", f"#!/bin/sh\n{answer}\n{script}\n", 0o555)
-    write_manifest(prefix)
-    return prefix
-
-
-def test_of_an_environment(
-    workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path, prefix: Path
-) -> None:
-    with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
-        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
-    assert caught.value.exit_code == 1 and "see the message above" in str(caught.value.fix)
-    assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
+def test_an_environment_that_cannot_be_verified(room: Room) -> None:
+    error = room.fails("/openblas could not be verified")
+    assert error.exit_code == 1 and "see the message above" in str(error.fix)
+    assert room.kept.read_text() == "{}" and not room.json.exists()
 
 
 def test_a_damaged_environment_is_not_started(
-    workspace: Workspace,
-    variant: Variant,
-    kept: Path,
-    prefix: Path,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    room: Room, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    add(prefix, "bin/python", f"#!/bin/sh\ntouch {tmp_path}/started\n", 0o555)
-    with pytest.raises(VerifyError, match="/openblas is damaged") as caught:
-        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
-    assert caught.value.exit_code == 1
-    assert caught.value.fix == "the table above has a fix for each check that failed"
+    # Modules for the environment's Python are not the builder's.
+    (tmp_path / "enum.py").write_text("raise SyntaxError('of Python 2')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "400")
+    room.variant = room.variant.model_copy(update={"file": tmp_path / "a model/stack.yaml"})
+    add(room.prefix, "bin/python", f"#!/bin/sh\ntouch {tmp_path}/started\n", 0o555)
+    error = room.fails("/openblas is damaged")
+    assert error.exit_code == 1
+    assert error.fix == "the table above has a fix for each check that failed"
     assert not (tmp_path / "started").exists()
     table = capfd.readouterr().out
     assert "bin/python: changed" in table
-    assert f"build {variant.option} --repair" in table
-    for path in (kept, tmp_path / "report.json"):
-        assert json.loads(path.read_text())["checks"][0]["name"] == "files"
-
-
-def test_modules_for_the_environments_python_are_not_the_builders(
-    workspace: Workspace,
-    variant: Variant,
-    kept: Path,
-    tmp_path: Path,
-    prefix: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (tmp_path / "enum.py").write_text("raise SyntaxError('of Python 2')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    test_of_an_environment(workspace, variant, kept, tmp_path, prefix)
-
-
-def test_the_command_that_repairs_a_stack_names_it(
-    workspace: Workspace,
-    variant: Variant,
-    prefix: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    (prefix / "bin/python").unlink()
-    stack = variant.model_copy(update={"file": tmp_path / "a model/stack.yaml"})
-    with pytest.raises(VerifyError, match="is damaged"):
-        verification.verify_variant(workspace, stack, prefix)
     command = f"./invoke build --variant '{tmp_path}/a model' --repair\n"
-    assert f"fix: put the files back:\n           {command}" in capfd.readouterr().out
+    assert f"fix: put the files back:\n           {command}" in table
+    for path in (tmp_path / "a model/stack.build/report.json", room.json):
+        assert json.loads(path.read_text())["checks"][0]["name"] == "files"
 
 
 @pytest.mark.parametrize("status", [0, 1])
 def test_a_brief_verification_has_a_table_only_where_it_fails(
-    status: int,
-    workspace: Workspace,
-    variant: Variant,
-    tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
+    status: int, room: Room, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    report = json.dumps({"ok": not status, "checks": [{"status": "fail" if status else "pass"}]})
-    script = f"""\
-while [ "$1" != --json ]; do shift; done
-echo '{report}' >"$2"
-echo the table
-exit {status}"""
-    prefix = with_python(tmp_path / "environment", script)
+    room.runs(
+        f"echo the table\n{reporting(status, {'ok': not status, 'checks': [CHECKS[status]]})}"
+    )
     with pytest.raises(VerifyError, match="failed") if status else nullcontext():
-        verification.verify_variant(workspace, variant, prefix, brief=True)
+        room.verify(brief=True)
     assert capfd.readouterr().out == ("the table\n" if status else "")
 
 
-def test_the_last_report_of_an_environment_without_a_name_is_removed(
-    workspace: Workspace, variant: Variant, kept: Path, prefix: Path
-) -> None:
-    (prefix / EXPECTATION).unlink()
-    with pytest.raises(VerifyError, match="/openblas is damaged"):
-        verification.verify_variant(workspace, variant, prefix)
-    assert not kept.exists()
+def test_the_last_report_of_an_environment_without_a_name_is_removed(room: Room) -> None:
+    (room.prefix / EXPECTATION).unlink()
+    room.fails("/openblas is damaged")
+    assert not room.kept.exists()
 
 
-def test_without_a_manifest_and_an_expectation_it_cannot_run(
-    workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(VerifyError, match="/openblas could not be verified") as caught:
-        verification.verify_variant(workspace, variant, tmp_path)
-    assert caught.value.exit_code == 2 and kept.read_text() == "{}"
+def test_without_a_manifest_and_an_expectation_it_cannot_run(room: Room, tmp_path: Path) -> None:
+    room.prefix = tmp_path
+    assert room.fails("/openblas could not be verified").exit_code == 2
+    assert room.kept.read_text() == "{}"
 
 
 # The header of a program for a little-endian machine, up to the machine's number.
 ELF = "\x7fELF\2\1\1" + 9 * "\0" + "\2\0"
-PASS, FAIL = (
+CHECKS = PASS, FAIL = tuple(
     {"name": "x", "status": status, "detail": "", "fix": None} for status in ("pass", "fail")
 )
 REPORT = 'while test "$1" != --json; do shift; done; cat > "$2" <<E\n{}\nE\nexit {}'
@@ -180,18 +133,13 @@ def reporting(status: int, content: object) -> str:
         (reporting(1, {"ok": True, "checks": [PASS]}), "exit status 1 and a report without"),
     ],
 )
-def test_a_program_that_does_not_verify_never_passes(
-    script: str, found: str, workspace: Workspace, variant: Variant, kept: Path, tmp_path: Path
-) -> None:
-    prefix = with_python(tmp_path / "environment", script)
-    python = str(prefix / "bin/python")
+def test_a_program_that_does_not_verify_never_passes(script: str, found: str, room: Room) -> None:
+    room.runs(script)
     with pytest.raises(VerifyError, match="could not be verified") as caught:
-        verification.verify_python(python, json_file=tmp_path / "report.json")
+        verification.verify_python(str(room.prefix / "bin/python"), json_file=room.json)
     assert str(caught.value.found).startswith(found) and caught.value.exit_code in (1, 2)
-    with pytest.raises(VerifyError, match="could not be verified") as caught:
-        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "report.json")
-    assert str(caught.value.found).startswith(found)
-    assert kept.read_text() == "{}" and not (tmp_path / "report.json").exists()
+    assert str(room.fails("could not be verified").found).startswith(found)
+    assert room.kept.read_text() == "{}" and not room.json.exists()
 
 
 @pytest.mark.parametrize(
@@ -252,37 +200,26 @@ def test_the_suite_ends_with_a_killed_builder(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("theano-verify-*"))
 
 
-@pytest.mark.parametrize(("status", "check", "ok"), [(0, PASS, True), (1, FAIL, False)])
-def test_a_report_that_agrees_is_stored(
-    status: int,
-    check: object,
-    ok: bool,
-    workspace: Workspace,
-    variant: Variant,
-    kept: Path,
-    tmp_path: Path,
-) -> None:
-    content = {"ok": ok, "checks": [check]}
-    prefix = with_python(tmp_path / "environment", reporting(status, content))
-    failure = nullcontext() if ok else pytest.raises(VerifyError, match=r"did not pass|failed")
-    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
-        path.unlink(missing_ok=True)
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_report_that_agrees_is_stored(status: int, room: Room, tmp_path: Path) -> None:
+    content = {"ok": not status, "checks": [CHECKS[status]]}
+    room.runs(reporting(status, content))
+    python, other = str(room.prefix / "bin/python"), tmp_path / "other.json"
+    failure = pytest.raises(VerifyError, match=r"failed|did not pass") if status else nullcontext()
     with failure:
-        verification.verify_variant(workspace, variant, prefix, json_file=tmp_path / "a.json")
+        room.verify()
     with failure:
-        verification.verify_python(str(prefix / "bin/python"), json_file=tmp_path / "b.json")
-    for path in (kept, tmp_path / "a.json", tmp_path / "b.json"):
+        verification.verify_python(python, json_file=other)
+    for path in (room.kept, room.json, other):
         assert json.loads(path.read_text()) == content
 
 
 def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
-    mask = 1 << (signal.SIGINT - 1)
-    python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\ngrep SigIgn /proc/$$/status > {tmp_path}/ignored\n")
+    python = add(tmp_path, "python", f"#!/bin/sh\ngrep SigIgn /proc/$$/status > {tmp_path}/out\n")
     python.chmod(0o755)
     assert programs.run_suite(python, ["files"], os.environ) == 0
-    ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
-    assert ignored & mask
+    ignored = int((tmp_path / "out").read_text().split()[1], 16)
+    assert ignored & 1 << (signal.SIGINT - 1)
 
 
 def test_every_python_answers_the_probe() -> None:

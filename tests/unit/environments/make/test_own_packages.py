@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-import hashlib
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments.make import own_packages, pip_install
 from stacks.locks.lock import Lock
 from stacks.sources.pins import IndexPin
+from unit.helpers.serving import sha256
 
 PLACE = "lib/python3.9/site-packages"
 
@@ -152,125 +154,106 @@ def test_wheels_may_declare_one_namespace(text: str, tmp_path: Path) -> None:
         check_both({**FILE, "text": f"{text}VERSION = 1\n"}, {**FILE, "text": text}, tmp_path)
 
 
-@pytest.fixture
-def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give the names of what is compiled and installed, without a pip."""
-    done: list[str] = []
+@dataclass
+class Room:
+    """A prefix; what is compiled and installed in it, without a pip."""
 
-    def call(words: list[Any], **options: Any) -> str:
-        if words[0] == "gcc":
-            return ""
-        folder = Path(words[words.index("--wheel-dir") + 1])
-        folder.mkdir()
-        wheel(folder, "a.py")
-        done.append(f"compile {Path(words[-1]).name}")
+    folder: Path
+    archive: Path
+    done: list[str] = field(default_factory=list)
+    fails: Callable[[str], bool] = lambda name: False
+
+    @property
+    def wheels(self) -> Path:
+        return self.folder / "cache/wheels"
+
+    @property
+    def compiled(self) -> list[str]:
+        return [name for name in self.done if name.endswith(".tar.gz")]
+
+    def add(self, *pins: IndexPin) -> None:
+        workspace = Workspace(self.folder, self.folder / "cache")
+        lock = Lock((), pins, own=len(pins))
+        own_packages.add(workspace, self.folder / "prefix", lock, "3.9")
+
+    def call(self, words: list[Any], **options: Any) -> str:
+        if words[0] != "gcc":
+            name = Path(words[-1]).name
+            if self.fails(name):
+                raise CommandError("pip wheel\nNo module named hatchling")
+            folder = Path(words[words.index("--wheel-dir") + 1])
+            folder.mkdir()
+            wheel(folder, f"{name[0]}.py", package=name[0])
+            self.done.append(name)
         return ""
 
-    def install(prefix: Path, files: dict[IndexPin, Path]) -> None:
+    def install(self, prefix: Path, files: dict[IndexPin, Path]) -> None:
         for each, path in files.items():
-            assert path.is_file()
-            done.append(f"install {each.filename}")
-
-    archive = tmp_path / "archive"
-    archive.write_text("sdist")
-    monkeypatch.setattr(own_packages, "call", call)
-    monkeypatch.setattr(own_packages, "fetch", lambda _, pins: dict.fromkeys(pins, archive))
-    monkeypatch.setattr(pip_install, "install", install)
-    return done
+            for name in own_packages._installed(each, path, "3.9"):
+                (prefix / name).parent.mkdir(parents=True, exist_ok=True)
+                (prefix / name).touch()
+            self.done.append(each.filename)
 
 
-def lock_of(*pins: IndexPin) -> Lock:
-    return Lock((), pins, own=len(pins))
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    room = Room(tmp_path, tmp_path / "archive")
+    room.archive.write_text("sdist")
+    monkeypatch.setattr(own_packages, "call", room.call)
+    monkeypatch.setattr(own_packages, "fetch", lambda _, pins: dict.fromkeys(pins, room.archive))
+    monkeypatch.setattr(pip_install, "install", room.install)
+    return room
 
 
-def test_a_source_archive_is_compiled_once(
-    compiled: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+A, B = pin("a", "a-1.0.tar.gz"), replace(pin("b", "b-1.0.tar.gz"), sha256="1" * 64)
+BUILT = "a-1.0-py3-none-any.whl"
+
+
+def test_a_source_archive_is_compiled_once_and_again_if_its_wheel_is_damaged(
+    room: Room, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))
     for _ in range(2):
-        own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
-    installed = "install a-1.0-py3-none-any.whl"
-    assert compiled == ["compile a-1.0.tar.gz", installed, installed]
+        room.add(A)
+        shutil.rmtree(room.folder / "prefix")
+    assert room.done == [A.filename, BUILT, BUILT]
     assert capsys.readouterr().err.count("compile  a 1.0, once") == 1
-    [record] = (tmp_path / "cache/wheels").glob("*/wheel.json")
-    built = record.with_name("a-1.0-py3-none-any.whl").read_bytes()
-    assert json.loads(record.read_text())["sha256"] == hashlib.sha256(built).hexdigest()
-
-
-@pytest.mark.parametrize("shared", [f"{PLACE}/a.py", "bin/a"])
-def test_a_compiled_package_may_share_a_file_but_no_script(
-    shared: str, compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = "a.py" if shared.endswith(".py") else "a-1.0.data/scripts/a"
-    a, b = pin("a", "a-1.0-py3-none-any.whl"), pin("b", "b-1.0.tar.gz")
-    path, prefix = wheel(tmp_path, name), tmp_path / "prefix"
-    monkeypatch.setattr(own_packages, "fetch", lambda _, pins: dict.fromkeys(pins, path))
-    monkeypatch.setattr(own_packages, "wheel_of", lambda *_: (b, path))
-
-    def install(prefix: Path, files: dict[IndexPin, Path]) -> None:
-        (prefix / shared).parent.mkdir(parents=True, exist_ok=True)
-        (prefix / shared).touch()
-        compiled.extend(each.name for each in files)
-
-    monkeypatch.setattr(pip_install, "install", install)
-    refusal = pytest.raises(IntegrityError, match=r"b 1\.0 .* replace bin/a of a 1\.0")
-    with refusal if shared == "bin/a" else nullcontext():
-        own_packages.add(Workspace(tmp_path, tmp_path), prefix, lock_of(a, b), "3.9")
-    assert compiled == (["a"] if shared == "bin/a" else ["a", "b"])
-
-
-def test_a_damaged_wheel_is_compiled_again(compiled: list[str], tmp_path: Path) -> None:
-    workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))
-    own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
-    [built] = (tmp_path / "cache/wheels").glob("*/*.whl")
+    [record] = room.wheels.glob("*/wheel.json")
+    built = record.with_name(BUILT)
+    assert json.loads(record.read_text())["sha256"] == sha256(built.read_bytes())
     built.write_bytes(built.read_bytes() + b"x")
-    own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
-    assert compiled.count("compile a-1.0.tar.gz") == 2
+    room.add(A)
+    assert room.compiled == [A.filename] * 2
 
 
-def test_a_failed_compilation_leaves_nothing(
-    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["a.py", "a-1.0.data/scripts/a"])
+def test_a_compiled_package_may_share_a_file_but_no_script(
+    name: str, room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: Any, **options: Any) -> str:
-        raise CommandError("pip wheel\nNo module named hatchling")
+    path = room.archive = wheel(room.folder, name)
+    monkeypatch.setattr(own_packages, "wheel_of", lambda *_: (B, path))
+    is_script = name != "a.py"
+    refusal = pytest.raises(IntegrityError, match=r"b 1\.0 .* replace bin/a of a 1\.0")
+    with refusal if is_script else nullcontext():
+        room.add(pin("a", path.name), B)
+    assert room.done == [path.name] + [B.filename] * (not is_script)
 
-    monkeypatch.setattr(own_packages, "call", fail)
-    workspace, lock = Workspace(tmp_path, tmp_path / "cache"), lock_of(pin("a", "a-1.0.tar.gz"))
+
+def test_a_failed_compilation_leaves_nothing(room: Room) -> None:
+    room.fails = lambda name: True
     with pytest.raises(UsageError, match=r"cannot be compiled(.|\n)*No module named hatchling"):
-        own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
-    assert not list((tmp_path / "cache/wheels").glob("[!.]*"))
+        room.add(A)
+    assert not list(room.wheels.glob("[!.]*"))
 
 
-def test_an_archive_that_needs_another_is_compiled_after_it(
-    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    succeed: Callable[..., str] = vars(own_packages)["call"]
-
-    def call(words: list[Any], **options: Any) -> str:
-        needs_b = Path(words[-1]).name == "a-1.0.tar.gz"
-        if needs_b and "compile b-1.0.tar.gz" not in compiled:
-            raise CommandError("No module named b")
-        return succeed(words, **options)
-
-    monkeypatch.setattr(own_packages, "call", call)
-    monkeypatch.setattr(own_packages, "check_files", lambda *_: None)
-    b = IndexPin(name="b", version="1.0", filename="b-1.0.tar.gz", size=1, sha256="1" * 64)
-    lock = lock_of(pin("a", "a-1.0.tar.gz"), b)
-    own_packages.add(Workspace(tmp_path, tmp_path / "cache"), tmp_path / "prefix", lock, "3.9")
-    assert [each for each in compiled if "compile" in each] == [
-        "compile b-1.0.tar.gz",
-        "compile a-1.0.tar.gz",
-    ]
+def test_an_archive_that_needs_another_is_compiled_after_it(room: Room) -> None:
+    room.fails = lambda name: name == A.filename and B.filename not in room.compiled
+    room.add(A, B)
+    assert room.compiled == [B.filename, A.filename]
 
 
-def test_another_version_of_an_own_package_compiles_the_others_again(
-    compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(own_packages, "check_files", lambda *_: None)
-    workspace = Workspace(tmp_path, tmp_path / "cache")
-    torch = wheel(tmp_path, "torch.py", package="torch").name
+def test_another_version_of_an_own_package_compiles_the_others_again(room: Room) -> None:
+    torch = room.archive = wheel(room.folder, "torch.py", package="torch")
     for digest in ("1" * 64, "2" * 64):
-        needed = IndexPin(name="torch", version="1.0", filename=torch, size=1, sha256=digest)
-        lock = lock_of(needed, pin("a", "a-1.0.tar.gz"))
-        own_packages.add(workspace, tmp_path / "prefix", lock, "3.9")
-    assert compiled.count("compile a-1.0.tar.gz") == 2
+        room.add(replace(pin("torch", torch.name), sha256=digest), A)
+        shutil.rmtree(room.folder / "prefix")
+    assert room.compiled == [A.filename] * 2
