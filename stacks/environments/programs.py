@@ -1,4 +1,4 @@
-"""Running a program of the verification suite, and what its exit status says."""
+"""Programs of an environment: their variables; running the verification suite, what it says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,26 @@ from verify.core import surroundings
 SUITE = REPOSITORY / "verify"
 # The builder's own: PYTHONPATH and PYTHONHOME are meant for the environment's Python.
 OWN_PYTHON = (sys.executable, "-I")
+# Leaves out the packages of the user's home.
+USER_SITE = "PYTHONNOUSERSITE"
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def environment(prefix: Path) -> dict[str, str]:
+    """Return the environment variables for a program of an environment.
+
+    Without those that are meant for another one: see verify/core/surroundings.py.
+    """
+    return {
+        **surroundings.program(os.environ),
+        "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        **own_variables(prefix),
+    }
+
+
+def own_variables(prefix: Path) -> dict[str, str]:
+    """Return the environment variables, beside PATH, that name an environment to programs."""
+    return {"CONDA_PREFIX": str(prefix), USER_SITE: "1"}
 
 
 def run_suite(
@@ -78,33 +97,10 @@ def raise_for(status: int, what: str) -> NoReturn:
     """Raise the VerifyError for a status of the suite, KeyboardInterrupt for an interrupt."""
     if status == INTERRUPTED:
         raise KeyboardInterrupt
-    if status == FAILED:
-        raise VerifyError(what, fix="the table above has a fix for each check that failed")
-    if status == NO_DEVICE:
-        error = VerifyError(what, fix="the line `device` above has the fix")
-        error.exit_code = NO_DEVICE
-        raise error
-    error = VerifyError(what, fix="see the suite's own message above")
-    error.exit_code = CANNOT_RUN
-    raise error
-
-
-# Leaves out the packages of the user's home.
-USER_SITE = "PYTHONNOUSERSITE"
-
-
-def environment(prefix: Path) -> dict[str, str]:
-    """Return the environment variables for a program of an environment.
-
-    Without those that are meant for another one: see verify/core/surroundings.py.
-    """
-    return {
-        **surroundings.program(os.environ),
-        "PATH": f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        **own_variables(prefix),
+    fixes = {
+        FAILED: "the table above has a fix for each check that failed",
+        NO_DEVICE: "the line `device` above has the fix",
     }
-
-
-def own_variables(prefix: Path) -> dict[str, str]:
-    """Return the environment variables, beside PATH, that name an environment to programs."""
-    return {"CONDA_PREFIX": str(prefix), USER_SITE: "1"}
+    error = VerifyError(what, fix=fixes.get(status, "see the suite's own message above"))
+    error.exit_code = status if status in fixes else CANNOT_RUN
+    raise error

@@ -37,7 +37,8 @@ def read_lock(workspace: Workspace, variant: Variant) -> Lock:
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr, flush=True)
     with step("lock", "") as summaries:
         locked = lock.current(workspace, variant)
-        summaries.append(_contents(len(locked.packages), len(locked.requirements)))
+        more = f", {len(locked.requirements)} more by pip" if locked.requirements else ""
+        summaries.append(f"{len(locked.packages)} packages{more}")
     return locked
 
 
@@ -124,10 +125,6 @@ def _copying_note(cache: Path, target: Path) -> str | None:
         f"{display_path(target)}: files are copied, not shared (set THEANO_STACKS_CACHE to a "
         "folder on the same file system to share them)"
     )
-
-
-def _contents(packages: int, requirements: int) -> str:
-    return f"{packages} packages" + (f", {requirements} more by pip" if requirements else "")
 
 
 def relock(
@@ -222,7 +219,11 @@ def _choose(
     versions stay where they fit.
     """
     with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
-        _check_runs(folder)
+        if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            raise DiskError(
+                f"{folder.parent}: no program may run there (noexec)",
+                fix="set TMPDIR to another folder",
+            )
         without = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
         # Its lines would name a folder that is gone a moment later.
         with redirect_stderr(io.StringIO()):
@@ -230,15 +231,6 @@ def _choose(
             prefix = make_environment(workspace, without)
         python = prefix / "bin/python"
         return requirements.resolve(workspace, variant, python, channel.pins, preferred)
-
-
-def _check_runs(folder: Path) -> None:
-    """Raise DiskError if no program may run in a temporary folder."""
-    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
-        raise DiskError(
-            f"{folder.parent}: no program may run there (noexec)",
-            fix="set TMPDIR to another folder",
-        )
 
 
 def _names(pins: Sequence[IndexPin]) -> str:

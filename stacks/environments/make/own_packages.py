@@ -210,7 +210,8 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
         alias.symlink_to(prefix.absolute())
         source = folder / pin.filename
         pip_install.link_or_copy(archive, source)
-        paths = _spellings(folder, prefix)
+        spellings = (f(place) for place in (folder, prefix) for f in (Path.absolute, Path.resolve))
+        paths = list(dict.fromkeys(map(str, spellings)))
         environment = reproducible.environment(
             folder,
             PATH=f"{alias / 'bin'}:/usr/bin:/bin",
@@ -238,12 +239,6 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
         [wheel] = (folder / "wheels").iterdir()
         _check_paths(pin, wheel, paths)
         return Path(shutil.copy(wheel, target / wheel.name))
-
-
-def _spellings(*folders: Path) -> list[str]:
-    """Return the paths of folders, as they are and without links."""
-    spellings = (str(path) for folder in folders for path in (folder.absolute(), folder.resolve()))
-    return list(dict.fromkeys(spellings))
 
 
 def _flags(paths: Sequence[str], environment: Mapping[str, str]) -> str:

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from stacks.channel import package
 from stacks.channel.build import MissingPackagesError, build_packages, check_bytes, obtain_packages
 from stacks.channel.offers import Channel, read_channel, with_settings
@@ -250,23 +252,12 @@ def check_host(needs: Iterable[str]) -> None:
             fix="use such a machine, a virtual machine or a container of that kind",
         )
     name, version = platform.libc_ver()
-    floor = _glibc_floor(needs)
-    if name != "glibc" or _number(version) < _number(floor):
+    found = (re.match(r"__glibc >=([\d.]+)(,|$)", spec) for spec in needs)
+    floor = max((match[1] for match in found if match), key=Version, default="0")
+    if name != "glibc" or Version(version) < Version(floor):
         raise UsageError(
             "the environment cannot run on this system's C library",
             expected=f"glibc {floor} or newer",
             found=f"{name} {version}".strip() or "another C library (musl?)",
             fix="use a newer system, or a container with one",
         )
-
-
-def _glibc_floor(needs: Iterable[str]) -> str:
-    """Return the oldest glibc that satisfies match specs."""
-    floors = [
-        match.group(1) for spec in needs if (match := re.match(r"__glibc >=([\d.]+)(,|$)", spec))
-    ]
-    return max(floors, key=_number, default="0")
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version))

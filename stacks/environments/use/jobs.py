@@ -97,17 +97,6 @@ def jobs_of(command: Sequence[str], over: Path | None) -> list[Job]:
     ]
 
 
-def threads_each(jobs: int, cores: int, env: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that share the cores out, without those that are set.
-
-    Where OMP_NUM_THREADS is set, only numba's, which does not read it: the others would take their
-    own variables instead.
-    """
-    names = ("NUMBA_NUM_THREADS",) if env.get("OMP_NUM_THREADS") else THREAD_VARIABLES
-    share = str(max(1, cores // jobs))
-    return {name: share for name in names if not env.get(name)}
-
-
 def run_jobs(
     variant: Variant, prefix: Path, jobs: Sequence[Job], at_once: int, folder: Path
 ) -> None:
@@ -133,10 +122,16 @@ def check_number(at_once: int) -> None:
 def shared_out(
     variant: Variant, env: Mapping[str, str], at_once: int, count: int
 ) -> dict[str, str]:
-    """Return the variables of a job, with this machine's cores shared out among those at a time."""
+    """Return the variables of a job, with this machine's cores shared out among those at a time.
+
+    Variables that are set stay. Where OMP_NUM_THREADS is set, only numba's is added, which does not
+    read it: the others would take their own variables instead.
+    """
     # The variant's own come into force when Python starts, where nothing else is set.
     given = {**variant.environment(), **env}
-    return {**env, **threads_each(min(at_once, count), cores.usable(), given)}
+    names = ("NUMBA_NUM_THREADS",) if given.get("OMP_NUM_THREADS") else THREAD_VARIABLES
+    share = str(max(1, cores.usable() // min(at_once, count)))
+    return {**env, **{name: share for name in names if not given.get(name)}}
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -156,7 +157,7 @@ def shell_of(name: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, st
             command = [program, "-i", "-C", _start_of_fish(prompt, env)]
         case _ if shell_name in POSIX:
             own = env.get("ENV") or POSIX[shell_name]
-            restored = f"export ENV={_quoted(env['ENV'])}" if "ENV" in env else "unset ENV"
+            restored = f"export ENV={shlex.quote(env['ENV'])}" if "ENV" in env else "unset ENV"
             read = f"[ -f {_home(own)} ] && . {_home(own)}; " if own else ""
             variables["ENV"] = _file_of(f"{restored}; {read}{_start(prompt, env)}")
             command = [program, "-i"]
@@ -169,8 +170,8 @@ def shell_of(name: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, st
 def _start(prompt: str, env: Mapping[str, str]) -> str:
     """Return the commands of a POSIX shell that enter the environment."""
     return (
-        f"unset {' '.join(surroundings.dropped())}; export PATH={_quoted(env['PATH'])}; "
-        f'export CONDA_PREFIX={_quoted(env["CONDA_PREFIX"])}; PS1="{prompt}$PS1"'
+        f"unset {' '.join(surroundings.dropped())}; export PATH={shlex.quote(env['PATH'])}; "
+        f'export CONDA_PREFIX={shlex.quote(env["CONDA_PREFIX"])}; PS1="{prompt}$PS1"'
     )
 
 
@@ -186,11 +187,7 @@ def _start_of_fish(prompt: str, env: Mapping[str, str]) -> str:
 
 def _home(path: str) -> str:
     """Return a path as a word of a POSIX shell, which expands a leading `~/`."""
-    return f"~/{_quoted(path[2:])}" if path.startswith("~/") else _quoted(path)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
+    return f"~/{shlex.quote(path[2:])}" if path.startswith("~/") else shlex.quote(path)
 
 
 def _quoted_for_fish(text: str) -> str:

@@ -9,11 +9,10 @@ import functools
 import http.server
 import io
 import os
-import shutil
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +22,7 @@ from stacks.channel.offers import Channel, read_channel
 from stacks.core.disk import explain_disk_errors, replace_atomically, temporary_folder
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks.locked import entries_of, packages_of
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
@@ -38,22 +38,18 @@ def serve(workspace: Workspace, port: int = PORT, more: Sequence[Variant] = ()) 
     """
     channel = read_channel(workspace)
     entries = entries_of(workspace, channel, (*all_variants(workspace), *more))
-    with _own_folder(workspace) as folder:
-        make = maker(workspace, folder, channel, entries)
-        with server_of(folder, port, make=make) as server:
-            write_channel(folder, entries)
-            print(f"{len(entries)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
-            print("a package is fetched or built when a client first asks for it", flush=True)
-            server.serve_forever()
-
-
-@contextmanager
-def _own_folder(workspace: Workspace) -> Iterator[Path]:
-    """Give the path of one server's channel, in build/: TMPDIR may be too small for packages."""
-    with explain_disk_errors(workspace.build):
+    with ExitStack() as stack:
+        stack.enter_context(explain_disk_errors(workspace.build))
         workspace.build.mkdir(parents=True, exist_ok=True)
-        with temporary_folder(workspace.build, ".channel.", ".part") as folder:
-            yield folder / "channel"
+        # In build/: TMPDIR may be too small for packages.
+        own = stack.enter_context(temporary_folder(workspace.build, ".channel.", ".part"))
+        folder = own / "channel"
+        make = maker(workspace, folder, channel, entries)
+        server = stack.enter_context(server_of(folder, port, make=make))
+        write_channel(folder, entries)
+        print(f"{len(entries)} packages at http://localhost:{port}/theano-stacks (ctrl-C ends)")
+        print("a package is fetched or built when a client first asks for it", flush=True)
+        server.serve_forever()
 
 
 def write_channel(folder: Path, entries: tuple[IndexEntry, ...]) -> None:
@@ -82,10 +78,7 @@ def maker(
             with explain_disk_errors(workspace.cache):
                 [package] = packages_of(workspace, channel, [entry], quiet=True).values()
             with replace_atomically(target) as new:
-                try:
-                    os.link(package, new)
-                except OSError:
-                    shutil.copyfile(package, new)
+                link_or_copy(package, new)
 
     return make
 

@@ -117,8 +117,19 @@ def test_the_machine(
     assert caught.value.fix and "container" in caught.value.fix
 
 
-def test_the_floor_is_the_newest_that_any_package_asks_for(needs: list[str]) -> None:
-    assert packages._glibc_floor(needs) == "2.29"
-    assert packages._glibc_floor([*needs, "__glibc >=2.35"]) == "2.35"
-    assert packages._glibc_floor(["__glibc >=2.17,<3.0.a0", "python >=3.9,<3.10.0a0"]) == "2.17"
-    assert packages._glibc_floor(["python"]) == "0"
+@pytest.mark.parametrize(
+    ("more", "floor"),
+    [
+        ([], "2.29"),
+        (["__glibc >=2.35"], "2.35"),
+        (["__glibc >=2.100,<3.0.a0", "python >=3.9,<3.10.0a0"], "2.100"),
+    ],
+)
+def test_the_floor_is_the_newest_that_any_package_asks_for(
+    more: list[str], floor: str, needs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.1"))
+    with pytest.raises(UsageError) as caught:
+        packages.check_host([*needs, *more])
+    assert caught.value.expected == f"glibc {floor} or newer"
+    packages.check_host(["python"])
