@@ -29,12 +29,12 @@ import ctypes, json, sys, time
 import numpy
 path, compiler, room, repository, sizes = sys.argv[1:5] + [json.loads(sys.argv[5])]
 sys.path.insert(0, repository)
-from verify.blas import peak
-blas, kernel = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL), peak.load(compiler, room)
+from verify.blas import kernels
+blas, kernel = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL), kernels.load_peak(compiler, room)
 double, pointer = ctypes.c_double, ctypes.c_void_p
 found = {}
 for dtype, number, letter in (("float64", double, "d"), ("float32", ctypes.c_float, "s")):
-    found[dtype] = {"peak": peak.gflops(kernel, dtype, 1)}
+    found[dtype] = {"peak": kernels.peak_rate(kernel, dtype, 1)}
     gemm = getattr(blas, "cblas_%sgemm" % letter)
     for n in sizes:
         a, b, c = (numpy.random.RandomState(i).rand(n, n).astype(dtype) for i in range(3))

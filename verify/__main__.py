@@ -35,7 +35,7 @@ PROGRAMS = {
     "bench-probe": "verify.workloads.bench_probe",
     "chains-probe": "verify.blas.chains",
     "cost-probe": "verify.checks.settings",
-    "device-probe": "verify.device.probe",
+    "device-probe": "verify.device.check",
     "files": "verify.checks.files",
     "linkers-probe": "verify.checks.compile_time",
     "precompile": "verify.elementwise.precompile",

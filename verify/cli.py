@@ -9,8 +9,8 @@ import tempfile
 
 from verify import table
 from verify.blas import threads
-from verify.context import Context
-from verify.core import causes, compiling, config_files, program, progress, report, trial, watch
+from verify.context import Context, find_culprit, program_that_imports
+from verify.core import causes, configuration, program, progress, report, watch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -39,7 +39,7 @@ def main(argv):
 def _cause_of(words):
     """Return the Cause that the messages of C code name, or None; no framework is imported here."""
     name = next((each for each in frameworks.MODULES if frameworks.is_installed(each)), "numpy")
-    flags = config_files.value_set(name, "blas.ldflags") or ""
+    flags = configuration.value_set(name, "blas.ldflags") or ""
     return causes.of(words, causes.Facts(name, ldflags=flags))
 
 
@@ -84,8 +84,8 @@ def _framework(expectation, folder, user_flags):
             raise
         return frameworks.NumPyAlone()
     except frameworks.FrameworkError as error:
-        program = trial.program_that_imports(error.name)
-        found = trial.culprit(program, error.name, folder, user_flags.get(error.name, ""))
+        program = program_that_imports(error.name)
+        found = find_culprit(program, error.name, folder, user_flags.get(error.name, ""))
         if not found:
             raise
         raise frameworks.FrameworkError(
@@ -116,25 +116,25 @@ def run(arguments, folder):
         threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}
     compiled = os.path.join(folder, "compiled")
-    compiling.use_compile_folder(compiled)
+    configuration.use_compile_folder(compiled)
     # An environment of the builder's keeps what it compiles for its next verification.
     keeps = expectation and not arguments.full
-    verified = compiling.verified_modules(expectation) if keeps else None
+    verified = configuration.verified_modules(expectation) if keeps else None
     if keeps:
-        compiling.keep_numba(compiled, expectation)
+        configuration.keep_numba(compiled, expectation)
     if verified:
-        compiling.take(verified, compiled, modules=False, extensions=True)
-    compiling.keep_bytecode(os.path.join(folder, "bytecode"))
+        configuration.take(verified, compiled, modules=False, extensions=True)
+    configuration.keep_bytecode(os.path.join(folder, "bytecode"))
     # Modules of other environments would hide a broken compiler. Until it has compiled a function,
     # they come from an empty folder.
-    modules = compiling.shared_modules() if keeps else None
-    compiling.share_modules(os.path.join(folder, "modules") if modules else None)
+    modules = configuration.shared_modules() if keeps else None
+    configuration.share_modules(os.path.join(folder, "modules") if modules else None)
     # Aesara leaves temporary folders behind, Theano the sources that it cannot compile, and a
     # killed process everything.
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     requested_device = device_check.requested(expectation, user_flags["theano"])
     if requested_device:
-        compiling.add_flag("theano", "device=cpu")
+        configuration.add_flag("theano", "device=cpu")
     progress.begin()
     progress.note("importing the framework")
     with progress.quiet(arguments.debug):
@@ -154,7 +154,7 @@ def run(arguments, folder):
     content = suite.document(context, checks, timings)
     if verified and content["ok"]:
         for name in ("compiled", "scan", "registers"):
-            compiling.take(os.path.join(folder, name), verified, extensions=True)
+            configuration.take(os.path.join(folder, name), verified, extensions=True)
     width, colour = table.terminal_width(), table.wants_colour()
     table.show(table.render(content, width, colour, arguments.full))
     if arguments.json:

@@ -9,21 +9,11 @@ import warnings
 from verify.blas import chains, kernels, numerics, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
-from verify.checks import (
-    accelerator,
-    compile_folder,
-    compile_time,
-    files,
-    known_faults,
-    scan,
-    settings,
-    versions,
-)
-from verify.core import machine, native, progress, report
+from verify.checks import compile_time, files, framework_faults, scan, settings, versions
+from verify.core import machine, process, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
-from verify.elementwise import libm, numbers, precompile, registers
-from verify.elementwise import speed as elementwise_speed
+from verify.elementwise import libm, loops, precompile, registers
 
 
 def run(context, debug=False):
@@ -58,7 +48,7 @@ def run(context, debug=False):
     def add_timings(name, function):
         try:
             times.extend(function(context))
-        except native.NoCompilerError as error:
+        except process.NoCompilerError as error:
             checks.append(report.skipped(name, str(error)))
         except Exception as error:
             checks.append(failure(name, error))
@@ -80,7 +70,7 @@ def run(context, debug=False):
     add_check(files.NAME, files.check)
     add_check(versions.NAME, versions.check)
     add_check(settings.NAME, settings.check)
-    add_check(compile_folder.NAME, compile_folder.check)
+    add_check(compile_time.FOLDER_CHECK, compile_time.check_folder)
     add_check("blas.ldflags", serving.check_ldflags)
     add_timings("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
@@ -88,7 +78,7 @@ def run(context, debug=False):
     finish_numba, finish_compiling = precompile.start_numba(context), precompile.start(context)
     add_check(serving.NAME, serving.check)
     finish_threads = start(threads.NAME, threads.start)
-    add_check(known_faults.NAME, known_faults.check)
+    add_check(framework_faults.NAME, framework_faults.check)
     for operation in blas_operations.OPERATIONS:
         add_check("%s in C" % operation.name, blas_operations.check, operation)
     if finish_compiling:
@@ -103,13 +93,13 @@ def run(context, debug=False):
     add_check(serving.ONE_BLAS, serving.check_one_blas)
     if context.framework.name == "pytensor":
         add_check(chains.NUMBA, chains.check_numba)
-    add_check(numbers.NAME, numbers.check)
+    add_check(loops.NAME, loops.check)
     if libm.is_expected(context):
         add_check(libm.NAME, libm.check)
         add_check(libm.LOOPS, libm.check_loops)
         add_check(libm.ACCURACY, libm.check_accuracy)
-    if accelerator.is_expected(context):
-        add_check(accelerator.NAME, accelerator.check)
+    if framework_faults.has_accelerator(context):
+        add_check(framework_faults.ACCELERATOR, framework_faults.check_accelerator)
     add_check(scan.NAME, lambda _: finish_scan())
     add_check(registers.NAME, lambda _: finish_registers())
     add_check(threads.NAME, lambda _: finish_threads())
@@ -124,7 +114,7 @@ def run(context, debug=False):
         linker_check, linker_times = compile_time.linkers(context)
         checks.append(linker_check)
         times += linker_times
-    add_timings("elementwise", elementwise_speed.timings)
+    add_timings("elementwise", loops.timings)
     add_check(kernels.NAME, kernels.check)
     for dtype in blas_operations.DTYPES:
         add_check("Gemm %s speed" % dtype, blas_speed.check_speed, dtype)

@@ -8,8 +8,8 @@ import sys
 import textwrap
 from xml.etree import ElementTree
 
+from verify.core.portable import text
 from verify.core.report import FAIL, PASS, SKIP, speed_text
-from verify.core.text import text
 from verify.device import report as device_report
 
 FIX = "      fix: "

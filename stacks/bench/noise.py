@@ -7,7 +7,7 @@ from typing import Any
 
 from stacks.bench.result import Noise
 from stacks.core.cores import PROC, text_of
-from verify.core import noise as suite_noise
+from verify.core import machine as suite_noise
 
 # Larger noise is a remark: cores, share of the cores, share of the highest clock.
 OTHERS = 0.10
@@ -23,13 +23,13 @@ def read(living: float = 0.0) -> Reading:
     living: processor seconds of our processes that still run; the system counts them as ours only
     after their end.
     """
-    reading: Reading = suite_noise.read(living)
+    reading: Reading = suite_noise.counters(living)
     return reading
 
 
 def between(before: Reading, after: Reading, cores: int) -> Noise:
     """Return the noise between two readings, on so many usable cores."""
-    return Noise.model_validate(suite_noise.between(before, after, cores))
+    return Noise.model_validate(suite_noise.noise_between(before, after, cores))
 
 
 def processor_seconds(process: int) -> float:

@@ -273,9 +273,9 @@ sys.modules["verify"].__path__ = [suite]
 from verify.blas import operations
 from verify.checks import compile_time
 from verify.context import Context
-from verify.core import compiling, framework
-compiling.use_compile_folder(os.path.join(folder, "compiled"))
-compiling.share_modules(os.path.join(folder, "modules"))
+from verify.core import configuration, framework
+configuration.use_compile_folder(os.path.join(folder, "compiled"))
+configuration.share_modules(os.path.join(folder, "modules"))
 context = Context(framework.load("theano"), None, folder, "")
 context.modules = modules
 compile_time.compilation(context)

@@ -25,7 +25,7 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
     context, expectations = modules("context", "core.expectation")
-    compiling, frameworks = modules("core.compiling", "core.framework")
+    compiling, frameworks = modules("core.configuration", "core.framework")
     if names[0] == "device program":
         sys.stdout.write(f"{program(expectation_path)}\n")
         return
@@ -78,17 +78,12 @@ def run(context: Any, names: Sequence[str]) -> None:
     kernels, numerics = modules("blas.kernels", "blas.numerics")
     chains, operations, serving = modules("blas.chains", "blas.operations", "blas.serving")
     speed, threads = modules("blas.speed", "blas.threads")
-    accelerator, compile_folder, files, known_faults, scan, settings, versions = modules(
-        "checks.accelerator",
-        "checks.compile_folder",
-        "checks.files",
-        "checks.known_faults",
-        "checks.scan",
-        "checks.settings",
-        "checks.versions",
+    compile_time, files, framework_faults = modules(
+        "checks.compile_time", "checks.files", "checks.framework_faults"
     )
-    libm, numbers, registers = modules(
-        "elementwise.libm", "elementwise.numbers", "elementwise.registers"
+    scan, settings, versions = modules("checks.scan", "checks.settings", "checks.versions")
+    libm, loops, registers = modules(
+        "elementwise.libm", "elementwise.loops", "elementwise.registers"
     )
 
     def gemm_speed(context: Any) -> Any:
@@ -100,20 +95,20 @@ def run(context: Any, names: Sequence[str]) -> None:
         "files": files.check,
         "versions": versions.check,
         "settings": settings.check,
-        "compile folder": compile_folder.check,
+        "compile folder": compile_time.check_folder,
         "ldflags": serving.check_ldflags,
         "library": serving.check,
         "one BLAS": serving.check_one_blas,
         "numba": chains.check_numba,
         "chains": chains.check,
-        "known faults": known_faults.check,
+        "known faults": framework_faults.check,
         "threads": threads.check,
         "scan": lambda context: scan.start(context)(),
-        "accelerator": accelerator.check,
+        "accelerator": framework_faults.check_accelerator,
         "libm": libm.check,
         "loops": libm.check_loops,
         "accuracy": libm.check_accuracy,
-        "numbers": numbers.check,
+        "numbers": loops.check,
         "cost": settings.check_cost,
         "speed": gemm_speed,
         "kernels": kernels.check,

@@ -16,8 +16,8 @@ import os
 
 from verify.blas import bindings, library, serving, threads
 from verify.core import machine, process
-from verify.core.clock import monotonic
 from verify.core.packages import is_installed
+from verify.core.portable import monotonic
 from verify.core.report import failed, passed, skipped
 
 NAME, NUMBA = "chains", "numba"

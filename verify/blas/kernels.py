@@ -1,14 +1,18 @@
-"""Check that the BLAS library uses the best kernels for this processor."""
+"""Check that the BLAS library uses the best kernels for this processor; measure its peak rate.
+
+The peak is that of fused multiply-adds, on one thread and on all.
+"""
 
 from __future__ import absolute_import, division, print_function
 
 import ctypes
 import os
 import re
+import threading
 
 from verify.blas import bindings
 from verify.blas.library import behind
-from verify.core import machine
+from verify.core import machine, process
 from verify.core.report import failed, passed, skipped
 
 NAME = "kernels"
@@ -172,3 +176,55 @@ def _blis_number(path, name):
         if handle.bli_arch_string(ctypes.c_int(number)) == name.encode("ascii"):
             return number
     return None
+
+
+INSTRUCTION_SETS = (0, 1, 2, 3)
+# Seconds of measurement on each thread: to find the best instruction set, and to measure it.
+TRIAL, MEASUREMENT = 0.02, 0.1
+
+
+def load_peak(compiler, folder):
+    """Compile peak.c with the framework's compiler and return the loaded library.
+
+    Raises process.NoCompilerError.
+    """
+    library = process.load_c(compiler, "verify.blas", "peak.c", folder)
+    library.best_rate.restype = ctypes.c_double
+    library.best_rate.argtypes = (
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_double,
+        ctypes.c_double,
+        ctypes.POINTER(ctypes.c_double),
+    )
+    return library
+
+
+def peak_rate(library, dtype, threads, seconds=MEASUREMENT):
+    """Return the GFLOP/s of the best instruction set, all threads together.
+
+    seconds: of measurement on each thread.
+    """
+    return rate_of(library, dtype, best_set(library, dtype, threads), threads, seconds)
+
+
+def best_set(library, dtype, threads):
+    """Return the instruction set whose rate on so many threads is the highest."""
+    return max(INSTRUCTION_SETS, key=lambda isa: rate_of(library, dtype, isa, threads, TRIAL))
+
+
+def rate_of(library, dtype, isa, threads, seconds):
+    """Return the GFLOP/s of an instruction set, all threads together."""
+    is_single, rates = int(dtype == "float32"), []
+
+    def work():
+        machine.unbind()
+        sink = ctypes.c_double(0)
+        rates.append(library.best_rate(is_single, isa, seconds, 0.0, ctypes.byref(sink)))
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return sum(rates) / 1e9

@@ -8,8 +8,8 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.clock import monotonic
 from verify.core.fixes import compiler_fix, explained, ldflags_fix
+from verify.core.portable import monotonic
 from verify.core.report import failed, passed, skipped
 
 DTYPES = ("float64", "float32")

@@ -11,7 +11,7 @@ import sys
 
 from verify.blas import bindings, library
 from verify.blas import operations as blas_operations
-from verify.core import native
+from verify.core import process
 from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix, repair_fix
 from verify.core.packages import is_installed
 from verify.core.report import failed, passed, skipped
@@ -36,8 +36,8 @@ def check_ldflags(context):
     if not value:
         return failed(name, "empty: matrix products go through NumPy", ldflags_fix(context))
     try:
-        message = native.link(context.framework.flag("cxx"), value, context.folder)
-    except native.NoCompilerError as error:
+        message = process.link(context.framework.flag("cxx"), value, context.folder)
+    except process.NoCompilerError as error:
         return failed(name, "%s: %s" % (value, error), compiler_fix(context))
     if message:
         return failed(name, "%s does not link: %s" % (value, message), ldflags_fix(context))

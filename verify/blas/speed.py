@@ -4,13 +4,13 @@ from __future__ import absolute_import, division, print_function
 
 import time
 
-from verify.blas import kernels, library, peak
+from verify.blas import kernels, library
 from verify.blas import operations as blas_operations
 from verify.blas.operations import GemmUpdate, NumPyProduct, gemm_rate
 from verify.blas.threads import RUSAGE_THREAD, processor_time
-from verify.core import machine, noise, progress
-from verify.core.clock import until_steady
+from verify.core import machine, progress
 from verify.core.fixes import library_fix
+from verify.core.portable import until_steady
 from verify.core.report import failed, measured, passed, skipped, speed_text, timing
 
 CHECK_BLAS_CALLS = 10
@@ -37,12 +37,12 @@ def peaks(context):
     Raises native.NoCompilerError.
     """
     progress.note("measuring this machine's peak")
-    kernel = context.peak_kernel = peak.load(context.framework.flag("cxx"), context.folder)
+    kernel = context.peak_kernel = kernels.load_peak(context.framework.flag("cxx"), context.folder)
     timings = []
     for dtype in blas_operations.DTYPES:
         context.peaks[dtype] = {}
         for count in sorted({1, machine.usable_cores()}):
-            rate = peak.gflops(kernel, dtype, count)
+            rate = kernels.peak_rate(kernel, dtype, count)
             context.peaks[dtype][count] = rate
             name = "peak %s, %d thread%s" % (dtype, count, "" if count == 1 else "s")
             timings.append(timing(name, "GFLOP/s", [rate]))
@@ -113,18 +113,20 @@ def _in_pairs(context, update, size, dtype):
     if not context.peaks.get(dtype):
         return [gemm_rate(size, update.seconds()) for _ in range(SAMPLES)]
     threads, scale = _threads_of_peak(context, dtype)
-    isa = peak.best(context.peak_kernel, dtype, threads)
-    before = noise.read()
+    isa = kernels.best_set(context.peak_kernel, dtype, threads)
+    before = machine.counters()
     pairs = []
     while len(pairs) < SAMPLES:
         rate = gemm_rate(size, update.seconds())
         for _ in range(REPEATS):
-            highest = peak.rate_of(context.peak_kernel, dtype, isa, threads, PAIRED)
+            highest = kernels.rate_of(context.peak_kernel, dtype, isa, threads, PAIRED)
             # More than the peak: something has disturbed its measurement.
             if rate <= MOST_SHARE * highest * scale:
                 break
         pairs.append((rate / (highest * scale), rate, highest))
-    context.reasons[dtype] = noise.reasons(before, noise.read(), machine.usable_cores())
+    context.reasons[dtype] = machine.noise_reasons(
+        before, machine.counters(), machine.usable_cores()
+    )
     context.shares[dtype] = [share for share, _, _ in pairs]
     context.peaks[dtype][threads] = max(pairs)[2]
     return [rate for _, rate, _ in pairs]
@@ -164,14 +166,14 @@ def _one_thread_rate(context, update, size, dtype):
         update.run()
         return clock() - start
 
-    isa = context.peaks.get(dtype) and peak.best(context.peak_kernel, dtype, 1)
+    isa = context.peaks.get(dtype) and kernels.best_set(context.peak_kernel, dtype, 1)
     pairs = []
 
     def paired():
         rate = gemm_rate(size, seconds())
         highest = rate
         if context.peaks.get(dtype):
-            highest = peak.rate_of(context.peak_kernel, dtype, isa, 1, PAIRED)
+            highest = kernels.rate_of(context.peak_kernel, dtype, isa, 1, PAIRED)
         pairs.append((rate / highest, rate, highest))
         return highest / rate
 

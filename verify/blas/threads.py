@@ -11,7 +11,7 @@ import signal
 import time
 
 from verify.blas import bindings, library
-from verify.core import machine, noise, process
+from verify.core import machine, process
 from verify.core.fixes import fix_of_words, library_fix
 from verify.core.report import failed, passed, skipped
 
@@ -108,7 +108,7 @@ def check(context, measure_alone=None):
             % (VARIABLES.get(serving.name, EVERY_VARIABLE)[0], 100 * _others(alone)),
             library_fix(context),
         )
-    before = noise.read()
+    before = machine.counters()
     together = measure(context, counts[0])
     several = expects and min([serving.threads] + counts) > 1 and isinstance(together, dict)
     if several and _others(together) < OTHERS_AT_LEAST and _gives_way(serving, before):
@@ -141,7 +141,7 @@ def check(context, measure_alone=None):
 def _gives_way(serving, before):
     """Return whether a library leaves processors to programs that compute since a reading."""
     adapts = hasattr(bindings.loaded(serving.path), "blas_threads_adapt")
-    others = noise.between(before, noise.read(), machine.usable_cores())["others"]
+    others = machine.noise_between(before, machine.counters(), machine.usable_cores())["others"]
     return adapts and others > BUSY
 
 

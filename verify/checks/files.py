@@ -1,4 +1,4 @@
-"""Are the environment's files the ones that the builder has installed?
+"""Are the environment's files those that the builder has installed? Which has its user added?
 
 This imports neither NumPy nor the framework, because their files may be damaged.
 """
@@ -6,13 +6,18 @@ This imports neither NumPy nor the framework, because their files may be damaged
 from __future__ import absolute_import, division, print_function
 
 import argparse
+import csv
+import io
 import json
 import os
+import stat
 import sys
 
 from verify import table
 from verify.core import expectation as expectations
-from verify.core import fixes, machine, manifest, program, progress, report, user_files
+from verify.core import fixes, machine, manifest, program, progress, report
+from verify.core.manifest import Difference, display, load, printable, scan, to_bytes
+from verify.core.packages import normal
 from verify.core.report import failed, passed, skipped
 
 NAME = "files"
@@ -38,7 +43,7 @@ def check_prefix(prefix, expectation, full=False):
         comparison = manifest.compare(prefix, full)
     except manifest.ManifestError as error:
         return failed(NAME, str(error), fix)
-    added, damage = user_files.split(prefix, comparison, locked_versions(expectation))
+    added, damage = split(prefix, comparison, locked_versions(expectation))
     differences = damage + comparison.differences
     if differences:
         count = (
@@ -46,7 +51,7 @@ def check_prefix(prefix, expectation, full=False):
         )
         lines = [count + " from what was installed"] + [_line(*each) for each in differences]
         return failed(NAME, "\n".join(lines), fix)
-    own = [text for text in added if not text.endswith(user_files.COMPILED)]
+    own = [text for text in added if not text.endswith(COMPILED)]
     details = ["{:,} as installed".format(len(comparison.entries))]
     details += ["added by you: " + ", ".join(own)] * bool(own)
     return passed(NAME, "; ".join(details + [text for text in added if text not in own]))
@@ -108,7 +113,7 @@ def run(arguments):
 def list_added(prefix):
     """Print the packages that the user has added, null if nobody knows; return the exit status."""
     try:
-        packages = list(user_files.packages(prefix))
+        packages = list(added_packages(prefix))
     except manifest.ManifestError:
         print("null")
         return PASSED
@@ -150,3 +155,114 @@ def document(expectation, check):
         checks=[check],
         timings=[],
     )
+
+
+INSTALLERS = ("pip", "uv")
+COMPILED = "compiled Python files"
+
+
+def split(prefix, comparison, locked):
+    """Return (texts, [Difference]): what the user has added, and what is damage.
+
+    prefix: the environment's folder. comparison: manifest.compare's. locked: {name: version} of
+    the packages of the lock; one of them that is installed again is damage.
+    """
+    prefix = to_bytes(prefix)
+    versions = {normal(name): version for name, version in locked.items()}
+    files = {p for p in comparison.extra if stat.S_ISREG(comparison.found[p].st_mode)}
+    added, damage, owned = [], [], set()
+    for name, version, source, record, names in _installed(prefix, files, comparison.entries):
+        of_package = names & files | {record}
+        owned |= of_package
+        if normal(name) in versions:
+            problem = "%s %s, installed by %s, replaces the locked %s %s"
+            words = (name, version, source, name, versions[normal(name)])
+            damage.append(Difference(b"", problem % words))
+        else:
+            count = "{:,} files".format(len(of_package))
+            added.append("%s %s by %s (%s)" % (name, version, source, count))
+    compiled = {p for p in files - owned if _is_compiled(p, comparison.found)}
+    if compiled:
+        added.append("{:,} {}".format(len(compiled), COMPILED))
+    rest = [path for path in comparison.extra if path not in owned and path not in compiled]
+    damage += [Difference(path, "extra") for path in rest]
+    return added, damage
+
+
+def added_packages(prefix):
+    """Yield (name, version, installer, [path]) of each package that the user has added.
+
+    Also of those that replace a locked one. The paths are those of regular files that the manifest
+    does not have. Raises ManifestError.
+    """
+    prefix = to_bytes(prefix)
+    _, entries = load(prefix)
+    found, _ = scan(prefix)
+    files = {p for p in found if p not in entries and stat.S_ISREG(found[p].st_mode)}
+    for name, version, source, record, names in _installed(prefix, files, entries):
+        yield name, version, source, sorted(names & files | {record})
+
+
+def _installed(prefix, files, entries):
+    """Yield (name, version, installer, record's path, {paths}) of each package that is added."""
+    locked_folders = {os.path.dirname(path) for path in entries}
+    for path in sorted(files):
+        folder, base = os.path.split(path)
+        if folder.endswith(b".dist-info") and base == b"INSTALLER" and folder not in locked_folders:
+            installer = _text_of(prefix, path).strip()
+            stem = display(os.path.basename(folder))[: -len(".dist-info")]
+            name, _, version = stem.partition("-")
+            if installer in INSTALLERS:
+                record = os.path.join(folder, b"RECORD")
+                # A link or a pipe in its place may never end.
+                paths = _of_record(prefix, folder) if record in files else ()
+                yield name, version, installer, path, set(paths)
+        elif folder == b"conda-meta" and base.endswith(b".json"):
+            record = _conda_record(_text_of(prefix, path))
+            if record:
+                yield record[0], record[1], "conda", path, set(record[2])
+
+
+def _of_record(prefix, folder):
+    """Yield the paths that a distribution's RECORD has, relative to the environment."""
+    site_packages = os.path.dirname(folder)
+    text = _text_of(prefix, os.path.join(folder, b"RECORD"))
+    # Python 2's csv reads bytes.
+    lines = text.encode("utf-8").splitlines() if str is bytes else text.splitlines()
+    try:
+        for row in csv.reader(lines):
+            if row:
+                path = os.path.join(prefix, site_packages, to_bytes(row[0]))
+                yield os.path.relpath(os.path.normpath(path), prefix)
+    except csv.Error:
+        # What a damaged RECORD does not name is damage too.
+        return
+
+
+def _conda_record(text):
+    try:
+        record = json.loads(text)
+        if not isinstance(record["files"], list):
+            return None
+        paths = [to_bytes(path) for path in record["files"]]
+        return printable(record["name"]), printable(record["version"]), paths
+    # Python raises RuntimeError for too many levels.
+    except (AttributeError, ValueError, KeyError, TypeError, RuntimeError):
+        return None
+
+
+def _is_compiled(path, found):
+    folder, base = os.path.split(path)
+    if os.path.basename(folder) == b"__pycache__":
+        return True
+    # Python 2's place.
+    stem, suffix = os.path.splitext(base)
+    return suffix in (b".pyc", b".pyo") and os.path.join(folder, stem + b".py") in found
+
+
+def _text_of(prefix, path):
+    try:
+        with io.open(os.path.join(prefix, path), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except EnvironmentError:
+        return ""

@@ -10,7 +10,7 @@ import warnings
 import numpy
 
 from verify.context import Context
-from verify.core import causes, compiling, process, progress, report
+from verify.core import causes, configuration, process, progress, report
 from verify.core import framework as frameworks
 from verify.core.fixes import cause, compiler_fix, explained, repair_fix
 from verify.core.report import failed, passed
@@ -158,7 +158,7 @@ def main(argv):
     user has set them.
     """
     name, folder, user_flags = argv
-    compiling.use_compile_folder(folder)
+    configuration.use_compile_folder(folder)
     # Beside what it compiles: for what is tried after a failure.
     context = Context(frameworks.load(name), None, folder, user_flags)
     try:

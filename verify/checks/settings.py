@@ -7,12 +7,11 @@ import os
 import re
 
 from verify.blas import threads
-from verify.core import compiling, process, progress, surroundings
-from verify.core.clock import monotonic
-from verify.core.config_files import source_of, sources_of
+from verify.core import configuration, process, progress, surroundings
+from verify.core.configuration import source_of, sources_of
 from verify.core.fixes import compiler_fix, own_fix, undo_fix, without_flags
+from verify.core.portable import monotonic, text
 from verify.core.report import failed, passed
-from verify.core.text import text
 
 NAME = "settings"
 # Where modules are compiled is the user's choice, and the suite's own folder is another one.
@@ -204,7 +203,7 @@ def main(argv):
     what a process that is forked after a call does instead of another one, or "".
     """
     name, folder = argv[:2]
-    compiling.use_compile_folder(folder, (name,))
+    configuration.use_compile_folder(folder, (name,))
     import numpy
 
     from verify.core import framework as frameworks

@@ -13,9 +13,9 @@ import sys
 import traceback
 
 from verify.core import packages, pythons
-from verify.core.config_files import flags_of
+from verify.core.configuration import flags_of
+from verify.core.portable import matching, text
 from verify.core.report import UNKNOWN
-from verify.core.text import matching, text
 
 # what: the cause in a few words; fix: what to do.
 Cause = collections.namedtuple("Cause", "what fix")

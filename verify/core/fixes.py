@@ -8,7 +8,7 @@ import re
 import sys
 
 from verify.core import causes, packages, process, surroundings
-from verify.core.config_files import (
+from verify.core.configuration import (
     config_file,
     config_lines,
     flags_of,
@@ -17,7 +17,7 @@ from verify.core.config_files import (
     sections_of,
     sources_of,
 )
-from verify.core.text import matching, native
+from verify.core.portable import matching, native
 
 # Optimisations that put calls of BLAS into graphs, by the names that leave them out.
 BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")

@@ -7,12 +7,12 @@ import importlib
 import sys
 
 from verify.core import causes
+from verify.core.configuration import MODULES, NUMBA
 from verify.core.packages import is_installed
+from verify.core.portable import text
 from verify.core.surroundings import quote
-from verify.core.text import text
 
-MODULES = ("pytensor", "aesara", "theano")
-NUMBA, JAX = "numba", "jax"
+JAX = "jax"
 # These compile a whole graph, and keep no profile of its nodes.
 WHOLE_GRAPH = (NUMBA, JAX)
 AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")

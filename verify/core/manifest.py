@@ -1,5 +1,9 @@
 """Compare the files of an environment with its manifest, which the builder has written.
 
+A record has the files that were compared before, and had the manifest's bytes. A file that is
+written, or replaced, gets another inode, size, or time of its last change, which no program can
+set. A change below the file system, such as a broken disk's, shows only in a full read.
+
 Paths are bytes, relative to the environment: names need not be text in the user's locale.
 """
 
@@ -13,11 +17,12 @@ import stat
 import threading
 import time
 
-from verify.core import machine, sealed
+from verify.core import expectation, machine
 
 MANIFEST = "etc/theano-stacks/files.json"
 # Not in the manifest. Programs write below var; the builder writes the others after it.
 IGNORED_FOLDER = b"var"
+RECORD = b"var/checked.json"
 IGNORED = (b"etc/theano-stacks/files.json", b"etc/theano-stacks/ready.json", b"conda-meta/history")
 FILE, LINK = "file", "link"
 CHUNK = 1 << 20
@@ -67,8 +72,8 @@ def _changed_contents(prefix, digest, entries, found, paths, full):
 
     digest: the manifest's.
     """
-    known = {} if full else sealed.load_record(prefix, digest)
-    keys = {path: sealed.file_key(found[path]) for path in paths}
+    known = {} if full else load_record(prefix, digest)
+    keys = {path: file_key(found[path]) for path in paths}
     start = time.time()
     contents = digests(prefix, [path for path in paths if known.get(path) != keys[path]])
     differences = [
@@ -86,7 +91,7 @@ def _changed_contents(prefix, digest, entries, found, paths, full):
         and (path not in contents or found[path].st_ctime < start - 1)
     }
     if good != known:
-        sealed.store_record(prefix, digest, good)
+        store_record(prefix, digest, good)
     return differences
 
 
@@ -96,8 +101,10 @@ def load(prefix):
     The SHA-256 is that of the entries' text.
     """
     try:
-        digest, content = sealed.read(os.path.join(to_bytes(prefix), to_bytes(MANIFEST)))
-    except sealed.SealError as error:
+        digest, content = expectation.read_sealed(
+            os.path.join(to_bytes(prefix), to_bytes(MANIFEST))
+        )
+    except expectation.SealError as error:
         raise ManifestError("%s %s" % (MANIFEST, error))
     try:
         return digest, {to_bytes(path): _checked_entry(entry) for path, entry in content.items()}
@@ -251,3 +258,41 @@ def display(path):
 def printable(text):
     """Return text with `?` for the characters that would control a terminal."""
     return CONTROL.sub("?", text)
+
+
+def file_key(status):
+    """Return what changes with a file, as text that is equal in every Python."""
+    times = (status.st_ino, status.st_size, status.st_mtime, status.st_ctime)
+    return "%d %d %.6f %.6f" % times
+
+
+def load_record(prefix, manifest):
+    """Return {path: key} of the files that were as in the manifest with this SHA-256.
+
+    Empty if the record is missing, damaged or of another manifest.
+    """
+    try:
+        content = expectation.read_sealed(os.path.join(prefix, RECORD))[1]
+        if content["manifest"] != manifest:
+            return {}
+        return {path.encode("utf-8"): value + "" for path, value in content["files"].items()}
+    # A user may write anything there.
+    except (expectation.SealError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def store_record(prefix, manifest, keys):
+    """Replace the record if the user may write it; a reader sees the one before or this one."""
+    files = {path.decode("utf-8", "replace"): value for path, value in keys.items()}
+    path = os.path.join(prefix, RECORD)
+    part = path + b".part"
+    try:
+        # The folder may be a link to a place outside, which is not the environment's to write.
+        if os.path.islink(os.path.dirname(path)):
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        with os.fdopen(os.open(part, flags, 0o644), "wb") as file:
+            file.write(expectation.sealed_text({"manifest": manifest, "files": files}))
+        os.rename(part, path)
+    except EnvironmentError:
+        pass

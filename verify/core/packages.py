@@ -10,10 +10,9 @@ import sys
 import sysconfig
 
 from verify.core import process
-from verify.core.config_files import config_lines
+from verify.core.configuration import config_lines
+from verify.core.portable import matching
 from verify.core.surroundings import quote
-from verify.core.text import matching
-from verify.core.user_files import normal
 
 PY2 = sys.version_info[0] == 2
 if not PY2:
@@ -35,6 +34,11 @@ VARIANTS = (
 def is_installed(name):
     """Return whether a module of that name is installed, without running it."""
     return pkgutil.find_loader(name) is not None if PY2 else find_spec(name) is not None
+
+
+def normal(name):
+    """Return a distribution's name as PEP 503 normalises it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def program(name):

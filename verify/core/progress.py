@@ -14,7 +14,7 @@ import logging
 import os
 import sys
 
-from verify.core.text import text
+from verify.core.portable import text
 
 CLEAR = "\r\033[K"
 

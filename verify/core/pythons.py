@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-from verify.core.text import matching
+from verify.core.portable import matching
 
 # framework: the name of its module; release: the first one that this is true of; python: the newest
 # that it runs on; numpy: the first version that is too new, or None.

@@ -18,8 +18,8 @@ import signal
 import sys
 import time
 
-from verify.core import process, progress, scratch
-from verify.core.text import native
+from verify.core import process, program, progress
+from verify.core.portable import native
 
 FAILED, INTERRUPTED = 1, 130
 # In place of a step: the suite has run to its end, and no library has ended it, as the reference
@@ -59,7 +59,7 @@ def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
     seconds, or dies, print at which step, and return the status of a failed check. cause_of: gets
     what C code has written to standard error; returns the causes.Cause of an end by it, or None.
     """
-    with scratch.folder() as folder:
+    with program.temporary_folder() as folder:
         others = process.children()
         process.adopt_orphans()
         alive, alive_writer = process.pipe()

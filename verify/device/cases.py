@@ -9,7 +9,7 @@ import theano
 from theano import tensor
 from theano.tensor import nnet
 
-from verify.device import graph as device_graph
+from verify.core import graph as graphs
 
 # name: in the report; ops: one of these must do the work; build: takes a precision, returns
 # (inputs, outputs, arguments); reference: computes the results with NumPy; None: Theano's Python
@@ -149,7 +149,7 @@ def _host_mode():
 
 
 def _comparison(results, expected, function, ops):
-    places = device_graph.places(function.maker.fgraph.toposort())
+    places = graphs.places(function.maker.fgraph.toposort())
     pairs = zip(results, expected)
     return {
         "error": max(_error(numpy.asarray(a), numpy.asarray(b)) for a, b in pairs),
@@ -211,7 +211,7 @@ def left_on_host():
         mode = mode.excluding(*_tags(theano.config.optimizer_excluding))
         graph = theano.gof.FunctionGraph([x], [output], clone=True)
         mode.optimizer.optimize(graph)
-        host = device_graph.places(graph.toposort()).host
+        host = graphs.places(graph.toposort()).host
         if host:
             ops[name] = ", ".join(sorted(host))
     return ops

@@ -6,7 +6,7 @@ import ctypes
 
 import numpy
 
-from verify.core.clock import monotonic
+from verify.core.portable import monotonic
 
 # cublasOperation_t: not transposed.
 AS_IT_IS = 0

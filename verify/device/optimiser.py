@@ -15,7 +15,7 @@ from theano.compile import optdb
 from theano.tensor import nnet
 
 from verify.blas.speed import processor_clock
-from verify.device import graph as device_graph
+from verify.core import graph as graphs
 
 OptimiserRow = collections.namedtuple("OptimiserRow", "seconds applied created name")
 
@@ -104,7 +104,7 @@ def _run(inputs, outputs, tag, count):
             samples[name].append(last)
     nodes += [len(graph.apply_nodes), len(moved.apply_nodes)]
     toposort, rows = _of_graph_to_gpu(profile)
-    where = device_graph.places(moved.toposort())
+    where = graphs.places(moved.toposort())
     seconds += last + sum(_timed(one, moved)[0] for one in optimisers[place + 1 :])
     return {
         "seconds": seconds,

@@ -13,8 +13,8 @@ from theano import tensor
 from verify.blas import bindings
 from verify.blas.operations import gemm_rate
 from verify.blas.speed import CHECK_BLAS_CALLS
-from verify.core.clock import monotonic
-from verify.device import cublas, cuda
+from verify.core.portable import monotonic
+from verify.device import cublas, drivers
 from verify.device.report import LEAST_OF_BLAS
 
 # Seconds. The size is the largest whose product takes less; check_blas takes ten of them.
@@ -48,7 +48,7 @@ class Product(object):
         for variable, value in zip((self.a, self.b, self.c), values):
             variable.set_value(value)
         if on_cuda():
-            self._alone = cublas.Product(cuda.number_opened(), *values)
+            self._alone = cublas.Product(drivers.cuda_number_opened(), *values)
         self.theano(1)
         self.alone(1)
 

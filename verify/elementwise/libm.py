@@ -14,7 +14,7 @@ import sys
 import numpy
 
 from verify.blas import bindings
-from verify.core.config_files import source_of
+from verify.core.configuration import source_of
 from verify.core.fixes import (
     compiler_fix,
     explain,
@@ -27,7 +27,7 @@ from verify.core.fixes import (
 from verify.core.framework import AMDLIBM_FLAGS
 from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix
-from verify.elementwise import speed as elementwise_speed
+from verify.elementwise import loops
 
 NAME = "libm"
 LOOPS = "libm in fused loops"
@@ -107,7 +107,7 @@ def identify(path):
 
 def _run(context, name):
     """Compile a function, from the compile folder the second time, and call it."""
-    function = elementwise_speed.compiled(context.framework, name, "float32")
+    function = loops.compiled(context.framework, name, "float32")
     function(numpy.ones((2, 2), "float32"))
 
 

@@ -9,9 +9,9 @@ from __future__ import absolute_import, division, print_function
 import os
 
 from verify.blas import operations
-from verify.core import compiling, machine
+from verify.core import configuration, machine
 from verify.core import framework as frameworks
-from verify.elementwise import numbers, registers, speed
+from verify.elementwise import loops, registers
 
 # Seconds. What is not compiled by then, the suite's own process compiles.
 LONGEST = 600
@@ -31,7 +31,7 @@ def start(context):
     def finish():
         started.finish(LONGEST)
         target = str(context.framework.flag("base_compiledir"))
-        compiling.take(os.path.join(context.folder, "precompiled"), target)
+        configuration.take(os.path.join(context.folder, "precompiled"), target)
 
     return started and finish
 
@@ -58,12 +58,12 @@ def _start(context, name, *more):
 def main(argv):
     """Compile each function."""
     name, folder = argv[:2]
-    compiling.use_compile_folder(folder)
+    configuration.use_compile_folder(folder)
     framework = frameworks.load(name)
     if argv[2:]:
         operations.GemmUpdate(framework, operations.DTYPES[0], mode="NUMBA").run()
         return
-    for dtype in numbers.DTYPES:
-        numbers.compiled(framework, dtype)
+    for dtype in loops.DTYPES:
+        loops.compiled_cases(framework, dtype)
     for function in registers.ELEMENTWISE:
-        speed.compiled(framework, function, "float32")
+        loops.compiled(framework, function, "float32")

@@ -17,10 +17,10 @@ import numpy
 
 from verify.blas import operations as blas_operations
 from verify.context import Context
-from verify.core import compiling, fixes, native, process, progress
+from verify.core import configuration, fixes, process, progress
 from verify.core import framework as frameworks
 from verify.core.report import failed, passed, skipped
-from verify.elementwise import speed as elementwise_speed
+from verify.elementwise import loops
 
 NAME = "vector registers"
 UNKNOWN = "this processor does not report whether their upper halves are in use"
@@ -34,7 +34,7 @@ LONGEST = 600
 # A multiple of every vector's length, so that no scalar loop over the rest follows.
 SIZE = 16
 # g++ vectorises sqr unless an option forbids it, the others only with amdlibm-compat.
-ELEMENTWISE = elementwise_speed.FUNCTIONS + ("sqr",)
+ELEMENTWISE = loops.FUNCTIONS + ("sqr",)
 
 
 class UnknownError(Exception):
@@ -51,7 +51,7 @@ def start(context, calls):
     calls = list(calls)
     try:
         found = examine(context, calls)
-    except (native.NoCompilerError, UnknownError) as error:
+    except (process.NoCompilerError, UnknownError) as error:
         check = skipped(NAME, str(error))
         return lambda: check
     started = _own_process(context) if found is None else None
@@ -80,10 +80,10 @@ def _check(context, unclean, count):
 def examine(context, calls):
     """Return ([names of calls after which the upper halves are in use], number of calls).
 
-    None if the C library hides them. Raises UnknownError, native.NoCompilerError.
+    None if the C library hides them. Raises UnknownError, process.NoCompilerError.
     """
     compiler = context.framework.flag("cxx")
-    probe = native.load(compiler, "verify.elementwise", "registers.c", context.folder)
+    probe = process.load_c(compiler, "verify.elementwise", "registers.c", context.folder)
     if probe.upper_halves_in_use() < 0:
         raise UnknownError(UNKNOWN)
     probe.use_upper_halves()
@@ -137,7 +137,7 @@ def _fix(context):
 def calls_of(context):
     """Yield (name, function without arguments) of each operation that compiles."""
     for name in ELEMENTWISE:
-        function = elementwise_speed.of_context(context, name, "float32")
+        function = loops.of_context(context, name, "float32")
         yield name, functools.partial(function, numpy.ones((SIZE, SIZE), "float32"))
     for operation in blas_operations.OPERATIONS:
         for dtype in blas_operations.DTYPES:
@@ -156,7 +156,7 @@ def main(argv):
     or `unknown`, why that cannot be told.
     """
     name, folder = argv
-    compiling.use_compile_folder(folder)
+    configuration.use_compile_folder(folder)
     framework = frameworks.load(name)
     flags = os.environ.get(framework.flags_variable, "")
     context = Context(framework, None, tempfile.mkdtemp(), flags)

@@ -15,10 +15,10 @@ import sys
 import time
 
 from verify import table
-from verify.blas import peak
+from verify.blas import kernels
 from verify.core import expectation as expectations
-from verify.core import machine, native, noise, process, program, progress, report, scratch
-from verify.core.clock import monotonic
+from verify.core import machine, process, program, progress, report
+from verify.core.portable import monotonic
 from verify.workloads import rounds
 
 # As results/result.schema.json and docs/guides/bench.md have them.
@@ -121,7 +121,7 @@ def run(arguments):
     count = arguments.rounds or (rounds.ROUNDS if arguments.full else rounds.QUICK_ROUNDS)
     numbers = [arguments.round] if arguments.round else range(1, count + 1)
     try:
-        with scratch.folder() as folder:
+        with program.temporary_folder() as folder:
             peaks = _peaks(expected, folder) if is_first else {}
             for name in arguments.workload if is_first else ():
                 progress.note("warming up: %s" % name)
@@ -130,7 +130,7 @@ def run(arguments):
             for done, number in enumerate(numbers):
                 _show(number, done, numbers, monotonic() - rounds_began)
                 runs += [_run(number, n, expected, arguments, folder) for n in arguments.workload]
-    except (TurnError, native.NoCompilerError) as error:
+    except (TurnError, process.NoCompilerError) as error:
         fix = "see the message above; `verify` names what is wrong with the environment"
         return program.cannot_run("bench", error, fix)
     progress.end()
@@ -182,17 +182,17 @@ def _subject(expected, image):
 def _peaks(expected, folder):
     """Measure the peak of both precisions, on one thread and on all."""
     progress.note("measuring this machine's peak")
-    kernel = peak.load(expected["flags"].get("cxx", "g++"), folder)
+    kernel = kernels.load_peak(expected["flags"].get("cxx", "g++"), folder)
     counts = sorted({1, machine.usable_cores()})
     return {
-        dtype: {count: peak.gflops(kernel, dtype, count) for count in counts}
+        dtype: {count: kernels.peak_rate(kernel, dtype, count) for count in counts}
         for dtype in ("float32", "float64")
     }
 
 
 def _run(number, name, expected, arguments, folder):
     progress.note("round %d: %s" % (number, name))
-    before, start = noise.read(), monotonic()
+    before, start = machine.counters(), monotonic()
     series = _series(name, expected, arguments, folder)
     seconds = monotonic() - start
     return {
@@ -202,7 +202,7 @@ def _run(number, name, expected, arguments, folder):
         "round": number,
         "start": number,
         "seconds": seconds,
-        "noise": noise.between(before, noise.read(), machine.usable_cores()),
+        "noise": machine.noise_between(before, machine.counters(), machine.usable_cores()),
         "series": series,
     }
 

@@ -9,7 +9,7 @@ from __future__ import absolute_import, division, print_function
 import json
 
 from verify.core import framework as frameworks
-from verify.core.clock import monotonic
+from verify.core.portable import monotonic
 
 SAMPLES = 5
 QUICK_SAMPLES = 3
@@ -62,17 +62,17 @@ def elementwise(framework, quick):
     """Time exp, log, tanh, sigmoid and softmax, in nanoseconds per element; quick: two of them."""
     import numpy
 
-    from verify.elementwise import speed as elementwise_speed
+    from verify.elementwise import loops
 
     series = []
-    shapes = elementwise_speed.SHAPES[:1] if quick else elementwise_speed.SHAPES
+    shapes = loops.SHAPES[:1] if quick else loops.SHAPES
     for dtype in ("float32",) if quick else ("float32", "float64"):
-        for name in QUICK_FUNCTIONS if quick else elementwise_speed.FUNCTIONS:
-            function = elementwise_speed.compiled(framework, name, dtype)
+        for name in QUICK_FUNCTIONS if quick else loops.FUNCTIONS:
+            function = loops.compiled(framework, name, dtype)
             for shape in shapes:
                 values = numpy.random.RandomState(0).uniform(0.1, 4, shape).astype(dtype)
                 times = _seconds(lambda f=function, v=values: f(v), quick)
-                label = "%s %s %s" % (name, dtype, elementwise_speed.NAMES[shape])
+                label = "%s %s %s" % (name, dtype, loops.SHAPE_NAMES[shape])
                 series.append(_series(label, "ns", [1e9 * t / values.size for t in times]))
     return series
 

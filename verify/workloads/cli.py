@@ -23,7 +23,7 @@ import sys
 from verify import table
 from verify.blas import threads
 from verify.context import Context
-from verify.core import compiling, process, program, report, scratch
+from verify.core import configuration, process, program, report
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -167,9 +167,9 @@ def _set_variables(arguments):
     if arguments.blas_threads:
         threads.set_variables(arguments.blas_threads)
     if arguments.compile_folder:
-        compiling.use_compile_folder(os.path.abspath(arguments.compile_folder))
+        configuration.use_compile_folder(os.path.abspath(arguments.compile_folder))
     shared = arguments.share_modules
-    compiling.share_modules(os.path.abspath(shared) if shared else None)
+    configuration.share_modules(os.path.abspath(shared) if shared else None)
 
 
 def _open(requested, expectation):
@@ -177,7 +177,7 @@ def _open(requested, expectation):
 
     A process of its own tries first: the framework runs without a missing device, or hangs with it.
     """
-    with scratch.folder() as folder:
+    with program.temporary_folder() as folder:
         user_flags = os.environ.get("THEANO_FLAGS", "")
         context = Context(None, expectation, folder, user_flags, requested_device=requested)
         check = device_check.check(context)

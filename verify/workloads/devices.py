@@ -12,10 +12,9 @@ import contextlib
 import importlib
 
 from verify.core import framework as frameworks
-from verify.core import machine
-from verify.device import cuda
-from verify.device.description import Device, NoDeviceError
-from verify.workloads import graph
+from verify.core import graph, machine
+from verify.device import drivers
+from verify.device.drivers import Device, NoDeviceError
 
 # The linker whose thunks Python can replace; they run the same C code.
 LINKER = "vm"
@@ -85,7 +84,7 @@ def find_jax():
     if device.platform == "cpu":
         return Device(machine.describe({})["cpu"], version, "cpu", {}, True)
     try:
-        found = cuda.alone(device.id)
+        found = drivers.cuda_device(device.id)
     except NoDeviceError:
         # JAX computes on devices of other makers, too.
         where = "%s%d" % (device.platform, device.id)

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import io
 
-from verify.workloads import graph
+from verify.core import graph
 
 # Lengths of the names of ops and scans, in characters.
 LONGEST, LONGEST_SCAN = 240, 200

@@ -10,16 +10,15 @@ import warnings
 from verify.checks import settings, versions
 from verify.context import Context
 from verify.core import framework as frameworks
-from verify.core import machine, progress, report
-from verify.core.clock import monotonic
-from verify.device import graph as device_graph
-from verify.workloads import check_blas, devices, graph, networks, ntm, profiles, scans
+from verify.core import graph, machine, progress, report
+from verify.core.portable import monotonic
+from verify.workloads import devices, networks, ntm, profiles, scans
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
 # Those of rounds.PROGRAMS: each takes the Ops and whether shapes are small, and returns its Models.
 WORKLOADS = {
-    "check_blas": check_blas.models,
+    "check_blas": networks.check_blas,
     "gibbs": scans.gibbs,
     "lenet": networks.lenet,
     "logreg": networks.logreg,
@@ -208,8 +207,8 @@ class _CompiledCase(object):
             "profile": None,
         }
         nodes = graph.graph_of(self.function).toposort()
-        if any(device_graph.is_on_device(node) for node in nodes):
-            content["places"] = dict(device_graph.places(nodes)._asdict())
+        if any(graph.is_on_device(node) for node in nodes):
+            content["places"] = dict(graph.places(nodes)._asdict())
         if self.function.profile:
             content["compile"].update(profiles.compile_times_of(self.function.profile))
         if profile_calls:

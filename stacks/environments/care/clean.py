@@ -38,7 +38,7 @@ CACHE = {
 BUILD = {"": 0, "cluster": 1, "images": 2, "prefixes": 1, "reports": 3}
 # What replace_atomically makes, and `reproduce`.
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.part|reproduce-[a-z0-9_]{8}")
-# The second: of the suite, when all its processes are killed at once. See verify/core/scratch.py.
+# The second: of the suite, when all its processes are killed at once. See verify/core/program.py.
 IN_SCRATCH = re.compile(f"{SCRATCH}[a-z0-9_]{{8}}|theano-verify-[a-zA-Z0-9_]{{6,8}}")
 LOCK = re.compile(r"\.(.+)\.(?:lock|used)")
 # A download resumes within a week after its last byte.

@@ -65,7 +65,7 @@ def test_no_bytecode_is_written(tmp_path: Path) -> None:
         # Before the suite's process is made, and in it.
         ("verify/cli.py", "import verify.nothing", "take a whole copy"),
         ("verify/suite.py", "import verify.nothing", "take a whole copy"),
-        ("verify/core/noise.py", "def", "take a whole copy"),
+        ("verify/core/machine.py", "def", "take a whole copy"),
         ("path/argparse.py", "import nothing", "take its folder off PYTHONPATH"),
     ],
 )

@@ -134,7 +134,7 @@ def test_leftovers_are_collected_and_counted(
     filled: Workspace, scratch_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Of the killed suite, as Python 2.7 and 3 name them.
-    prefix = importlib.import_module("verify.core.scratch").PREFIX
+    prefix = importlib.import_module("verify.core.program").FOLDER_PREFIX
     fill(scratch_folder, f"{prefix}6BRZsK/file", f"{prefix}a_cdefg1/file", *KEPT_IN_TMPDIR)
     before = files(filled.build)
     clean.collect(filled, ("cache",))

@@ -8,7 +8,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-peak = suite_module("blas.peak")
+peak = suite_module("blas.kernels")
 
 
 class Kernels:
@@ -19,11 +19,11 @@ class Kernels:
 
 
 def test_the_best_instruction_set_counts_on_all_threads_together() -> None:
-    assert peak.gflops(Kernels(), "float64", 1) == 4.0
-    assert peak.gflops(Kernels(), "float32", 3) == 24.0
+    assert peak.peak_rate(Kernels(), "float64", 1) == 4.0
+    assert peak.peak_rate(Kernels(), "float32", 3) == 24.0
 
 
 def test_the_kernels_compile_and_run(tmp_path: Path) -> None:
     if not shutil.which("g++"):
         pytest.skip("no g++")
-    assert peak.gflops(peak.load("g++", str(tmp_path)), "float64", 1, seconds=0.001) > 0.01
+    assert peak.peak_rate(peak.load_peak("g++", str(tmp_path)), "float64", 1, seconds=0.001) > 0.01

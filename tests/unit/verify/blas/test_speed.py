@@ -100,8 +100,8 @@ def test_the_peak_is_measured_again_where_a_product_is_faster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     peaks = iter([0.5, 0.6, 1.25] + [1.25] * speed.SAMPLES)
-    monkeypatch.setattr(speed.peak, "best", lambda *_: 3)
-    monkeypatch.setattr(speed.peak, "rate_of", lambda *_: next(peaks))
+    monkeypatch.setattr(speed.kernels, "best_set", lambda *_: 3)
+    monkeypatch.setattr(speed.kernels, "rate_of", lambda *_: next(peaks))
     given = context(peaks={"float64": {1: 1.0, 2: 2.0}}, peak_kernel=None, serving=None)
     given.shares, given.reasons = {}, {}
     update = Update()

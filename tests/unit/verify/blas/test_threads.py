@@ -142,7 +142,7 @@ def test_a_library_that_gives_way_to_other_programs_is_asked_not_to(
         asked.append(more)
         return FOUR_THREADS if more else ONE_THREAD
 
-    monkeypatch.setattr(threads.noise, "between", lambda *_: {"others": others})
+    monkeypatch.setattr(threads.machine, "noise_between", lambda *_: {"others": others})
     monkeypatch.setattr(threads, "measure", measure)
     handle = SimpleNamespace(blas_threads_adapt=lambda: 1)
     monkeypatch.setattr(threads.bindings, "loaded", lambda path: handle)

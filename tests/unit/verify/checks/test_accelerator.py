@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-accelerator = importlib.import_module("verify.checks.accelerator")
+accelerator = importlib.import_module("verify.checks.framework_faults")
 
 EXPECTATION = {"accelerator": ["theano-stacks"], "variant": "v", "framework": "f"}
 PARTS = ("compiler", "ops", "scan", "cache", "replaced")
@@ -26,7 +26,7 @@ class Function:
 @pytest.fixture
 def context(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Give the context of Theano 0.8.2 with the accelerator."""
-    monkeypatch.delenv(accelerator.VARIABLE, raising=False)
+    monkeypatch.delenv(accelerator.QUICK_VARIABLE, raising=False)
     found = {"hits": 0}
     for part in PARTS:
         monkeypatch.setitem(sys.modules, f"theano_stacks_{part}", SimpleNamespace(found=found))
@@ -57,7 +57,7 @@ def context(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 def test_only_environments_that_have_it_are_checked() -> None:
     def expected(content: object) -> bool:
-        answer: bool = accelerator.is_expected(SimpleNamespace(expectation=content))
+        answer: bool = accelerator.has_accelerator(SimpleNamespace(expectation=content))
         return answer
 
     assert expected({"accelerator": ["theano-stacks", "theano-stacks-scan"]})
@@ -65,14 +65,14 @@ def test_only_environments_that_have_it_are_checked() -> None:
 
 
 def test_accelerator_in_force_passes(context: SimpleNamespace) -> None:
-    check = accelerator.check(context)
+    check = accelerator.check_accelerator(context)
     assert (check.status, check.fix) == ("pass", None)
     assert check.detail == "graphs are stored; the gradient of a scan has 66 nodes"
 
 
 def test_switch_is_named(context: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEANO_STACKS_QUICK", "0")
-    check = accelerator.check(context)
+    check = accelerator.check_accelerator(context)
     assert (check.status, check.fix) == ("fail", "unset THEANO_STACKS_QUICK")
 
 
@@ -81,33 +81,33 @@ def test_missing_part_is_named(
     context: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     monkeypatch.delitem(sys.modules, f"theano_stacks_{part}")
-    check = accelerator.check(context)
+    check = accelerator.check_accelerator(context)
     assert (check.status, check.detail) == ("fail", f"not in force: theano_stacks_{part}")
     if part == "replaced":
         context.framework.version = "1.0.5"
-        assert accelerator.check(context).status == "pass"
+        assert accelerator.check_accelerator(context).status == "pass"
 
 
 def test_part_that_was_imported_but_does_not_act_fails(
     context: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accelerator, "_gradient_nodes", lambda framework: 126)
-    check = accelerator.check(context)
+    check = accelerator.check_accelerator(context)
     assert check.status == "fail" and "126 nodes instead of 66" in check.detail
     monkeypatch.setattr(accelerator, "_has_c_code", lambda: False)
-    assert accelerator.check(context).detail == "indexing by arrays has no C code"
+    assert accelerator.check_accelerator(context).detail == "indexing by arrays has no C code"
     monkeypatch.setattr(accelerator, "_keeps_replaced_scans_out", lambda: False)
-    assert "replaced scans may come back" in accelerator.check(context).detail
+    assert "replaced scans may come back" in accelerator.check_accelerator(context).detail
 
 
 def test_graph_that_is_not_found_again_fails(context: SimpleNamespace) -> None:
     context.framework.hits = False
-    check = accelerator.check(context)
+    check = accelerator.check_accelerator(context)
     assert check.status == "fail" and "not found again" in check.detail
 
 
 def test_wrong_numbers_fail(context: SimpleNamespace) -> None:
     context.framework.factors = [7.0, 6.0]
-    check = accelerator.check(context)
+    check = accelerator.check_accelerator(context)
     assert check.status == "fail"
     assert check.detail.endswith("[0.0, 7.0, 14.0], then [0.0, 6.0, 12.0]")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-known_faults = importlib.import_module("verify.checks.known_faults")
+known_faults = importlib.import_module("verify.checks.framework_faults")
 
 
 def context(

@@ -13,7 +13,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 
 causes = importlib.import_module("verify.core.causes")
-trial = importlib.import_module("verify.core.trial")
+trial = importlib.import_module("verify.context")
 
 
 def facts(
@@ -137,7 +137,9 @@ WARNING = "import warnings; warnings.warn('x')"
 def run_trial(code: str, tmp_path: Path, **environ: str) -> Any:
     """Try a program in these variables, without those of this process."""
     clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    return trial.culprit(code, "theano", str(tmp_path), environ.pop("flags", ""), clean | environ)
+    return trial.find_culprit(
+        code, "theano", str(tmp_path), environ.pop("flags", ""), clean | environ
+    )
 
 
 def test_the_variable_without_which_a_program_runs_is_the_cause(tmp_path: Path) -> None:
@@ -187,8 +189,8 @@ def test_a_variable_that_brings_a_package_is_not_the_cause(tmp_path: Path) -> No
 def test_an_option_of_python_is_the_cause(rest: str, tmp_path: Path) -> None:
     """Also where the program fails without it, for another reason."""
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from verify.core import trial; "
-        f"print(trial.culprit({OPTIMISED + rest!r}, 'theano', {str(tmp_path)!r}))"
+        "import sys; sys.path.insert(0, sys.argv[1]); from verify import context as trial; "
+        f"print(trial.find_culprit({OPTIMISED + rest!r}, 'theano', {str(tmp_path)!r}))"
     )
     words = [sys.executable, "-OO", "-c", program, str(REPOSITORY)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)

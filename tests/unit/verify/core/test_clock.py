@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-clock = importlib.import_module("verify.core.clock")
+clock = importlib.import_module("verify.core.portable")
 
 
 def test_the_clock_is_monotonic_and_counts_seconds() -> None:

@@ -11,13 +11,13 @@ import pytest
 
 from stacks.core.disk import REPOSITORY
 
-compiling = importlib.import_module("verify.core.compiling")
+compiling = importlib.import_module("verify.core.configuration")
 
 BYTECODE = """
 import os, sys
 sys.path[:0] = [SUITE, os.getcwd()]
-from verify.core import compiling
-compiling.keep_bytecode(os.path.join(os.getcwd(), "kept"))
+from verify.core import configuration
+configuration.keep_bytecode(os.path.join(os.getcwd(), "kept"))
 import theano
 print(sys.pycache_prefix == os.environ.get("PYTHONPYCACHEPREFIX"), theano.__cached__)
 """

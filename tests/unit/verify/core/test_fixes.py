@@ -11,7 +11,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 from unit.helpers.verification import context
 
-config_files = importlib.import_module("verify.core.config_files")
+config_files = importlib.import_module("verify.core.configuration")
 fixes = importlib.import_module("verify.core.fixes")
 packages = importlib.import_module("verify.core.packages")
 

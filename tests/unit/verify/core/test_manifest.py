@@ -16,8 +16,8 @@ import pytest
 from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
 
 manifest = importlib.import_module("verify.core.manifest")
-sealed = importlib.import_module("verify.core.sealed")
-user_files = importlib.import_module("verify.core.user_files")
+sealed = importlib.import_module("verify.core.expectation")
+user_files = importlib.import_module("verify.checks.files")
 
 LIBRARY, LINK, NUMPY = "lib/libz.so.1", "lib/libz.so", f"{SITE_PACKAGES}/numpy"
 RECORD = "var/checked.json"
@@ -153,15 +153,15 @@ def test_what_cannot_be_read_is_named(
 )
 def test_a_manifest_of_another_form_is_an_error(content: object, prefix: Path) -> None:
     add(prefix, "a")
-    (prefix / MANIFEST).write_bytes(sealed.text(content))
+    (prefix / MANIFEST).write_bytes(sealed.sealed_text(content))
     with pytest.raises(manifest.ManifestError, match=f"^{MANIFEST} is damaged"):
         manifest.compare(str(prefix))
 
 
 def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
     path, content = tmp_path / "file.json", {"b\u00e9": [1, "two"]}
-    path.write_bytes(whole := sealed.text(content))
-    digest, read = sealed.read(str(path))
+    path.write_bytes(whole := sealed.sealed_text(content))
+    digest, read = sealed.read_sealed(str(path))
     assert read == content and digest in path.read_text().splitlines()[0]
     changes = [b"", b"\n", b"{}", b"[]\n{}", b"\xff\n\xff", b"[" * 100000]
     changes.extend(
@@ -170,12 +170,12 @@ def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
     for changed in changes:
         path.write_bytes(changed)
         with pytest.raises(sealed.SealError, match="is damaged"):
-            sealed.read(str(path))
+            sealed.read_sealed(str(path))
     replaced(path, os.mkfifo)
     with pytest.raises(sealed.SealError, match="is not a regular file"):
-        sealed.read(str(path))
+        sealed.read_sealed(str(path))
     with pytest.raises(sealed.SealError, match="is missing"):
-        sealed.read(str(tmp_path / "none/file.json"))
+        sealed.read_sealed(str(tmp_path / "none/file.json"))
 
 
 @pytest.fixture
@@ -233,20 +233,20 @@ def test_a_record_is_that_of_one_manifest_and_an_empty_one_where_it_is_damaged(
 ) -> None:
     path, prefix, content = tmp_path / RECORD, os.fsencode(tmp_path), {b"lib/a": "1 2"}
     path.parent.mkdir()
-    sealed.store_record(prefix, "00", content)
-    assert sealed.load_record(prefix, "00") == content
-    assert sealed.load_record(prefix, "01") == {}
+    manifest.store_record(prefix, "00", content)
+    assert manifest.load_record(prefix, "00") == content
+    assert manifest.load_record(prefix, "01") == {}
     assert [path.name for path in path.parent.iterdir()] == [path.name]
     path.write_bytes(path.read_bytes().replace(b"1 2", b"1 3"))
-    assert sealed.load_record(prefix, "00") == {}
+    assert manifest.load_record(prefix, "00") == {}
     forms: list[object] = [[], {}, {"manifest": "00"}]
     bad: list[object] = [[], {"\ud800": "1"}, {"a": {}}]
     forms += [{"manifest": "00", "files": files} for files in bad]
     for form in forms:
-        path.write_bytes(sealed.text(form))
-        assert sealed.load_record(prefix, "00") == {}
+        path.write_bytes(sealed.sealed_text(form))
+        assert manifest.load_record(prefix, "00") == {}
     replaced(path, os.mkfifo)
-    assert sealed.load_record(prefix, "00") == {}
+    assert manifest.load_record(prefix, "00") == {}
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -254,7 +254,7 @@ def test_no_record_is_written_outside_the_environment(there: bool, tmp_path: Pat
     (tmp_path / "outside").mkdir()
     if there:
         (tmp_path / "var").symlink_to("outside")
-    sealed.store_record(os.fsencode(tmp_path), "00", {})
+    manifest.store_record(os.fsencode(tmp_path), "00", {})
     assert not list((tmp_path / "outside").iterdir())
 
 
@@ -262,7 +262,7 @@ def test_a_link_in_place_of_the_new_record_is_not_followed(tmp_path: Path) -> No
     (tmp_path / "var").mkdir()
     (tmp_path / "outside").write_text("kept")
     (tmp_path / f"{RECORD}.part").symlink_to(tmp_path / "outside")
-    sealed.store_record(os.fsencode(tmp_path), "00", {})
+    manifest.store_record(os.fsencode(tmp_path), "00", {})
     assert (tmp_path / "outside").read_text() == "kept"
 
 

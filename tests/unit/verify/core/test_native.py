@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-native = importlib.import_module("verify.core.native")
+native = importlib.import_module("verify.core.process")
 
 
 def test_a_source_is_compiled_and_loaded(tmp_path: Path) -> None:
     if not shutil.which("g++"):
         pytest.skip("no g++")
     folder = str(tmp_path)
-    library = native.load("g++", "verify.elementwise", "registers.c", folder)
+    library = native.load_c("g++", "verify.elementwise", "registers.c", folder)
     assert library.upper_halves_in_use() in (-1, 0, 1)
 
 
@@ -28,7 +28,7 @@ def test_a_source_is_compiled_and_loaded(tmp_path: Path) -> None:
 )
 def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_path: Path) -> None:
     with pytest.raises(native.NoCompilerError) as caught:
-        native.load(compiler, "verify.blas", "peak.c", str(tmp_path))
+        native.load_c(compiler, "verify.blas", "peak.c", str(tmp_path))
     assert str(caught.value) == reason
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-scratch = importlib.import_module("verify.core.scratch")
+scratch = importlib.import_module("verify.core.program")
 
 OLD = "theano-verify-abcdefgh"
 
@@ -25,7 +25,7 @@ def names(folder: Path) -> list[str]:
 
 
 def test_a_folder_is_removed_at_the_end_of_the_block(tmp_path: Path) -> None:
-    with scratch.folder() as path:
+    with scratch.temporary_folder() as path:
         assert Path(path).parent == tmp_path and Path(path).name.startswith("theano-verify-")
         (Path(path) / "file").touch()
     assert names(tmp_path) == []
@@ -33,12 +33,12 @@ def test_a_folder_is_removed_at_the_end_of_the_block(tmp_path: Path) -> None:
 
 def test_the_folder_of_a_killed_program_is_removed(tmp_path: Path) -> None:
     (tmp_path / OLD / "compiled").mkdir(parents=True)
-    with scratch.folder() as path:
+    with scratch.temporary_folder() as path:
         assert names(tmp_path) == [Path(path).name]
 
 
 def test_the_folder_of_a_running_program_stays(tmp_path: Path) -> None:
-    with scratch.folder() as first, scratch.folder() as second:
+    with scratch.temporary_folder() as first, scratch.temporary_folder() as second:
         assert names(tmp_path) == sorted([Path(first).name, Path(second).name])
 
 
@@ -50,13 +50,13 @@ def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.Monk
         (tmp_path / name).mkdir()
     (tmp_path / "theano-verify-abcdefg1").touch()
     before = names(tmp_path)
-    with scratch.folder():
+    with scratch.temporary_folder():
         pass
     assert names(tmp_path) == before and (outside / "kept").is_dir()
     (tmp_path / OLD).unlink()
     (tmp_path / OLD).mkdir()
     monkeypatch.setattr(scratch.os, "geteuid", lambda: os.getuid() + 1)
-    with scratch.folder():
+    with scratch.temporary_folder():
         pass
     assert OLD in names(tmp_path)
 
@@ -79,7 +79,7 @@ def test_a_folder_that_another_start_took_for_an_old_one_is_made_again(
         return made[-1]
 
     monkeypatch.setattr(scratch.tempfile, "mkdtemp", removed_at_once)
-    with scratch.folder() as path:
+    with scratch.temporary_folder() as path:
         assert path == made[1]
 
 
@@ -91,6 +91,6 @@ def test_without_locks_a_folder_is_made_and_nothing_is_removed(
 
     (tmp_path / OLD).mkdir()
     monkeypatch.setattr(scratch.fcntl, "flock", refuse)
-    with scratch.folder():
+    with scratch.temporary_folder():
         assert len(names(tmp_path)) == 2
     assert names(tmp_path) == [OLD]

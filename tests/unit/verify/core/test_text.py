@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-text = importlib.import_module("verify.core.text").text
+text = importlib.import_module("verify.core.portable").text
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_any_value_becomes_text(value: object, expected: str) -> None:
     assert text(value) == expected
 
 
-matching = importlib.import_module("verify.core.text")
+matching = importlib.import_module("verify.core.portable")
 
 
 @pytest.mark.parametrize("name", ["plain", "work [old]", "a*b?", "[", "]["])

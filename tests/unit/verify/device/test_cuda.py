@@ -6,9 +6,9 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-description = suite_module("device.description")
-drivers = suite_module("device.probe")
-cuda = suite_module("device.cuda")
+description = suite_module("device.drivers")
+drivers = suite_module("device.check")
+cuda = suite_module("device.drivers")
 
 ATTRIBUTES = {cuda.CLOCK_KHZ: 1_980_000, cuda.PROCESSORS: 132, cuda.MAJOR: 9, cuda.MINOR: 0}
 
@@ -137,13 +137,13 @@ def test_a_driver_without_the_environments_compiler(monkeypatch: pytest.MonkeyPa
 def test_the_gpu_of_a_program_with_a_compiler_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """It does not matter what this environment's compiler can do."""
     load(monkeypatch, Library(version=12000, archs=(50,)))
-    assert cuda.alone(0).driver == "CUDA 12.0, driver 550.54.15"
+    assert cuda.cuda_device(0).driver == "CUDA 12.0, driver 550.54.15"
     with pytest.raises(description.NoDeviceError, match="no device cuda1"):
-        cuda.alone(1)
+        cuda.cuda_device(1)
 
 
 def test_a_gpu_by_its_bus(monkeypatch: pytest.MonkeyPatch) -> None:
     load(monkeypatch, Library())
-    assert cuda.number_at("0000:00:06.0") == 1
+    assert cuda.cuda_number_at("0000:00:06.0") == 1
     with pytest.raises(description.NoDeviceError, match=r"no GPU at 0000:00:07\.0"):
-        cuda.number_at("0000:00:07.0")
+        cuda.cuda_number_at("0000:00:07.0")

@@ -8,16 +8,16 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-description = suite_module("device.description")
-drivers = suite_module("device.probe")
-opencl = suite_module("device.opencl")
+description = suite_module("device.drivers")
+drivers = suite_module("device.check")
+opencl = suite_module("device.drivers")
 
 
 def test_a_device_that_does_not_exist_is_an_error_with_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     device = description.Device("first", "1", "opencl0:0", {}, True)
-    monkeypatch.setattr(opencl, "devices", lambda: [device])
+    monkeypatch.setattr(opencl, "opencl_devices", lambda: [device])
     assert drivers.find("opencl0:0").name == "first"
     with pytest.raises(description.NoDeviceError) as caught:
         drivers.find("opencl1:0")

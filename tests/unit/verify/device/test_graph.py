@@ -5,7 +5,7 @@ from typing import Any
 
 from unit.helpers.suite import suite_module
 
-graph = suite_module("device.graph")
+graph = suite_module("core.graph")
 
 
 class GpuArrayType:

@@ -7,9 +7,9 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-description = suite_module("device.description")
-drivers = suite_module("device.probe")
-opencl = suite_module("device.opencl")
+description = suite_module("device.drivers")
+drivers = suite_module("device.check")
+opencl = suite_module("device.drivers")
 
 
 def test_every_icd_file_is_named_with_its_error(
@@ -59,6 +59,6 @@ class Loader:
 
 def test_an_opencl_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opencl.ctypes, "CDLL", lambda name: Loader())
-    assert opencl.devices() == [
+    assert opencl.opencl_devices() == [
         description.Device("pthread-EPYC", "PoCL, OpenCL 3.0, driver 3.0", "opencl0:0", {}, True)
     ]

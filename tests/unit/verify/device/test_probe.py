@@ -9,9 +9,9 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-probe = suite_module("device.probe")
-description = suite_module("device.description")
-drivers = suite_module("device.probe")
+probe = suite_module("device.check")
+description = suite_module("device.drivers")
+drivers = suite_module("device.check")
 
 
 def messages(capsys: pytest.CaptureFixture[str]) -> list[Any]:
@@ -82,7 +82,7 @@ def test_the_gpu_that_libgpuarray_took_is_described(
     monkeypatch.setattr(
         drivers, "find", lambda name: description.Device("GPU " + name, "1", name, {}, False)
     )
-    monkeypatch.setattr(probe.cuda, "number_at", {"0000:00:07.0": 1}.__getitem__)
+    monkeypatch.setattr(probe.drivers, "cuda_number_at", {"0000:00:07.0": 1}.__getitem__)
     probe.main(["cuda"])
     [opened] = messages(capsys)
     assert opened["opened"]["name"] == "GPU cuda1"

@@ -7,7 +7,7 @@ import math
 from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
-numbers = suite_module("elementwise.numbers")
+numbers = suite_module("elementwise.loops")
 
 
 def test_a_compilers_option_that_leaves_ieee_s_rules_is_taken_out() -> None:

@@ -79,10 +79,10 @@ def test_the_process_compiles_each_function_that_is_timed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compiled = []
-    monkeypatch.setattr(precompile.compiling, "use_compile_folder", lambda folder: None)
+    monkeypatch.setattr(precompile.configuration, "use_compile_folder", lambda folder: None)
     monkeypatch.setattr(precompile.frameworks, "load", lambda name: name)
-    monkeypatch.setattr(precompile.speed, "compiled", lambda *words: compiled.append(words))
-    monkeypatch.setattr(precompile.numbers, "compiled", lambda *words: compiled.append(words))
+    monkeypatch.setattr(precompile.loops, "compiled", lambda *words: compiled.append(words))
+    monkeypatch.setattr(precompile.loops, "compiled_cases", lambda *words: compiled.append(words))
     precompile.main(["theano", str(tmp_path)])
-    assert set(compiled) >= {("theano", dtype) for dtype in precompile.numbers.DTYPES}
-    assert set(compiled) >= {("theano", name, "float32") for name in precompile.speed.FUNCTIONS}
+    assert set(compiled) >= {("theano", dtype) for dtype in precompile.loops.DTYPES}
+    assert set(compiled) >= {("theano", name, "float32") for name in precompile.loops.FUNCTIONS}

@@ -10,7 +10,7 @@ from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
 registers = suite_module("elementwise.registers")
-native = importlib.import_module("verify.core.native")
+native = importlib.import_module("verify.core.process")
 
 
 class Processor:
@@ -36,7 +36,7 @@ def run_check(
         processor.used = 1
 
     calls = [("exp", lambda: None), ("tanh", dirty), ("Gemm", lambda: None)]
-    monkeypatch.setattr(registers.native, "load", lambda *_: processor)
+    monkeypatch.setattr(registers.process, "load_c", lambda *_: processor)
     flag = {"gcc.cxxflags": flags, "cxx": "g++"}.get
     monkeypatch.setenv("THEANORC", "~/.theanorc")
     where = context(folder="/", start=start)
@@ -116,7 +116,7 @@ def test_what_the_other_process_cannot_tell(
 
 
 def test_there_they_may_be_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registers.native, "load", lambda *_: Processor(hides=True))
+    monkeypatch.setattr(registers.process, "load_c", lambda *_: Processor(hides=True))
     context = SimpleNamespace(framework=SimpleNamespace(flag={}.get), folder="/")
     assert registers.examine(context, []) is None
 
@@ -137,7 +137,7 @@ def test_calls_of_operations_that_compile(monkeypatch: pytest.MonkeyPatch) -> No
 
     for numpy in (registers.numpy, operations.numpy):
         monkeypatch.setattr(numpy, "ones", lambda shape, dtype: (shape, dtype), raising=False)
-    monkeypatch.setattr(registers.elementwise_speed, "compiled", lambda *_: lambda values: values)
+    monkeypatch.setattr(registers.loops, "compiled", lambda *_: lambda values: values)
     monkeypatch.setattr(
         operations,
         "OPERATIONS",

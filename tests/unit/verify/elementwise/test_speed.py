@@ -9,7 +9,7 @@ import pytest
 from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
-speed = suite_module("elementwise.speed")
+speed = suite_module("elementwise.loops")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def arguments(dtype: str) -> list[SimpleNamespace]:
 def test_names_of_the_timings(full: bool, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "compiled", lambda *_: None)
     monkeypatch.setattr(speed, "_samples", lambda *_: [1.0])
-    monkeypatch.setattr(speed, "_arguments", arguments)
+    monkeypatch.setattr(speed, "_matrices", arguments)
     names = [timing.name for timing in speed.timings(context(full=full, elementwise={}))]
     assert (names[:2], len(names)) == (["exp float32 400x512", "exp float32 1e7"], count)
 
@@ -52,7 +52,7 @@ def test_a_quiet_machine_needs_two_samples(
 ) -> None:
     ticks = itertools.count()
     monkeypatch.setattr(speed, "monotonic", lambda: next(ticks))
-    monkeypatch.setattr(speed, "_arguments", arguments)
+    monkeypatch.setattr(speed, "_matrices", arguments)
     monkeypatch.setattr(speed, "of_context", lambda *_: lambda values: None)
     timings = speed.timings(context(full=full))
     assert [len(timing.samples) for timing in timings[:2]] == counts

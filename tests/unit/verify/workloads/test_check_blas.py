@@ -7,7 +7,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-check_blas = suite_module("workloads.check_blas")
+check_blas = suite_module("workloads.networks")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_the_update_and_its_operations(
     )
     tensor = SimpleNamespace(dot=lambda a, b: a * b)
     ops = SimpleNamespace(module=SimpleNamespace(shared=float), tensor=tensor, dtype=dtype)
-    models = check_blas.models(ops, small)
+    models = check_blas.check_blas(ops, small)
     assert [model.name for model in models] == names
     assert made[0] == made[2] == (int(names[0]), dtype)
     assert made[-1] == (int(names[-1].split()[0]), names[-1].split()[1])

@@ -11,8 +11,8 @@ import pytest
 from unit.helpers.suite import suite_module
 
 devices = suite_module("workloads.devices")
-cuda = suite_module("device.cuda")
-description = suite_module("device.description")
+cuda = suite_module("device.drivers")
+description = suite_module("device.drivers")
 LinkerError = devices.frameworks.LinkerError
 
 
@@ -35,7 +35,7 @@ def test_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jax", jax("gpu", "highest"))
     gpu = description.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
-    monkeypatch.setattr(cuda, "alone", lambda number: [gpu][number])
+    monkeypatch.setattr(cuda, "cuda_device", lambda number: [gpu][number])
     driver = "CUDA 13.0, JAX 0.11, products in precision highest"
     assert devices.find_jax() == gpu._replace(driver=driver)
 
@@ -45,7 +45,7 @@ def test_a_device_that_is_not_nvidias(monkeypatch: pytest.MonkeyPatch) -> None:
         raise description.NoDeviceError("no driver", "install it")
 
     monkeypatch.setitem(sys.modules, "jax", jax("rocm"))
-    monkeypatch.setattr(cuda, "alone", none)
+    monkeypatch.setattr(cuda, "cuda_device", none)
     assert devices.find_jax() == ("a kind", "JAX 0.11", "rocm0", {}, False)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from unit.helpers.suite import suite_module
 
-graph = suite_module("workloads.graph")
+graph = suite_module("core.graph")
 
 
 class Op:

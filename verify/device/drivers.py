@@ -1,14 +1,20 @@
-"""List the devices of NVIDIA's driver, and tell what compiles and computes for them."""
+"""List the devices of NVIDIA's driver, and what compiles for them; those of OpenCL's loader."""
 
 from __future__ import absolute_import, division, print_function
 
 import collections
 import ctypes
+import io
 import os
 import re
+import sys
 
 from verify.core.machine import text_of
-from verify.device.description import Device, NoDeviceError
+from verify.core.surroundings import quote
+
+# where: its name in Theano's flag `device`; peaks: {precision: nominal GFLOP/s}, where known;
+# is_cpu: whether it is the host's own processor.
+Device = collections.namedtuple("Device", "name driver where peaks is_cpu")
 
 # Attributes of a device in CUDA's cuda.h.
 CLOCK_KHZ, PROCESSORS, MAJOR, MINOR = 13, 16, 75, 76
@@ -31,13 +37,29 @@ UNITS = {
     },
 }
 OTHER = {"float32": 128, "float64": 2}
+# Constants of OpenCL's cl.h.
+PLATFORM_NAME, PLATFORM_VERSION = 0x0902, 0x0901
+DEVICE_NAME, DRIVER_VERSION, DEVICE_TYPE = 0x102B, 0x102D, 0x1000
+ANY_TYPE, CPU_TYPE = 0xFFFFFFFF, 1 << 1
 # nvrtc's version and the compute capabilities that it compiles for, as (least, most).
 Compiler = collections.namedtuple("Compiler", "version least most")
 # libgpuarray 0.7.6 names an architecture with two digits (detect_arch in gpuarray_buffer_cuda.c).
 MOST_OF_LIBGPUARRAY = (9, 9)
+INSTALLATION = (
+    "install NVIDIA's driver (`nvidia-smi` must show the GPU); a container needs the NVIDIA "
+    "container toolkit and `docker run --gpus all`; without a GPU use the variant gpuarray"
+)
 
 
-def devices():
+class NoDeviceError(Exception):
+    """There is no such device; `fix` says what to install or to pass."""
+
+    def __init__(self, message, fix):
+        Exception.__init__(self, message)
+        self.fix = fix
+
+
+def cuda_devices():
     """Return the Devices of NVIDIA's driver.
 
     Raises NoDeviceError if there are none, or if the driver is older than the compiler of the
@@ -58,7 +80,7 @@ def devices():
     return [_device(driver, number, text) for number in range(count)]
 
 
-def alone(number):
+def cuda_device(number):
     """Return the Device of a number, for a program with a compiler and a BLAS of its own.
 
     Raises NoDeviceError if there is none.
@@ -69,19 +91,19 @@ def alone(number):
     return _device(driver, number, _described(driver))
 
 
-def number_at(bus):
+def cuda_number_at(bus):
     """Return the number of the GPU at a PCI bus, such as `0000:00:06.0`."""
     device = ctypes.c_int(0)
     if _driver().cuDeviceGetByPCIBusId(ctypes.byref(device), bus.encode("ascii")) != 0:
-        raise NoDeviceError("NVIDIA's driver has no GPU at %s" % bus, _installation())
+        raise NoDeviceError("NVIDIA's driver has no GPU at %s" % bus, INSTALLATION)
     return device.value
 
 
-def number_opened():
+def cuda_number_opened():
     """Return the number of the GPU that Theano has opened: of several, the first that it can."""
     import theano
 
-    return number_at(str(theano.gpuarray.get_context(None).unique_id))
+    return cuda_number_at(str(theano.gpuarray.get_context(None).unique_id))
 
 
 def _version(driver):
@@ -100,14 +122,7 @@ def _driver():
     try:
         return ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise NoDeviceError("NVIDIA's driver cannot be loaded: %s" % error, _installation())
-
-
-def _installation():
-    return (
-        "install NVIDIA's driver (`nvidia-smi` must show the GPU); a container needs the NVIDIA "
-        "container toolkit and `docker run --gpus all`; without a GPU use the variant gpuarray"
-    )
+        raise NoDeviceError("NVIDIA's driver cannot be loaded: %s" % error, INSTALLATION)
 
 
 def _count(driver):
@@ -116,7 +131,7 @@ def _count(driver):
         status = driver.cuDeviceGetCount(ctypes.byref(count))
     if status == 0 and count.value:
         return count.value
-    message, fix = "NVIDIA's driver offers no GPU (it answers %d)" % status, _installation()
+    message, fix = "NVIDIA's driver offers no GPU (it answers %d)" % status, INSTALLATION
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         message += ": CUDA_VISIBLE_DEVICES=%s hides those that it does not name" % visible
@@ -187,3 +202,100 @@ def check_capability(device):
             "%d.%d to %d.%d" % ((device.name,) + compiler.least + most),
             "use a GPU of that range, or the variant gpuarray with the GPU's own OpenCL",
         )
+
+
+def opencl_devices():
+    """Return the Devices of all OpenCL platforms. Raises NoDeviceError if there are none."""
+    try:
+        library = ctypes.CDLL("libOpenCL.so")
+    except OSError as error:
+        raise NoDeviceError(
+            "OpenCL's loader cannot be loaded: %s" % error,
+            "install it (Debian, Ubuntu: ocl-icd-opencl-dev), or build the variant gpuarray",
+        )
+    found = []
+    for number, platform in enumerate(_ids(library.clGetPlatformIDs)):
+        platform = ctypes.c_void_p(platform)
+        vendor = "%s, %s" % tuple(
+            _text(library.clGetPlatformInfo, platform, key)
+            for key in (PLATFORM_NAME, PLATFORM_VERSION)
+        )
+        kinds = ctypes.c_uint64(ANY_TYPE)
+        for index, identity in enumerate(_ids(library.clGetDeviceIDs, platform, kinds)):
+            device = ctypes.c_void_p(identity)
+            found.append(
+                Device(
+                    _text(library.clGetDeviceInfo, device, DEVICE_NAME),
+                    "%s, driver %s"
+                    % (vendor, _text(library.clGetDeviceInfo, device, DRIVER_VERSION)),
+                    "opencl%d:%d" % (number, index),
+                    {},
+                    bool(_number(library.clGetDeviceInfo, device, DEVICE_TYPE) & CPU_TYPE),
+                )
+            )
+    if not found:
+        raise NoDeviceError("OpenCL's loader finds no device: " + _vendors(), _vendors_fix())
+    return found
+
+
+def _ids(function, *first):
+    count = ctypes.c_uint(0)
+    if function(*(first + (0, None, ctypes.byref(count)))) != 0 or not count.value:
+        return []
+    ids = (ctypes.c_void_p * count.value)()
+    function(*(first + (count, ids, None)))
+    return list(ids)
+
+
+def _text(function, identity, key):
+    buffer = ctypes.create_string_buffer(1024)
+    function(identity, key, ctypes.c_size_t(1024), buffer, None)
+    return buffer.value.decode("utf-8", "replace").strip()
+
+
+def _number(function, identity, key):
+    number = ctypes.c_uint64(0)
+    function(identity, key, ctypes.c_size_t(8), ctypes.byref(number), None)
+    return number.value
+
+
+def _vendors():
+    """Return what is wrong with each .icd file, which tell the loader what to load."""
+    folder = os.environ.get("OCL_ICD_VENDORS") or "/etc/OpenCL/vendors"
+    if not os.path.isdir(folder):
+        return "%s is no folder" % folder
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".icd"))
+    results = []
+    for name in names:
+        with io.open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+            library = file.read().strip()
+        # The loader may find a library by its bare name where CDLL does not.
+        if library and os.path.basename(library) in text_of("/proc/self/maps"):
+            results.append("%s names %s, which is loaded and offers none" % (name, library))
+            continue
+        try:
+            ctypes.CDLL(library)
+            results.append("%s names %s, which offers none" % (name, library))
+        except OSError as error:
+            results.append("%s names %s: %s" % (name, library, error))
+    return "; ".join(results) or "there is no .icd file in %s" % folder
+
+
+def _vendors_fix():
+    cache = os.environ.get("POCL_CACHE_DIR")
+    if cache and not _can_be_written(cache):
+        return "PoCL cannot write to POCL_CACHE_DIR: unset POCL_CACHE_DIR"
+    own = os.path.join(sys.prefix, "etc", "OpenCL", "vendors")
+    if os.path.isdir(own) and os.environ.get("OCL_ICD_VENDORS", own) != own:
+        return "this environment has an OpenCL of its own: export OCL_ICD_VENDORS=" + quote(own)
+    return (
+        "install an OpenCL (Debian, Ubuntu: pocl-opencl-icd for the processor; for a GPU that of "
+        "its vendor), and set OCL_ICD_VENDORS to the folder of its .icd file"
+    )
+
+
+def _can_be_written(folder):
+    """Return whether a folder, or the nearest one above it that exists, can be written."""
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(os.path.abspath(folder))
+    return os.path.isdir(folder) and os.access(folder, os.W_OK)

@@ -1,4 +1,4 @@
-"""Check the numbers of compiled loops: elementary functions, IEEE's special values, reductions.
+"""Check and time compiled loops: elementary functions, IEEE's special values, reductions.
 
 The reference is Python's decimal arithmetic, which calls no library of the C language: one that is
 wrong, or loaded in place of the right one, would be wrong for NumPy too.
@@ -7,21 +7,22 @@ wrong, or loaded in place of the right one, would be wrong for NumPy too.
 from __future__ import absolute_import, division, print_function
 
 import decimal
+import importlib
 import math
 import re
 
 import numpy
 
 from verify.blas import bindings
-from verify.core import fixes
-from verify.core.report import UNKNOWN, failed, passed, skipped
+from verify.core import fixes, progress
+from verify.core.portable import monotonic, until_steady
+from verify.core.report import UNKNOWN, failed, passed, skipped, timing
 from verify.core.surroundings import loader_fix
-from verify.elementwise import speed as elementwise_speed
 
 NAME = "elementwise numbers"
 DTYPES = ("float64", "float32")
 # The order of the cases in the one loop that is compiled for each precision.
-FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "pow")
+CASES = ("exp", "log", "tanh", "sigmoid", "pow")
 SPECIAL = ("isnan", "minus", "times", "over")
 # Units in the last place. glibc's functions are below 2, vector functions below 4, and a formula
 # such as 1 / (1 + exp(-x)) adds one for each of its operations.
@@ -46,7 +47,7 @@ def check(context):
     for linker in linkers:
         # numba takes seconds to compile one.
         for dtype in DTYPES[:1] if linker else DTYPES:
-            function = compiled(context.framework, dtype, linker)
+            function = compiled_cases(context.framework, dtype, linker)
             where = "%s%s" % (dtype, ", by numba" if linker else "")
             fault = special_fault(function, dtype)
             if fault:
@@ -63,15 +64,15 @@ def check(context):
     return passed(NAME, detail % worst + "IEEE 754 has them; sums are right")
 
 
-def compiled(framework, dtype, linker=None):
-    """Return a function of (case, x, y), where the case is the index in FUNCTIONS + SPECIAL.
+def compiled_cases(framework, dtype, linker=None):
+    """Return a function of (case, x, y), where the case is the index in CASES + SPECIAL.
 
     One loop has all of them, since each module takes the compiler a second or more.
     """
     tensor = framework.tensor
     # The case is a vector, too: a scalar would keep the framework from making one loop of it all.
     case, x, y = (framework.variable("vector", dtype, name) for name in ("case", "x", "y"))
-    outputs = [elementwise_speed.output(framework, name, x) for name in FUNCTIONS if name != "pow"]
+    outputs = [output(framework, name, x) for name in CASES if name != "pow"]
     outputs.append(x**y)
     one = numpy.asarray(1, dtype)
     outputs += [tensor.switch(tensor.isnan(x), one, 0 * one), x - y, x * y, x / y]
@@ -84,7 +85,7 @@ def compiled(framework, dtype, linker=None):
 
 def _call(function, dtype, name, x, y):
     """Return the results of a case for two lists of numbers, repeated to LENGTH."""
-    case = numpy.full(LENGTH, (FUNCTIONS + SPECIAL).index(name), dtype)
+    case = numpy.full(LENGTH, (CASES + SPECIAL).index(name), dtype)
     arguments = [numpy.resize(numpy.asarray(values, dtype), LENGTH) for values in (x, y)]
     with numpy.errstate(all="ignore"):
         return numpy.asarray(function(case, *arguments)), arguments
@@ -93,7 +94,7 @@ def _call(function, dtype, name, x, y):
 def largest_error(function, dtype):
     """Return (the largest error in units in the last place, what is computed, as text)."""
     worst = (0.0, "")
-    for name in FUNCTIONS:
+    for name in CASES:
         points = list(POINTS)
         if name not in ("log", "pow"):
             points += [-point for point in POINTS]
@@ -200,3 +201,71 @@ def _fix(context, linker):
         UNKNOWN,
         " and ".join(foreign or sorted(libraries)) or "the compiler",
     )
+
+
+FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "softmax")
+# One that fits into the processor's caches, and one that does not.
+SHAPES = ((400, 512), (19531, 512))
+# Of samples, at most; with --full.
+COUNTS = {SHAPES[0]: 5, SHAPES[1]: 3}
+FULL_COUNT = 15
+SHAPE_NAMES = {SHAPES[0]: "400x512", SHAPES[1]: "1e7"}
+
+
+def timings(context):
+    """Time the functions on float32 matrices, with `full` on float64 ones too."""
+    results = []
+    for dtype in ("float32", "float64") if context.full else ("float32",):
+        arguments = _matrices(dtype)
+        for name in FUNCTIONS:
+            progress.note("timing %s %s" % (name, dtype))
+            function = of_context(context, name, dtype)
+            for values in arguments:
+                samples = _samples(function, values, context.full)
+                label = "%s %s %s" % (name, dtype, SHAPE_NAMES[values.shape])
+                results.append(timing(label, "ns", samples))
+    return results
+
+
+def of_context(context, name, dtype):
+    """Return a compiled function of one matrix, which is compiled at the first request."""
+    key = name, dtype
+    if key not in context.elementwise:
+        context.elementwise[key] = compiled(context.framework, name, dtype)
+    return context.elementwise[key]
+
+
+def compiled(framework, name, dtype):
+    """Return a compiled function of one matrix."""
+    x = framework.variable("matrix", dtype, "x")
+    return framework.function([x], output(framework, name, x), profile=False)
+
+
+def output(framework, name, x):
+    """Return the symbolic result of the function `name` of x; softmax is that of each row."""
+    if hasattr(framework.tensor, name):
+        return getattr(framework.tensor, name)(x)
+    if framework.name == "pytensor":
+        special = importlib.import_module("pytensor.tensor.special")
+        return getattr(special, name)(x, axis=-1)
+    return getattr(importlib.import_module(framework.name + ".tensor.nnet"), name)(x)
+
+
+def _matrices(dtype):
+    random = numpy.random.RandomState(0)
+    return [random.uniform(0.1, 4, shape).astype(dtype) for shape in SHAPES]
+
+
+def _samples(function, values, full):
+    calls = max(1, 2000000 // values.size)
+    function(values)
+
+    def nanoseconds():
+        start = monotonic()
+        for _ in range(calls):
+            function(values)
+        return (monotonic() - start) / calls / values.size * 1e9
+
+    if full:
+        return [nanoseconds() for _ in range(FULL_COUNT)]
+    return until_steady(nanoseconds, COUNTS[values.shape])
