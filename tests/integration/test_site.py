@@ -126,4 +126,7 @@ def test_the_server_ends_with_one_line(made: Path) -> None:
     server.send_signal(signal.SIGINT)
     _, errors = server.communicate()
     assert server.returncode == 130
-    assert errors.splitlines()[1:] == ["", "interrupted; what was finished is kept"]
+    assert errors.splitlines()[1:] == [
+        "",
+        "interrupted; what was finished is kept: the same command continues",
+    ]

@@ -123,16 +123,6 @@ def test_alive_takes_a_file_for_its_report(
     assert paths == [tmp_path / "a.json", None]
 
 
-@pytest.mark.parametrize("where", ["", " --framework pytensor-3.3.7"])
-def test_the_lock_of_another_channel_needs_its_address(where: str, invoke: CommandLine) -> None:
-    ended = invoke("lock", "mkl@conda-forge", *where.split())
-    assert (ended.status, ended.err) == (
-        2,
-        "error: mkl@conda-forge has the packages of another channel\n"
-        f"  fix:      ./invoke lock --variant mkl{where} --channel <its name or address>\n",
-    )
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -16,9 +16,10 @@ from invoke.parser.context import ParserContext
 import tasks
 from stacks.core.disk import REPOSITORY
 from stacks.tasks import help as task_help
-from stacks.tasks.help import SCRIPTS, candidates
+from stacks.tasks.help import SCRIPTS, all_tasks, candidates, commands
 from stacks.tasks.program import Program
 from stacks.tasks.task import EXAMPLES
+from unit.tasks.conftest import CommandLine
 
 NAMES = sorted(name.strip("_").replace("_", "-") for name in tasks.__all__)
 
@@ -203,3 +204,22 @@ def test_in_a_shell(shell: str) -> None:
         [shell, *options, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["openblas", "openblas-amdlibm"], done.stderr
+
+
+def test_the_committed_pages_are_those_of_the_code(invoke: CommandLine) -> None:
+    assert invoke("docs", "--check").status == 0
+
+
+def test_a_command_has_its_options_and_examples_and_what_several_take_once() -> None:
+    text = commands()
+    _, shared, *sections = text.split("\n## ")
+    assert shared.startswith("Options of several tasks\n")
+    assert [part.partition("\n")[0] for part in sections] == sorted(all_tasks().task_names)
+    section = text.partition("\n## run\n")[2].partition("\n## ")[0]
+    assert "Usage: `./invoke run --variant TEXT [OPTIONS] [-- WORDS]`" in section
+    assert "```sh\n./invoke run --variant mkl -- python train.py\n" in section
+    assert "| `--jobs N` | " in section
+    assert text.count("| `--framework TEXT` | the framework of a bare NAME") == 1
+    assert "\nAlso: `--framework TEXT`, `--variant TEXT`.\n" in text
+    # Another text of the same option stays with its task.
+    assert "| `--framework TEXT` | lock only variants on this framework |" in text

@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,16 @@ class Machine:
         process = self.start(*arguments, **variables)
         out, err = process.communicate()
         return process.returncode, out, err
+
+    @contextmanager
+    def held(self) -> Iterator[subprocess.Popen[str]]:
+        """Start ./invoke; give it once its pip runs, which waits until the block ends."""
+        gate = self.root / "gate"
+        os.mkfifo(gate)
+        first = self.start()
+        with gate.open("w"):
+            gate.unlink()
+            yield first
 
     def installs(self) -> int:
         log = self.root / "installs"
@@ -241,11 +253,8 @@ def test_PYTHON_chooses(machine: Machine) -> None:  # noqa: N802
 
 def test_two_at_once_prepare_once(machine: Machine) -> None:
     machine.python()
-    gate = machine.root / "gate"
-    os.mkfifo(gate)
-    first = machine.start()
-    assert first.stderr and first.stderr.readline() == PREPARING
-    with gate.open("w"):
+    with machine.held() as first:
+        assert first.stderr and first.stderr.readline() == PREPARING
         second = machine.start()
         assert second.stderr
         assert second.stderr.readline() == "waiting: another ./invoke prepares the tools\n"
@@ -256,13 +265,9 @@ def test_two_at_once_prepare_once(machine: Machine) -> None:
 
 def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
     machine.python()
-    gate = machine.root / "gate"
-    os.mkfifo(gate)
-    first = machine.start()
-    with gate.open("w"):
+    with machine.held() as first:
         os.killpg(first.pid, signal.SIGKILL)
         first.communicate()
-    gate.unlink()
     code, _, err = machine.run()
     assert (code, err, machine.installs()) == (0, PREPARING, 2)
 
@@ -270,26 +275,19 @@ def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine) -> None:
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupted_one_leaves_nothing_and_says_so(machine: Machine, times: int) -> None:
     machine.python()
-    gate = machine.root / "gate"
-    os.mkfifo(gate)
-    first = machine.start()
-    with gate.open("w"):
+    with machine.held() as first:
         for _ in range(times):
             os.killpg(first.pid, signal.SIGINT)
         _, err = first.communicate()
     line = "\ninterrupted before the tools in .venv were ready; the same command makes them\n"
     assert (first.returncode, err) == (130, PREPARING + line)
     assert not (machine.checkout / ".venv").exists()
-    gate.unlink()
     assert machine.run()[::2] == (0, PREPARING)
 
 
 def test_a_waiting_one_ends_at_an_interrupt_without_a_traceback(machine: Machine) -> None:
     machine.python()
-    gate = machine.root / "gate"
-    os.mkfifo(gate)
-    first = machine.start()
-    with gate.open("w"):
+    with machine.held() as first:
         second = machine.start()
         assert second.stderr and second.stderr.readline().startswith("waiting: ")
         os.killpg(second.pid, signal.SIGINT)
@@ -300,11 +298,7 @@ def test_a_waiting_one_ends_at_an_interrupt_without_a_traceback(machine: Machine
 
 def test_a_pip_whose_invoke_was_killed_is_waited_for(machine: Machine) -> None:
     machine.python()
-    gate = machine.root / "gate"
-    os.mkfifo(gate)
-    first = machine.start()
-    with gate.open("w"):
-        gate.unlink()
+    with machine.held() as first:
         children = Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()
         for pid in (first.pid, *map(int, children)):
             os.kill(pid, signal.SIGKILL)

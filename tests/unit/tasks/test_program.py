@@ -45,65 +45,6 @@ run_to_end(Program(namespace=invoke.Collection(make)), ["./invoke", "make"])
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "message", "fix"),
-    [
-        ("bild", "there is no task 'bild'", "did you mean `./invoke build`?"),
-        ("qqqq", "there is no task 'qqqq'", "`./invoke` shows the tasks"),
-        ("help", "there is no task 'help'", "`./invoke` shows the tasks"),
-        ("--lst", "there is no option --lst before a task", "did you mean --list?"),
-        ("build --varaint x", "build has no option --varaint", "did you mean --variant?"),
-        ("build --variant v --josn=f", "build has no option --josn", "did you mean --json?"),
-        (
-            "build --variant v --9",
-            "build has no option --9",
-            "`./invoke build --help` shows its options",
-        ),
-        ("build --variant", "--variant of build needs a value", "`./invoke build --help` shows"),
-        ("init", "init needs FOLDER", "`./invoke init --help` shows its options"),
-        (
-            "init x --extends mkl@conda-forge",
-            "--extends mkl@conda-forge: a stack.yaml has packages of this project's channel",
-            "leave out the @ and what follows it",
-        ),
-        ("run -- python x", "run needs --variant TEXT", "`./invoke run --help` shows its options"),
-        (
-            "run --variant v python x",
-            "run has no use for the word 'python'",
-            "a program and its words come after --: ./invoke run ... -- python ...",
-        ),
-        ("run python x", "run has no use for the word 'python'", "a program and its words come"),
-        ("build openblass", "unknown variant", "did you mean 'openblas'?"),
-        ("build openblas mkl", "the words after build cannot be read", "`./invoke build --help`"),
-        (
-            "--variant mkl run",
-            "there is no option --variant before a task",
-            "the options of a task follow its name: ./invoke run --variant ...",
-        ),
-        ("verify --full=3", "the words after verify cannot be read", "`./invoke verify --help`"),
-    ],
-)
-def test_a_mistyped_command_line_is_refused_with_a_suggestion(
-    line: str, message: str, fix: str, invoke: CommandLine
-) -> None:
-    ended = invoke(*line.split())
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.err.startswith(f"error: {message}\n")
-    assert f"  fix:      {fix}" in ended.err
-
-
-@pytest.mark.parametrize("line", ["bench --calls x", "bench --calls=x", "docs --port x"])
-def test_what_is_no_number_is_named(line: str, invoke: CommandLine) -> None:
-    ended = invoke(*line.split())
-    name = line.split()[1].partition("=")[0]
-    task = line.split()[0]
-    assert (ended.status, ended.err) == (
-        2,
-        f"error: {name} of {task} needs a whole number\n  found:    x\n"
-        f"  fix:      `./invoke {task} --help` shows its options\n",
-    )
-
-
 def test_without_a_task_there_is_the_list_of_them(invoke: CommandLine) -> None:
     ended = invoke()
     assert (ended.status, ended.err) == (0, "")

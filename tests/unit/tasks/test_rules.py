@@ -1,4 +1,4 @@
-"""Options that do not go together, one table, through the program of the command line."""
+"""Command lines that are refused, one table: mistyped, and options that do not go together."""
 
 from __future__ import annotations
 
@@ -10,10 +10,42 @@ from unit.tasks.conftest import CommandLine
 @pytest.mark.parametrize(
     ("line", "message", "fix"),
     [
+        ("bild", "there is no task 'bild'", "did you mean `./invoke build`?"),
+        ("qqqq", "there is no task 'qqqq'", "`./invoke` shows the tasks"),
+        ("help", "there is no task 'help'", "`./invoke` shows the tasks"),
+        ("--lst", "there is no option --lst before a task", "did you mean --list?"),
+        ("build --varaint x", "build has no option --varaint", "did you mean --variant?"),
+        ("build --variant v --josn=f", "build has no option --josn", "did you mean --json?"),
+        ("build --variant v --9", "build has no option --9",
+         "`./invoke build --help` shows its options"),
+        ("build --variant", "--variant of build needs a value", "`./invoke build --help` shows"),
+        ("init", "init needs FOLDER", "`./invoke init --help` shows its options"),
+        ("init x --extends mkl@conda-forge",
+         "--extends mkl@conda-forge: a stack.yaml has packages of this project's channel",
+         "leave out the @ and what follows it"),
+        ("run -- python x", "run needs --variant TEXT", "`./invoke run --help` shows its options"),
+        ("run --variant v python x", "run has no use for the word 'python'",
+         "a program and its words come after --: ./invoke run ... -- python ..."),
+        ("run python x", "run has no use for the word 'python'", "a program and its words come"),
+        ("build openblass", "unknown variant", "did you mean 'openblas'?"),
+        ("build openblas mkl", "the words after build cannot be read", "`./invoke build --help`"),
+        ("--variant mkl run", "there is no option --variant before a task",
+         "the options of a task follow its name: ./invoke run --variant ..."),
+        ("verify --full=3", "the words after verify cannot be read", "`./invoke verify --help`"),
+        ("bench --calls x", "--calls of bench needs a whole number\n  found:    x",
+         "`./invoke bench --help` shows its options"),
+        ("bench --calls=x", "--calls of bench needs a whole number\n  found:    x",
+         "`./invoke bench --help` shows its options"),
+        ("docs --port x", "--port of docs needs a whole number\n  found:    x",
+         "`./invoke docs --help` shows its options"),
         ("pin --alive --check", "--alive pins nothing", "leave out --check"),
         ("pin --alive --expired sid", "--alive pins nothing", "leave out --expired"),
         ("pin --json a.json", "--json needs --alive", "add --alive, or leave out --json"),
         ("lock --check --upgrade", "--check writes nothing", "leave out --upgrade"),
+        ("lock mkl@conda-forge", "mkl@conda-forge has the packages of another channel",
+         "./invoke lock --variant mkl --channel <its name or address>"),
+        ("lock mkl@conda-forge --framework pytensor-3.3.7", "mkl@conda-forge has the packages",
+         "./invoke lock --variant mkl --framework pytensor-3.3.7 --channel <its name or address>"),
         ("build mkl --to ocy", "unknown value of --to", "did you mean 'oci'?"),
         ("build mkl --from source", "unknown value of --from", "did you mean 'sources'?"),
         ("build --channel x", "--channel needs --variant or --cluster", "add --variant or"),
@@ -61,7 +93,7 @@ from unit.tasks.conftest import CommandLine
         ("configure --debian-mirror m --no-debian-mirror", "--debian-mirror saves", "leave out"),
     ],
 )  # fmt: skip
-def test_options_that_do_not_go_together(
+def test_a_command_line_is_refused_with_a_suggestion(
     line: str, message: str, fix: str, invoke: CommandLine
 ) -> None:
     ended = invoke(*line.split())
