@@ -1,13 +1,16 @@
-"""What a user has added to an environment, when it is made again."""
+"""What a user adds to an environment that is made again, and the import of what a user asks for."""
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from stacks.core.errors import StacksError
 from stacks.environments.make import additions
+from stacks.variants.variant import Variant
 from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
 
 COMMAND = "./invoke run --variant openblas -- pip install"
@@ -141,3 +144,55 @@ def test_metadata_that_nobody_can_read_says_nothing(requirement: str, old: Path,
     path = install(old, "odd", requirement)
     path.write_bytes(path.read_bytes() + b"Author: Jos\xe9\n")
     assert carried(old, new) == ["kept, added by you: odd 1.0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "modules"),
+    [
+        ("six", ["six.py", "six-1.0.dist-info/METADATA"], ["six"]),
+        ("Flask-Login", ["flask_login/__init__.py", "flask_login/utils.py"], ["flask_login"]),
+        ("scikit-learn", ["sklearn/__init__.py", "sklearn/svm/__init__.py"], ["sklearn"]),
+        ("mmh3", ["mmh3.cpython-39-x86_64-linux-gnu.so"], ["mmh3"]),
+        ("PyYAML", ["yaml/__init__.py", "_yaml/__init__.py"], ["yaml"]),
+        ("setuptools", ["setuptools/__init__.py", "pkg_resources/__init__.py"], ["setuptools"]),
+        ("pair", ["b/__init__.py", "a.py", "tests/__init__.py"], ["a", "b"]),
+        ("protobuf", ["google/protobuf/__init__.py"], ["google.protobuf"]),
+        ("data", ["../../../share/data/x.csv", "x-data/__init__.py", "a/b.py"], []),
+    ],
+)
+def test_the_modules_of_a_distribution(name: str, files: list[str], modules: list[str]) -> None:
+    assert additions.modules_of(name, files) == modules
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Path:
+    """Give an environment in which `good` and `bad` are pip's, and `Meteo` is conda's."""
+    prefix = tmp_path / "environment"
+    run = f'#!/bin/sh\nPYTHONPATH={prefix / SITE_PACKAGES} exec {sys.executable} "$@"\n'
+    add(prefix, "bin/python", run, 0o755)
+    for name, text in (("good", ""), ("bad", "import no.such"), ("meteo", "1 / 0")):
+        add(prefix, f"{SITE_PACKAGES}/{name}.py", text)
+    for name in ("good", "bad"):
+        record = f"{name}-1.0.dist-info/RECORD"
+        add(prefix, f"{SITE_PACKAGES}/{record}", f"{name}.py,,\n{record},,\n")
+    for name in ("meteo", "meteo-data"):
+        content = {"name": name, "files": [f"{SITE_PACKAGES}/{name}.py", f"share/{name}"]}
+        add(prefix, f"conda-meta/{name}-1.0-0.json", json.dumps(content))
+    return prefix
+
+
+def test_a_package_that_cannot_be_imported_is_named_with_the_reason(
+    variant: Variant, prefix: Path
+) -> None:
+    stack = variant.model_copy(
+        update={
+            "requests": ("good", "bad[extra]>=1; python_version > '3'", "missing"),
+            "declared": {"packages": ["meteo >=1", "meteo-data"]},
+        }
+    )
+    assert additions.import_warnings(stack, prefix) == [
+        "warning: bad cannot be imported: ModuleNotFoundError: No module named 'no'; add what has "
+        "the module no to `pip:`",
+        "warning: meteo cannot be imported: ZeroDivisionError: division by zero",
+    ]
+    assert additions.import_warnings(variant, prefix) == []

@@ -1,28 +1,27 @@
 from __future__ import annotations
 
+import configparser
 import json
 from pathlib import Path
 
 import pytest
 
-from stacks.channel.settings_files import MODULES
+from stacks.channel.settings_files import CONSTRAINTS, MODULES
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import settings
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.environments import add
 from unit.helpers.starts import PACKAGES
 
 LINKED = "-lblas_threads -lopenblas"
 
 
 @pytest.mark.parametrize("name", ["a:b", "a%b", "a\\b", "a;b", "a\nb", "caf\udce9"])
-def test_invalid_environment_paths_are_refused(name: str) -> None:
+def test_paths_at_which_no_environment_can_be(name: str) -> None:
     with pytest.raises(UsageError, match="move the checkout"):
         settings.check_place(Path("/x") / name)
-
-
-def test_valid_environment_paths() -> None:
     settings.check_place(Path("/a folder, naïve é/#1 $HOME & 'co' \"x\""))
 
 
@@ -128,12 +127,87 @@ def test_settings_are_not_written_through_a_packages_file(
     names = (settings.EXPECTATION, MODULES)
     for name in names:
         (prefix / name).parent.mkdir(parents=True, exist_ok=True)
-        if kind == "link":
-            (prefix / name).symlink_to(cached)
-        else:
-            (prefix / name).hardlink_to(cached)
+        make = Path.symlink_to if kind == "link" else Path.hardlink_to
+        make(prefix / name, cached)
     packages = [{"name": "python", "version": "3.9.1", "sha256": "00", "manager": "conda"}]
     settings.write(variant, prefix, prefix, packages, tmp_path / "modules")
     assert cached.read_text() == "another environment's"
     assert all((prefix / name).stat().st_nlink == 1 for name in names)
     assert not any((prefix / name).is_symlink() for name in names)
+
+
+SITE = "lib/python{}/site-packages"
+
+
+def install(prefix: Path, python: str, name: str, version: str) -> None:
+    path = f"{SITE.format(python)}/{name.lower()}-{version}.dist-info/METADATA"
+    add(prefix, path, f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+
+
+def config(prefix: Path) -> configparser.RawConfigParser:
+    parser = configparser.RawConfigParser()
+    parser.read_string((prefix / "pip.conf").read_text())
+    return parser
+
+
+def test_the_constraints_are_the_installed_packages(tmp_path: Path) -> None:
+    for name, version in (("pip", "26.0.1"), ("NumPy", "1.22.4")):
+        install(tmp_path, "3.9", name, version)
+    # Such a line would make pip refuse all others.
+    install(tmp_path, "3.9", "unusual", "of today")
+    (tmp_path / SITE.format("3.9") / "empty-1.0.dist-info").mkdir()
+    # As setuptools' older releases write it.
+    old = "Metadata-Version: 1.0\nName: six\nVersion: 1.16.0\n"
+    add(tmp_path, f"{SITE.format('3.9')}/six-1.16.0.egg-info", old)
+    final = Path("/final place/100 %é")
+    settings.write_pip_settings(tmp_path, final, "3.9")
+    text = (tmp_path / CONSTRAINTS).read_text()
+    assert [line for line in text.splitlines() if not line.startswith("#")] == [
+        f"NumPy==1.22.4,{settings.HINT}",
+        f"pip==26.0.1,{settings.HINT}",
+        f"six==1.16.0,{settings.HINT}",
+    ]
+    # One word: pip splits the value of this setting.
+    assert config(tmp_path)["install"]["constraint"] == (
+        "file:///final%20place/100%20%25%C3%A9/etc/theano-stacks/constraints.txt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("python", "pip", "feature"),
+    [
+        ("2.7", "20.3.4", "2020-resolver"),
+        ("3.9", "25.2", None),
+        ("3.9", "25.3", "build-constraint"),
+        ("3.9", "26.0.1", "build-constraint"),
+    ],
+)
+def test_what_pip_needs_to_keep_to_them(
+    python: str, pip: str, feature: str | None, tmp_path: Path
+) -> None:
+    install(tmp_path, python, "pip", pip)
+    settings.write_pip_settings(tmp_path, tmp_path, python)
+    assert config(tmp_path).get("global", "use-feature", fallback=None) == feature
+
+
+def test_an_environment_without_pip_gets_nothing_and_a_packages_own_ensurepip_stays(
+    tmp_path: Path,
+) -> None:
+    install(tmp_path, "3.9", "numpy", "1.22.4")
+    settings.write_pip_settings(tmp_path, tmp_path, "3.9")
+    assert [path.name for path in tmp_path.iterdir()] == ["lib"]
+    install(tmp_path, "3.9", "pip", "26.0.1")
+    own = add(tmp_path, "lib/python3.9/ensurepip/__init__.py", "own")
+    settings.write_pip_settings(tmp_path, tmp_path, "3.9")
+    assert own.read_text() == "own"
+    assert [path.name for path in own.parent.iterdir()] == ["__init__.py"]
+
+
+def test_uv_gets_the_constraints_beside_the_users_own(tmp_path: Path) -> None:
+    assert settings.for_uv(tmp_path, {}) == {}
+    install(tmp_path, "3.9", "pip", "26.0.1")
+    settings.write_pip_settings(tmp_path, tmp_path, "3.9")
+    own = settings.url(tmp_path)
+    assert settings.for_uv(tmp_path, {}) == {"UV_CONSTRAINT": own}
+    given = {"UV_CONSTRAINT": f"mine.txt {settings.url(Path('/another'))}"}
+    assert settings.for_uv(tmp_path, given) == {"UV_CONSTRAINT": f"mine.txt {own}"}
