@@ -48,7 +48,7 @@ def files_of(variant: Variant, compiler: str = "g++") -> dict[str, str]:
         HOOK,
         module=framework.module,
         rc_variable=framework.rc_variable,
-        environment=tuple(sorted(variant.environment().items())),
+        environment=tuple(sorted(variant.variables.items())),
         threads=blas.threads if blas else (),
         threads_variable=THREADS_VARIABLE,
         one_thread=bool(blas and blas.one_thread),

@@ -195,7 +195,7 @@ def export(subject: Subject, name: str) -> Export:
         reason = f"pip installs {', '.join(pins)}, and {form.no_pip}"
     elif form.pip_only and (conda := _conda_packages(subject)):
         reason = f"{', '.join(conda)}: conda packages, which the Python package index lacks"
-    elif form.pip_only and (variables := variant.environment()):
+    elif form.pip_only and (variables := variant.variables):
         reason = f"{', '.join(variables)}: variables, which pip cannot set"
     elif not form.reads_python_2 and variant.framework.python == "2.7":
         reason, other = "no installer of Python 2.7 reads it", "requirements"

@@ -99,7 +99,7 @@ def add_hook(variant: Variant, environment: Path, key: str) -> None:
 def _folders(variant: Variant) -> list[str]:
     """Return VARIABLE=FOLDER of the variables that name a folder below the environment's var."""
     var = "{prefix}/var/"
-    variables = sorted(variant.environment().items())
+    variables = sorted(variant.variables.items())
     return [f"{name}={value[len(var) :]}" for name, value in variables if value.startswith(var)]
 
 

@@ -173,7 +173,7 @@ def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -
             and not any(flag.startswith("blas") for flag in content.flags),
         }
     )
-    own, theirs = ((each.theano_flags(), each.environment()) for each in (variant, base))
+    own, theirs = ((each.theano_flags(), each.variables) for each in (variant, base))
     if own == theirs:
         return variant
     text = json.dumps([base.settings_label, *own], sort_keys=True)

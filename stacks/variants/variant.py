@@ -65,6 +65,7 @@ class Variant(Strict):
     device: Device
     floatX: FloatX  # noqa: N815
     flags: dict[str, str]
+    # Environment variables.
     variables: dict[str, str]
     packages: Specs
     baseline: bool
@@ -152,10 +153,6 @@ class Variant(Strict):
             **amdlibm,
             **self.flags,
         }
-
-    def environment(self) -> dict[str, str]:
-        """Return its environment variables."""
-        return self.variables
 
 
 def check_name(name: str, what: str) -> None:

@@ -128,7 +128,7 @@ def shared_out(
     read it: the others would take their own variables instead.
     """
     # The variant's own come into force when Python starts, where nothing else is set.
-    given = {**variant.environment(), **env}
+    given = {**variant.variables, **env}
     names = ("NUMBA_NUM_THREADS",) if given.get("OMP_NUM_THREADS") else THREAD_VARIABLES
     share = str(max(1, cores.usable() // min(at_once, count)))
     return {**env, **{name: share for name in names if not given.get(name)}}

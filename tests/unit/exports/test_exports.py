@@ -1,4 +1,4 @@
-"""Each form of a variant, as the tool that reads it would."""
+"""Each form of a variant, as the tool that reads it would; writing it, and the command."""
 
 from __future__ import annotations
 
@@ -15,20 +15,29 @@ from typing import Any
 
 import pytest
 import yaml
+from invoke.exceptions import Exit
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.exports.forms import export
-from stacks.exports.subject import Subject, subject_of
+from stacks.exports import subject as subjects
+from stacks.exports.forms import export, write
+from stacks.exports.subject import Export, Subject, subject_of
+from stacks.image.metadata import config_of
+from stacks.locks import lock
+from stacks.locks.lock import lock_folder
+from stacks.tasks import use
 from stacks.variants.load import load_variant
 from stacks.variants.variant import on_other_channel
-from unit.exports.conftest import NASTY, PLACE, subject
 from unit.helpers.checkout import CHECKOUT
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+# What a language that quotes wrongly would run, end or fill in.
+NASTY = 'it\'s "quoted" $HOME `id` $(id) [exit] : # - \\ {x} {{ y }} %s %(name)s é'
+PLACE = "/checkout/build/prefixes/theano-1.0.5/mkl"
 
 # Prints the words of the commands of a module file, as Tcl reads them.
 TCL = """
@@ -37,6 +46,20 @@ foreach name {module-whatis prepend-path setenv unsetenv} {
 }
 source [lindex $argv 0]
 """
+
+
+def subject(name: str, framework: str = "theano-1.0.5") -> Subject:
+    """Return a committed variant with a nasty summary, whose environment is in /checkout."""
+    variant = load_variant(CHECKOUT, name, framework)
+    folder = lock_folder(CHECKOUT, variant)
+    return Subject(
+        variant=variant.model_copy(update={"summary": NASTY}),
+        lock=lock.read(CHECKOUT, variant),
+        texts={path.name: path.read_text() for path in folder.iterdir()},
+        image=config_of(CHECKOUT, variant),
+        environment=Path("/checkout/build/prefixes") / variant.id,
+        homepage="https://example.org/100%",
+    )
 
 
 def files(form: str, of: Subject) -> dict[str, str]:
@@ -258,3 +281,58 @@ def test_a_subject_is_of_the_current_lock(workspace: Workspace) -> None:
     assert set(found.texts.items()) <= set(given.texts.items())
     assert found.homepage == "https://github.com/Theano/Theano"
     assert found.environment == workspace.environments / "theano-1.0.5/pip-openblas"
+
+
+def test_a_form_is_written_to_a_file_or_a_folder_and_replaces_no_other(tmp_path: Path) -> None:
+    made = Export({"a.txt": "é\n"}, "")
+    assert write(made, tmp_path) == tmp_path / "a.txt"
+    assert write(made, tmp_path / "new/b") == tmp_path / "new/b"
+    assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "new/b").read_bytes() == "é\n".encode()
+    before = (tmp_path / "a.txt").stat()
+    write(made, tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").stat() == before, "the same bytes stay"
+    two = Export({"c.txt": "new\n", "b.txt": "new\n"}, "")
+    other = tmp_path / "b.txt"
+    for make in (lambda: other.write_text("mine\n"), lambda: other.symlink_to("missing")):
+        make()
+        with pytest.raises(UsageError, match=r"b\.txt is there already and differs\n  fix: "):
+            write(two, tmp_path)
+        assert not (tmp_path / "c.txt").exists(), "nothing is written"
+        other.unlink()
+
+
+@pytest.fixture
+def openblas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no solver check the lock."""
+    monkeypatch.setattr(subjects, "subject_of", lambda workspace, variant: subject("openblas"))
+
+
+@pytest.mark.usefixtures("openblas")
+def test_the_command_prints_a_form_or_writes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use.export.body(None, variant="openblas", as_="compose")
+    out, err = capsys.readouterr()
+    assert out.startswith("# it's") and "image: theano-openblas:1.0.5\n" in out
+    assert err.startswith("next: ./invoke build --variant openblas ")
+    path = tmp_path / "a b.yaml"
+    use.export.body(None, variant="openblas", as_="compose", to=str(path))
+    out, err = capsys.readouterr()
+    assert out == f"written: {path}\n" and f"docker compose -f '{path}' run --rm theano" in err
+
+
+@pytest.mark.usefixtures("openblas")
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ("compos", "did you mean 'compose'?"),
+        ("", "expected: --as and one of conda-lock, environment, pixi"),
+        ("devcontainer", "fix:      --to DIR"),
+        ("requirements", "fix:      --as environment has all of it"),
+    ],
+)
+def test_the_command_refuses(form: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Exit) as ended:
+        use.export.body(None, variant="openblas", as_=form)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err

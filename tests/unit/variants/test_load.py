@@ -107,7 +107,7 @@ def test_extends_lays_one_over_the_other(envs: Envs) -> None:
         "a.b": "1",
         "c": "3",
     }
-    assert variant.environment() == {"BLAS_VARIABLE": "1", "X": "one", "Y": "two"}
+    assert variant.variables == {"BLAS_VARIABLE": "1", "X": "one", "Y": "two"}
     assert variant.conda_specs() == (
         "amdlibm-compat",
         "blas-threads=*=*openblas",
@@ -380,9 +380,9 @@ def test_the_specs_for_another_channel(
 
 def test_what_differs_in_another_channels_libraries(workspace: Workspace) -> None:
     ours, theirs = load_variant(workspace, "mkl"), load_variant(workspace, "mkl@conda-forge")
-    assert ours.environment()["MKL_INTERFACE_LAYER"] == "LP64"
+    assert ours.variables["MKL_INTERFACE_LAYER"] == "LP64"
     # As gfortran calls it.
-    assert theirs.environment() == {**ours.environment(), "MKL_INTERFACE_LAYER": "LP64,GNU"}
+    assert theirs.variables == {**ours.variables, "MKL_INTERFACE_LAYER": "LP64,GNU"}
     blis, other = (load_variant(workspace, name).blas for name in ("blis", "blis@conda-forge"))
     assert blis and blis.processors
     assert other and other.processors == (), "those are of our versions"

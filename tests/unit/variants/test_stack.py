@@ -48,7 +48,7 @@ def test_a_stack_is_its_flavour_with_more(workspace: Workspace, file: Path) -> N
     assert variant.theano_flags() == {
         **plain.theano_flags(), "floatX": "float32", "optimizer": "fast_run"
     }  # fmt: skip
-    assert variant.environment() == {**plain.environment(), "A": "b"}
+    assert variant.variables == {**plain.variables, "A": "b"}
     settings = {name for name in variant.conda_specs() if name.startswith("theano-settings")}
     assert set(variant.conda_specs()) - settings == {
         "six", *(name for name in plain.conda_specs() if not name.startswith("theano-settings"))
