@@ -1,19 +1,12 @@
 """The arguments of the verification."""
 
 import importlib
-import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 cli = importlib.import_module("verify.cli")
-
-
-def test_defaults_of_the_arguments() -> None:
-    arguments = cli.parse([])
-    assert (arguments.limit, arguments.blas_threads, arguments.expect) == (1200, None, None)
-    assert not (arguments.full or arguments.json or arguments.debug)
 
 
 @pytest.mark.parametrize(
@@ -64,11 +57,3 @@ def test_what_mkl_says_as_it_ends_the_process_is_a_cause(
     cause = cli._cause_of(words)
     assert cause.what == words.splitlines()[1] and cause.fix.startswith(fix)
     assert cli._cause_of("noise") is None
-
-
-def test_a_folder_where_nothing_may_run_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=cli.NOEXEC))
-    with pytest.raises(OSError, match=r"\(noexec\): set TMPDIR"):
-        cli.run(cli.parse([]), str(tmp_path))

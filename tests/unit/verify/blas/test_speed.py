@@ -121,10 +121,6 @@ def test_slow_products_fail_except_in_the_baseline() -> None:
     )
 
 
-def test_the_rate_of_a_product() -> None:
-    assert speed.gemm_rate(1000, 0.5) == 4.0
-
-
 class Update:
     """A function whose calls take as long as at 1 GFLOP/s."""
 
@@ -151,7 +147,3 @@ def test_check_blas_is_left_out_where_it_takes_too_long(capsys: pytest.CaptureFi
 def test_calls_that_were_timed_already_count() -> None:
     (timing,) = speed._check_blas(context(full=True), Update(), 2000, 1e9, [2.0] * 5)
     assert timing.samples == [120.0]
-
-
-def test_numba_is_timed_only_where_it_is_the_linker() -> None:
-    assert speed.numba_products(context()) == []

@@ -71,12 +71,6 @@ def test_a_flag_is_found_by_its_dotted_name_however_it_is_stored(fake: Any) -> N
     assert fake.flag("gcc.cxxflags") is None
 
 
-def test_a_blas_operation_is_known_by_any_of_its_classes(fake: Any) -> None:
-    vars(importlib.import_module("aesara.tensor.blas"))["Gemm"] = object
-    assert fake.has_blas_op(("CGemm", "Gemm"))
-    assert not fake.has_blas_op(("CGer", "Ger"))
-
-
 def test_names_of_variables_files_and_flags(fake: Any) -> None:
     assert (fake.flags_variable, fake.rc_variable) == ("AESARA_FLAGS", "AESARARC")
     assert fake.rc_file == "~/.aesararc"
@@ -95,25 +89,6 @@ def test_the_linker_needs_a_compiler_for_c(fake: Any) -> None:
     assert fake.linker == "cvm"
     fake.config.cxx = ""
     assert fake.linker == "vm"
-
-
-def test_the_implementation_of_each_node_is_that_of_the_profile(fake: Any) -> None:
-    function = SimpleNamespace(
-        maker=SimpleNamespace(fgraph=SimpleNamespace(toposort=lambda: ["a", "b", "c"])),
-        profile=SimpleNamespace(apply_cimpl={"a": True, "b": False}),
-    )
-    assert fake.implementations(function) == [("a", "C"), ("b", "Py"), ("c", None)]
-
-
-def test_seconds_of_the_optimiser_by_their_old_and_their_new_name(fake: Any) -> None:
-    old = SimpleNamespace(profile=SimpleNamespace(optimizer_time=1, linker_time=2))
-    new = SimpleNamespace(profile=SimpleNamespace(rewriting_time=3, linker_time=4))
-    assert fake.compile_seconds(old) == (1, 2)
-    assert fake.compile_seconds(new) == (3, 4)
-
-
-def test_stacks_of_matrices_are_multiplied_by_matmul_without_batched_dot(fake: Any) -> None:
-    assert fake.batched_dot("a", "b") == ("matmul", "a", "b")
 
 
 def test_without_a_framework() -> None:

@@ -1,8 +1,9 @@
-"""Programs with a time limit."""
+"""Programs with a time limit; C code that the suite compiles for itself."""
 
 import importlib
 import os
 import select
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -101,3 +102,44 @@ def test_children_are_ended_but_those_named() -> None:
         [sys.executable, "-c", code, root], capture_output=True, text=True, check=False, timeout=30
     )
     assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_a_source_is_compiled_and_loaded(tmp_path: Path) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    folder = str(tmp_path)
+    library = process.load_c("g++", "verify.elementwise", "registers.c", folder)
+    assert library.upper_halves_in_use() in (-1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "reason"),
+    [
+        ("", "the framework has no C++ compiler"),
+        ("no-such-compiler -O2", "no-such-compiler: No such file or directory"),
+        ("false", "the compiler failed"),
+        ("sh -c 'echo first; echo last; false'", "last"),
+    ],
+)
+def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(process.NoCompilerError) as caught:
+        process.load_c(compiler, "verify.blas", "peak.c", str(tmp_path))
+    assert str(caught.value) == reason
+
+
+def test_flags_that_link_give_no_message(tmp_path: Path) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    assert process.link("g++", "-lm -Wl,-rpath,'/a folder'", str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("flags", ["-lnothere", "-lm -lnothere", "-lnothere -lm", "-L. -lnothere"])
+def test_flags_that_do_not_link_give_the_linkers_message(flags: str, tmp_path: Path) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    message = process.link("g++", flags, str(tmp_path))
+    assert message is not None and "cannot find -lnothere" in message
+
+
+def test_unbalanced_quotes_are_named(tmp_path: Path) -> None:
+    assert process.link("g++", "-L'/x -lm", str(tmp_path)) == "No closing quotation"

@@ -1,6 +1,9 @@
-"""How the suite's programs end: status, message and fix."""
+"""How the suite's programs end, and which temporary folders they remove."""
+
+from __future__ import annotations
 
 import argparse
+import fcntl
 import importlib
 import os
 import signal
@@ -104,3 +107,88 @@ def test_an_interrupt_that_c_code_takes_for_a_failed_import_is_one(
     assert program.exit_status("verify", run, ARGUMENTS) == program.INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
     assert signal.getsignal(signal.SIGINT) is before
+
+
+OLD = "theano-verify-abcdefgh"
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(program.tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_folder_is_removed_at_the_end_of_the_block(tmp_path: Path) -> None:
+    with program.temporary_folder() as path:
+        assert Path(path).parent == tmp_path and Path(path).name.startswith("theano-verify-")
+        (Path(path) / "file").touch()
+    assert names(tmp_path) == []
+
+
+def test_the_folder_of_a_killed_program_is_removed(tmp_path: Path) -> None:
+    (tmp_path / OLD / "compiled").mkdir(parents=True)
+    with program.temporary_folder() as path:
+        assert names(tmp_path) == [Path(path).name]
+
+
+def test_the_folder_of_a_running_program_stays(tmp_path: Path) -> None:
+    with program.temporary_folder() as first, program.temporary_folder() as second:
+        assert names(tmp_path) == sorted([Path(first).name, Path(second).name])
+
+
+def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = tmp_path / "outside"
+    (outside / "kept").mkdir(parents=True)
+    (tmp_path / OLD).symlink_to(outside)
+    for name in ("verify-abcdefgh", "theano-verify-notes", "theano-stacks-abcdefgh"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "theano-verify-abcdefg1").touch()
+    before = names(tmp_path)
+    with program.temporary_folder():
+        pass
+    assert names(tmp_path) == before and (outside / "kept").is_dir()
+    (tmp_path / OLD).unlink()
+    (tmp_path / OLD).mkdir()
+    monkeypatch.setattr(program.os, "geteuid", lambda: os.getuid() + 1)
+    with program.temporary_folder():
+        pass
+    assert OLD in names(tmp_path)
+
+
+@pytest.mark.parametrize("how", ["locked", "removed"])
+def test_a_folder_that_another_start_took_for_an_old_one_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    mkdtemp = program.tempfile.mkdtemp
+    made: list[str] = []
+
+    def removed_at_once(prefix: str) -> str:
+        made.append(mkdtemp(prefix=prefix))
+        if len(made) == 1 and how == "removed":
+            Path(made[0]).rmdir()
+        elif len(made) == 1:
+            # The other start: it locks the folder before its maker does.
+            handle = os.open(made[0], os.O_RDONLY)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        return made[-1]
+
+    monkeypatch.setattr(program.tempfile, "mkdtemp", removed_at_once)
+    with program.temporary_folder() as path:
+        assert path == made[1]
+
+
+def test_without_locks_a_folder_is_made_and_nothing_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    (tmp_path / OLD).mkdir()
+    monkeypatch.setattr(program.fcntl, "flock", refuse)
+    with program.temporary_folder():
+        assert len(names(tmp_path)) == 2
+    assert names(tmp_path) == [OLD]

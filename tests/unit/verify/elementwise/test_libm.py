@@ -48,11 +48,6 @@ def expectation(flag: str = "True", *packages: str) -> dict[str, Any]:
     }
 
 
-def test_called_array_functions_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    check = libm.check(environment(monkeypatch))
-    assert (check.status, check.detail) == ("pass", f"{COMPAT.detail}, x.so")
-
-
 def test_a_flag_that_is_off_fails_only_where_it_is_expected_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -135,20 +130,6 @@ def test_identify_by_the_version_text(
     (path := tmp_path / "libamdlibm.so").write_bytes(data)
     monkeypatch.setattr(bindings, "loaded", lambda path: SimpleNamespace())
     assert libm.identify(str(path)).name == name
-
-
-@pytest.mark.parametrize(
-    ("variable", "value"), [("LD_PRELOAD", "/a.so /opt/l/x.so"), ("LD_LIBRARY_PATH", "/opt/l:/b")]
-)
-def test_the_variable_that_leads_to_a_wrong_library_is_named(
-    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library = COMPAT._replace(path="/opt/l/x.so")
-    where = environment(monkeypatch, expectation=expectation())
-    assert libm.fix(where, library) == REPAIR
-    monkeypatch.setenv(variable, value)
-    command = f"export {variable}={'/a.so' if variable == 'LD_PRELOAD' else '/b'}"
-    assert libm.fix(where, library) == f"{variable} leads to /opt/l/x.so:\n{command}"
 
 
 def check(monkeypatch: pytest.MonkeyPatch, name: str, errors: dict[str, float]) -> Any:

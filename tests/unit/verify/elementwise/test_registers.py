@@ -125,29 +125,3 @@ def test_without_a_compiler_it_is_skipped() -> None:
     framework = SimpleNamespace(flag={"cxx": ""}.get)
     check = registers.start(SimpleNamespace(framework=framework, folder="/"), [])()
     assert (check.status, check.detail) == ("skip", "the framework has no C++ compiler")
-
-
-def test_calls_of_operations_that_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    operations = registers.blas_operations
-
-    def compiled(context: object, operation: SimpleNamespace, dtype: str) -> SimpleNamespace:
-        return SimpleNamespace(
-            function=lambda *values: values if operation.name == "Gemv" else None
-        )
-
-    for numpy in (registers.numpy, operations.numpy):
-        monkeypatch.setattr(numpy, "ones", lambda shape, dtype: (shape, dtype), raising=False)
-    monkeypatch.setattr(registers.loops, "compiled", lambda *_: lambda values: values)
-    monkeypatch.setattr(
-        operations,
-        "OPERATIONS",
-        [operations.Operation("Gemv", (), (("a", "ri", 0), ("x", "i", 1)), None)],
-    )
-    monkeypatch.setattr(operations, "compiled", compiled)
-    where = context(elementwise={})
-    called = {name: call() for name, call in registers.calls_of(where)}
-    assert called["sqr"] == ((16, 16), "float32")
-    assert called["Gemv float64"] == (((16, 16), "float64"), ((16,), "float64"))
-
-    monkeypatch.setattr(operations, "compiled", lambda *_: SimpleNamespace(function=None))
-    assert [name for name, _ in registers.calls_of(where)] == list(registers.ELEMENTWISE)

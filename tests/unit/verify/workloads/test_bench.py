@@ -193,19 +193,6 @@ def test_the_series_of_a_workload_are_printed(
     assert series == [{"name": "theano", "unit": "s", "samples": samples}]
 
 
-def test_workloads_of_one_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(probe.frameworks, "load", lambda name: SimpleNamespace(name=name))
-    for name in ("gemm", "elementwise"):
-        monkeypatch.setitem(
-            probe.WORKLOADS, name, lambda *_, name=name: [probe._series(name, "s", [1.0])]
-        )
-    probe.main(["theano", "gemm,elementwise"])
-    series = json.loads(capsys.readouterr().out)["series"]
-    assert [one["name"] for one in series] == ["gemm", "elementwise"]
-
-
 @pytest.mark.parametrize(
     ("quick", "samples"), [(False, probe.SAMPLES), (True, probe.QUICK_SAMPLES)]
 )

@@ -70,32 +70,6 @@ def test_the_keys_of_pytensor_have_the_graph() -> None:
     assert content["applies"][0]["type"] == "C"
 
 
-def test_the_profile_of_a_scan_is_its_own() -> None:
-    inner = function({Node("x"): (0.25, 20, True)}, callcount=2, nbsteps=20, call_time=0.75)
-    scan = type("Scan", (Gemm,), {})()
-    scan.fn = inner
-    outer = function({})
-    outer.maker.fgraph.toposort = lambda: [Node(op=scan)]
-    (content,) = profiles.of_function(outer)["scans"]
-    assert (content["calls"], content["steps"], content["seconds"]) == (2, 20, 0.75)
-    assert content["thunk_seconds"] == 0.25
-
-
-def test_profiles_are_switched_off_and_on_again() -> None:
-    one = function({})
-    profile = one.profile
-    with profiles.switched_off(one):
-        assert (one.profile, one.maker.profile, one.fn.time_thunks) == (None, None, False)
-    assert (one.profile, one.maker.profile, one.fn.time_thunks) == (profile, profile, True)
-
-
-def test_forgotten_calls_leave_the_times_of_compilation() -> None:
-    one = function({Node("x"): (0.5, 2, True)}, compile_time=4.0)
-    profiles.forget_calls(one)
-    assert (one.profile.fct_callcount, one.profile.apply_time) == (0, {})
-    assert one.profile.compile_time == 4.0
-
-
 def test_the_optimisers_time_has_two_names() -> None:
     times = {"compile_time": 4.0, "validate_time": 0.5, "linker_time": 2.0, "import_time": 0.1}
     for name in ("optimizer_time", "rewriting_time"):

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 
 from stacks.core.disk import REPOSITORY
-from unit.helpers.profiles import SCAN
 from unit.helpers.suite import suite_module
 
 runs = suite_module("workloads.run")
@@ -103,14 +101,6 @@ def test_one_case_and_an_unknown_one(framework: Framework) -> None:
         runs.WorkloadRun(framework, None, arguments(case="third"))
 
 
-def test_a_case_is_compiled_without_the_optimisations_that_it_excludes(
-    framework: Framework,
-) -> None:
-    alone = models.Model("a case", None, [], {}, excluding=("pushout",), allow_gc=False)
-    runs._CompiledCase(framework, alone, None, False)
-    assert (framework.excluded, framework.collects) == (("pushout",), False)
-
-
 def test_the_report_follows_its_schema(
     framework: Framework, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,38 +120,6 @@ def test_the_report_follows_its_schema(
     schema = json.loads((REPOSITORY / "verify/workloads/report.schema.json").read_text())
     schema["properties"]["workload"] = {"const": "pair"}
     jsonschema.validate(report, schema)
-
-
-def test_the_report_says_whether_the_gradients_of_scans_are_small(
-    framework: Framework, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It does not follow from an option: environments import the module by themselves."""
-    monkeypatch.setitem(sys.modules, "theano_stacks_scan", SimpleNamespace())
-    run = runs.WorkloadRun(framework, None, arguments())
-    run._cases = []
-    assert run.report()["fixed_scan"] is True
-
-
-def test_profiled_calls_are_made_for_the_report(
-    framework: Framework, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[int] = []
-    case = runs.WorkloadRun(framework, None, arguments(case="first"))._cases[0]
-    monkeypatch.setattr(
-        runs.graph, "graph_of", lambda function: SimpleNamespace(toposort=lambda: [])
-    )
-    monkeypatch.setattr(runs.profiles, "of_function", lambda function: {"name": SCAN})
-    case.function = SimpleNamespace(profile=None)
-    case.profiled = lambda: calls.append(1)
-    assert case.report(4)["profile"] == {"name": SCAN}
-    assert len(calls) == 4
-
-
-def test_modules_that_came_from_the_shared_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert runs._shared_modules() == 0
-    shared = SimpleNamespace(found={"hits": 3})
-    monkeypatch.setitem(sys.modules, "theano_stacks_modules", shared)
-    assert runs._shared_modules() == 3
 
 
 def test_jax_gets_its_arguments_on_the_device_and_is_waited_for(
