@@ -14,6 +14,7 @@ machine; the order is: first start as it is, tuned, sharing; second start as it 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import tempfile
@@ -57,57 +58,34 @@ def main() -> None:
 def measure(
     variant: Variant, prefix: Path, modules: Path, arguments: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """Yield the result of each start."""
+    """Yield the result of each start, the kind of which its process's settings decide."""
     with tempfile.TemporaryDirectory(prefix="first-step-") as room:
+        report = Path(room) / "report.json"
         for start, how in STARTS:
-            if how in arguments.starts.split(","):
-                yield one(variant, prefix, Path(room), modules, start, how, arguments)
-
-
-def one(
-    variant: Variant,
-    prefix: Path,
-    room: Path,
-    modules: Path,
-    start: str,
-    how: str,
-    arguments: argparse.Namespace,
-) -> dict[str, Any]:
-    """Return the result of one start, the kind of which its process's settings decide."""
-    report = room / "report.json"
-    words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM]
-    words += [arguments.workload, "--quiet"]
-    words += ["--calls", "1", "--profile-calls", "1", "--json", report]
-    words += ["--compile-folder", room / how, "--expect", prefix / settings.EXPECTATION]
-    words += ["--small"] if arguments.small else []
-    if how == "sharing":
-        words += ["--share-modules", modules]
-    if how != "untuned":
-        words += ["--keep-graphs"]
-    quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
-    quick |= {"PYTHONDONTWRITEBYTECODE": ""}
-    load = os.getloadavg()[0]
-    whole = seconds(lambda: run(words, environment(prefix), **quick))
-    cases = json.loads(report.read_text())["cases"]
-    found = {
-        "variant": variant.id,
-        "workload": arguments.workload,
-        "small": arguments.small,
-        "start": start,
-        "how": how,
-        "fixed_scan": how != "untuned",
-        "process": whole,
-        "load": load,
-        "cores": len(os.sched_getaffinity(0)),
-    }
-    for key in ("total", "optimiser", "linker"):
-        found[key] = sum(case["compile"][key] for case in cases)
-    for key in ("modules", "shared"):
-        found[key] = sum(case["compile"][key] for case in cases)
-    found["first_call"] = sum(case["first_call"] for case in cases)
-    found["graphs"] = [case["graph"]["signature"] for case in cases]
-    found["outputs"] = [case["output"] for case in cases]
-    return found
+            if how not in arguments.starts.split(","):
+                continue
+            words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM]
+            words += [arguments.workload, "--quiet"]
+            words += ["--calls", "1", "--profile-calls", "1", "--json", report]
+            words += ["--compile-folder", Path(room, how)]
+            words += ["--expect", prefix / settings.EXPECTATION]
+            words += ["--small"] if arguments.small else []
+            words += ["--share-modules", modules] if how == "sharing" else []
+            words += ["--keep-graphs"] if how != "untuned" else []
+            quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
+            quick |= {"PYTHONDONTWRITEBYTECODE": ""}
+            found: dict[str, Any] = {"variant": variant.id, "start": start, "how": how}
+            found |= {"workload": arguments.workload, "small": arguments.small}
+            found |= {"load": os.getloadavg()[0], "cores": len(os.sched_getaffinity(0))}
+            program = functools.partial(run, words, environment(prefix), **quick)
+            found["process"] = seconds(program)
+            cases = json.loads(report.read_text())["cases"]
+            for key in ("total", "optimiser", "linker", "modules", "shared"):
+                found[key] = sum(case["compile"][key] for case in cases)
+            found["first_call"] = sum(case["first_call"] for case in cases)
+            found["graphs"] = [case["graph"]["signature"] for case in cases]
+            found["outputs"] = [case["output"] for case in cases]
+            yield found
 
 
 def summary(result: dict[str, Any], results: list[dict[str, Any]]) -> str:

@@ -12,7 +12,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,8 +27,10 @@ Name = TypeVar("Name")
 Value = TypeVar("Value")
 
 
-def options(doc: str | None, *, rounds: int = 0, variants: str = "") -> argparse.ArgumentParser:
-    """Return a parser with --rounds and --variants, where these have a default.
+def options(
+    doc: str | None, *, rounds: int = 0, variants: str = "", busy: bool = False
+) -> argparse.ArgumentParser:
+    """Return a parser with --rounds and --variants, where these have a default, and --busy.
 
     doc: of the program; its first line describes it.
     """
@@ -38,6 +41,8 @@ def options(doc: str | None, *, rounds: int = 0, variants: str = "") -> argparse
     if rounds:
         text = "of each, in turn (default: %(default)s)"
         parser.add_argument("--rounds", type=int, default=rounds, help=text)
+    if busy:
+        parser.add_argument("--busy", type=int, default=0, help="endless loops beside it")
     return parser
 
 
@@ -88,6 +93,17 @@ def in_turn(
         for name, found in values.items():
             found.append(measure(name))
     return values
+
+
+@contextmanager
+def endless_loops(number: int) -> Iterator[None]:
+    """Run so many busy loops beside what is measured."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
 
 
 def seconds(work: Callable[[], object]) -> float:

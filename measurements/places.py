@@ -6,8 +6,7 @@
 From an empty cache to a linked environment, without its verification and without the tools. In a
 round each variant is made from the sources, as your mirrors and index have them, and from a channel
 on this machine, in turn. Each figure is the least of its rounds: seconds, processor seconds of all
-processes, and the ratio of the two ways. Then the bytes: what each way fetches, and all packages of
-the committed locks, each once. Takes two minutes a round. In --folder are the caches and
+processes, and the ratio of the two ways. Takes two minutes a round. In --folder are the caches and
 environments: by default the user's cache. In memory the file system costs least: an ext4 without a
 journal takes up to ten times as long for a new file while files were deleted in the last minutes.
 """
@@ -35,11 +34,9 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make.build import make_environment
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.use.serve import server_of, write_channel
-from stacks.locks import lock
 from stacks.locks.locked import entries_of, packages_of
 from stacks.sources.channels import CHANNEL
-from stacks.sources.pins import total_size
-from stacks.variants.load import all_variants, load_variant
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 WAYS = ("sources", "channel")
@@ -107,26 +104,6 @@ def show_times(variants: list[str], rounds: int, parent: Path) -> None:
         )
 
 
-def show_bytes(variants: list[str]) -> None:
-    """Print what each way fetches, and the packages of all locks."""
-    workspace = default_workspace()
-    channel = read_channel(workspace)
-    for name in variants:
-        variant = load_variant(workspace, name)
-        wheels = total_size(lock.read(workspace, variant).requirements)
-        entries = entries_of(workspace, channel, [variant])
-        recipes = [o.recipe for e in entries if e.offer for o in (e.offer, *e.offer.tools)]
-        pins = {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
-        packages = sum(entry.digests.size for entry in entries)
-        print(
-            f"{name}: {packages / 1e6:.1f} MB of packages or {total_size(pins) / 1e6:.1f} MB of "
-            f"sources; {wheels / 1e6:.1f} MB for pip"
-        )
-    entries = entries_of(workspace, channel, all_variants(workspace))
-    total = sum(entry.digests.size for entry in entries)
-    print(f"all committed environments: {len(entries)} packages, {total / 1e6:.1f} MB, each once")
-
-
 def main() -> None:
     """Measure and print, or make one environment for that."""
     parser = options(__doc__, rounds=3, variants="openblas,pip-openblas")
@@ -138,7 +115,6 @@ def main() -> None:
     if arguments.make:
         make(arguments.make, arguments.way, arguments.room)
         return
-    show_bytes(arguments.variants)
     show_times(arguments.variants, arguments.rounds, arguments.folder)
 
 

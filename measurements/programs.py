@@ -1,7 +1,6 @@
 """The table of programs in measurements/README.md: those of examples/, by flavour and linker.
 
     .venv/bin/python measurements/programs.py [--rounds 3] [--only pymc-5.28,lasagne-0.1]
-        [--markdown FILE] [--json FILE]
 
 Makes a stack.yaml for each row below build/measurements, locks and builds it; that needs the
 network, some 5 GB of disk and a quarter of an hour. Then each row has a first start, with an empty
@@ -12,23 +11,23 @@ nothing is compiled then.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
-from harness import REPOSITORY, options, save
+from harness import REPOSITORY, options
 
 from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import ProgramRun, run_once
 from stacks.channel.settings_files import MODULES_VARIABLE
-from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build
 from stacks.profiles.program import ProgramError
@@ -93,52 +92,20 @@ ROWS = (
 )
 
 
-@dataclass(frozen=True)
-class Found:
-    """The starts of a row: the first, which compiles everything, and those after it."""
-
-    row: Row
-    first: ProgramRun
-    later: tuple[ProgramRun, ...]
-
-    @property
-    def step(self) -> float:
-        """Seconds for a step or a draw."""
-        runs = (self.first, *self.later)
-        return statistics.median(run.step or 0.0 for run in runs) / self.row.per_mark
-
-    @property
-    def second_start(self) -> float:
-        """Seconds to the first mark once all is compiled."""
-        return statistics.median(run.first_step or 0.0 for run in self.later)
-
-    @property
-    def memory(self) -> float:
-        """The peak of the largest process of all starts, in MB."""
-        return max(run.memory for run in (self.first, *self.later))
-
-
 def main() -> None:
     """Build, measure example by example, print the table and why a row has no figures."""
     parser = options(__doc__, rounds=3)
     parser.add_argument("--only", default="", help="only these examples, by commas")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file")
-    parser.add_argument("--json", type=Path, help="write every start to this file")
     arguments, workspace = parser.parse_args(), default_workspace()
     if arguments.rounds < 1:
         parser.error("--rounds: at least 1")
     only = arguments.only.split(",") if arguments.only else [row.example for row in ROWS]
-    rows = [row for row in ROWS if row.example in only]
-    built = {row: candidate(workspace, row) for row in rows}
-    found: list[Found] = []
-    for example in dict.fromkeys(row.example for row in rows):
-        chosen = {row: built[row] for row in rows if row.example == example}
-        found += measure(chosen, arguments.rounds)
-        save(arguments.json, [asdict(each) for each in found])
-    text = "".join(f"{line}\n" for line in table(found))
-    print(text, end="")
-    if arguments.markdown:
-        write_atomically(arguments.markdown, text.encode())
+    built = {row: candidate(workspace, row) for row in ROWS if row.example in only}
+    print("| program | flavour | runs on | first step | second start | step or draw | ratio |")
+    print("|---|---|---|---|---|---|---|")
+    for example in dict.fromkeys(row.example for row in built):
+        chosen = {row: found for row, found in built.items() if row.example == example}
+        print("\n".join(lines(measure(chosen, arguments.rounds))), flush=True)
 
 
 def candidate(workspace: Workspace, row: Row) -> Candidate:
@@ -163,30 +130,26 @@ def candidate(workspace: Workspace, row: Row) -> Candidate:
     return Candidate(variant, place, build.read_lock(workspace, variant), None)
 
 
-def measure(rows: dict[Row, Candidate], rounds: int) -> list[Found]:
+def measure(rows: dict[Row, Candidate], rounds: int) -> dict[Row, list[ProgramRun]]:
     """Return the starts of each row; one whose program fails is named, and left out."""
     starts: dict[Row, list[ProgramRun]] = {row: [] for row in rows}
     with tempfile.TemporaryDirectory(prefix="modules-") as folder:
-        for number in range(rounds + 1):
-            for place, row in enumerate(rows):
-                if row not in starts:
-                    continue
-                try:
-                    with settings(row, rows[row].variant, Path(folder, str(place))):
-                        run = run_once(rows[row], row.command)
-                except ProgramError as error:
-                    print(f"{row.example}, {row.flavour}, {row.how}: {error}", file=sys.stderr)
-                    del starts[row]
-                    continue
-                starts[row].append(run)
-                step = 1e3 * (run.step or 0.0) / row.per_mark
-                print(
-                    f"  round {number}: {row.example}, {row.flavour}, {row.how}: first step after "
-                    f"{run.first_step:.1f} s, then {step:.3f} ms",
-                    file=sys.stderr,
-                    flush=True,
-                )
-    return [Found(row, found[0], tuple(found[1:])) for row, found in starts.items()]
+        for number, (place, row) in itertools.product(range(rounds + 1), enumerate(rows)):
+            if row not in starts:
+                continue
+            try:
+                with settings(row, rows[row].variant, Path(folder, str(place))):
+                    run = run_once(rows[row], row.command)
+            except ProgramError as error:
+                print(f"{row.example}, {row.flavour}, {row.how}: {error}", file=sys.stderr)
+                del starts[row]
+                continue
+            starts[row].append(run)
+            title = f"round {number}: {row.example}, {row.flavour}, {row.how}"
+            print(
+                f"  {title}: first step after {run.first_step:.1f} s", file=sys.stderr, flush=True
+            )
+    return starts
 
 
 @contextmanager
@@ -198,22 +161,18 @@ def settings(row: Row, variant: Variant, compiled: Path) -> Iterator[None]:
         yield
 
 
-def table(found: Sequence[Found]) -> list[str]:
-    """Return the lines of the table in Markdown; each example's first row is its baseline."""
-    lines = [
-        "| program | flavour | runs on | first step | second start | step or draw | peak memory |"
-        " times as fast |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for each in found:
-        row = each.row
-        base = next(other for other in found if other.row.example == row.example)
-        lines.append(
-            f"| {row.example} | `{row.flavour}` | {row.how} | {each.first.first_step:.1f} s "
-            f"| {each.second_start:.1f} s | {1e3 * each.step:.3f} ms | {each.memory:.0f} MB "
-            f"| {base.step / each.step:.2f} |"
+def lines(starts: dict[Row, list[ProgramRun]]) -> Iterator[str]:
+    """Yield the rows of an example in Markdown; ratios are to the first, its baseline."""
+    baseline = None
+    for row, (first, *later) in starts.items():
+        step = statistics.median(run.step or 0.0 for run in (first, *later)) / row.per_mark
+        baseline = baseline or step
+        # To the first mark once all is compiled.
+        second = statistics.median(run.first_step or 0.0 for run in later)
+        yield (
+            f"| {row.example} | `{row.flavour}` | {row.how} | {first.first_step:.1f} s "
+            f"| {second:.1f} s | {1e3 * step:.3f} ms | {baseline / step:.2f} |"
         )
-    return lines
 
 
 if __name__ == "__main__":

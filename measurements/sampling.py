@@ -22,28 +22,24 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness import in_turn, options
+from harness import endless_loops, in_turn, options
 
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def main() -> None:
     """Print a line for each model, stack and way."""
-    parser = options(__doc__, rounds=5)
+    parser = options(__doc__, rounds=5, busy=True)
     parser.add_argument("stacks", nargs="+", metavar="STACK[,PIP]")
     parser.add_argument("--models", default="gp:150,regression:1000,lkj:200")
     parser.add_argument("--ways", default="chosen,one,pip,pip-one")
     parser.add_argument("--chains", default="2")
     parser.add_argument("--draws", default="60", help="of each chain, after as many to tune")
     parser.add_argument("--sampler", default="pymc")
-    parser.add_argument("--busy", type=int, default=0, help="endless loops beside it")
     parser.add_argument("--limit", type=float, default=150, help="seconds of a start")
     arguments = parser.parse_args()
     command = [__file__, "--sample", arguments.chains, arguments.draws, arguments.sampler]
-    loops = [
-        subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(arguments.busy)
-    ]
-    try:
+    with endless_loops(arguments.busy):
         for stack in arguments.stacks:
             own, _, pip = stack.partition(",")
             for model in arguments.models.split(","):
@@ -58,9 +54,6 @@ def main() -> None:
                 in_turn(1, [way for way in ways if way in ("chosen", "pip-one")], start)
                 for way, found in in_turn(arguments.rounds, ways, start).items():
                     print(f"{Path(own).name} {model:16} {way:8} {'; '.join(found)}", flush=True)
-    finally:
-        for loop in loops:
-            loop.kill()
 
 
 def sample(command: list[str], variables: dict[str, str], limit: float) -> str:

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 
-from harness import environments, in_turn, options, run
+from harness import endless_loops, environments, in_turn, options, run
 
 from stacks.variants.variant import Variant
 
@@ -47,18 +45,10 @@ print("%f %f" % (1e3 * numpy.median(times), 1e3 * numpy.mean(times)))
 
 def main() -> None:
     """Print a table of the ways of each flavour."""
-    parser = options(__doc__, rounds=6, variants="openblas,blis,mkl")
-    parser.add_argument("--busy", type=int, default=0, help="endless loops beside it")
-    arguments = parser.parse_args()
-    loops = [
-        subprocess.Popen([sys.executable, "-c", "while 1: pass"]) for _ in range(arguments.busy)
-    ]
-    try:
+    arguments = options(__doc__, rounds=6, variants="openblas,blis,mkl", busy=True).parse_args()
+    with endless_loops(arguments.busy):
         for variant, place in environments(arguments.variants).values():
             report(variant, place, arguments.rounds)
-    finally:
-        for loop in loops:
-            loop.kill()
 
 
 def report(variant: Variant, place: Path, rounds: int) -> None:
