@@ -114,17 +114,6 @@ def test_content_that_cannot_be_read_is_replaced(
     assert optimised(cache) == ["optimised"] and counts(cache) == (1, 2, 0)
 
 
-def test_folder_that_others_may_write_to_is_not_used(
-    cache: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = tmp_path / cache.FOLDER
-    folder.mkdir()
-    folder.chmod(0o777)
-    assert optimised(cache) == optimised(cache) == ["optimised"]
-    assert counts(cache) == (0, 0, 2) and not list(folder.iterdir())
-    assert caplog.text.count("graphs are not kept") == 1
-
-
 def unknown(maker: object) -> str:
     raise ValueError("test values are computed")
 

@@ -84,14 +84,6 @@ def test_debug_information_only_where_the_options_have_it(world: World) -> None:
     assert (location / "__init__.py").is_file()
 
 
-def test_module_compiled_in_the_background_is_taken(world: World) -> None:
-    world.begin("m1", "a")
-    world.begin("m1", "a")
-    location = world.compile_str("m1", "a")
-    assert [name for name, *_ in world.calls] == ["m1"]
-    assert (location / "m1.so").read_text() == "a"
-
-
 def test_failure_in_the_background_is_reported_by_the_real_call(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -151,13 +151,6 @@ def test_inputs_that_do_not_change_the_key(environment: Environment, change: Cha
     assert environment.key() == before
 
 
-def test_environment_at_another_path_has_the_same_key(
-    environment: Environment, inputs: Any, tmp_path: Path
-) -> None:
-    shutil.copytree(environment.place, tmp_path / "another")
-    assert Environment(inputs, tmp_path / "another").key() == environment.key()
-
-
 def test_native_is_resolved_only_where_the_options_have_it(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
 from unit.accelerator.conftest import Load
 
 KEY, OTHER = "1" * 64, "2" * 64
 MODULE = bytes(range(256)) * 40
-# Write a module again and again, and read what another process writes under the same name.
-BUSY = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import theano_stacks_modules as modules
-store = modules.store_of(os.environ)
-for number in range(300):
-    content = (b"%d" % number) * 20000
-    assert store.keep("1" * 64, content)
-    taken = store.take("1" * 64)
-    assert taken is not None and len(set(taken[:1])) == 1
-    assert taken == taken[:len(taken) // 20000] * 20000
-"""
 
 
 @pytest.fixture
@@ -185,10 +169,3 @@ def test_full_disk_leaves_no_file(
     assert not store.keep(KEY, MODULE)
     assert "No space left on device" in caplog.text
     assert list(folder.iterdir()) == []
-
-
-def test_two_processes_at_the_same_time(folder: Path) -> None:
-    words = [sys.executable, "-B", "-c", BUSY, str(REPOSITORY / "recipes/theano-stacks/src")]
-    env = {**os.environ, "THEANO_STACKS_MODULES": str(folder)}
-    jobs = [subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [(job.communicate()[1], job.returncode) for job in jobs] == [("", 0)] * 2

@@ -12,27 +12,16 @@ from stacks.core.disk import REPOSITORY
 SOURCES = REPOSITORY / "recipes/theano-stacks/src"
 
 
-def test_pth_file_watches_for_theano(tmp_path: Path) -> None:
-    (tmp_path / "theano").mkdir()
-    (tmp_path / "theano/__init__.py").touch()
-    code = (
-        f"import site, sys; site.addsitedir({str(SOURCES)!r}); "
-        f"sys.path.insert(0, {str(tmp_path)!r}); import theano"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-B", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert done.stderr.startswith("theano_stacks_quick is not in force: ")
-
-
 def run(folder: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run code where Theano is another package of that name, an empty one."""
     (folder / "theano").mkdir(exist_ok=True)
     (folder / "theano/__init__.py").write_text("print('imported')\n")
-    path = os.pathsep.join([str(folder), str(SOURCES)])
+    # The folder of the .pth file, as site-packages is.
+    start = f"import site, sys; site.addsitedir({str(SOURCES)!r}); "
+    start += f"sys.path.insert(0, {str(folder)!r}); "
     return subprocess.run(
-        [sys.executable, "-B", "-c", f"import theano_stacks_quick as q; q.watch(); {code}"],
-        env={**os.environ, "PYTHONPATH": path, **variables},
+        [sys.executable, "-I", "-S", "-B", "-c", start + code],
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=True,

@@ -68,22 +68,6 @@ def scans() -> tuple[Variable, Variable, Variable]:
     return x, Node(Scan(), [x]).outputs[0], Node(Scan(), [x]).outputs[0]
 
 
-def test_scan_that_was_replaced_does_not_come_back(replaced: Any) -> None:
-    x, old, new = scans()
-    size, feature = Variable(), replaced.ReplaceValidate()
-    fgraph = Graph(x, old, size)
-    assert feature.replace_all_validate(fgraph, [(old, new)]) == "checkpoint"
-    fgraph.variables = {x, new, size}
-    shape = Node("shape", [Node("rows", [old]).outputs[0], x])
-    feature.replace_all_validate(fgraph, [(size, shape.outputs[0])], reason="shape")
-    ((asked, brought),) = fgraph.pairs  # type: ignore[attr-defined]
-    rows, second = brought.owner.inputs
-    assert asked is size and second is x
-    assert (brought.owner.op, rows.owner.op, rows.owner.inputs) == ("shape", "rows", [new])
-    assert shape.inputs[0].owner is not rows.owner, "what is known to others stays as it is"
-    assert replaced.found["replaced"] == 1
-
-
 def test_last_of_several_replacements_counts(replaced: Any) -> None:
     x, first, second = scans()
     third = Node(Scan(), [x]).outputs[0]

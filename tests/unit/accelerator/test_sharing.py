@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,20 +80,6 @@ def world(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(load, tmp_path, monkeypatch)
 
 
-def test_module_is_kept_and_then_taken(world: World) -> None:
-    key = world.key()
-    assert not world.shared.has(key) and not world.shared.take(key, ARGUMENTS, world.location)
-    world.compiled()
-    world.shared.keep(key, ARGUMENTS, str(world.location), None)
-    assert world.shared.has(key) and not (world.location / world.sharing.LIST).exists()
-    (world.location / "m1.so").unlink()
-    assert world.shared.take(key, ARGUMENTS, str(world.location))
-    assert (world.location / "m1.so").read_bytes() == b"code"
-    assert os.access(world.location / "m1.so", os.X_OK)
-    assert (world.location / "mod.cpp").read_text() == "int x;\n"
-    assert world.count() == (1, 1, 0)
-
-
 @pytest.mark.parametrize("change", [{"complete": False}, {"path_inside": True}, None])
 def test_module_that_depends_on_its_location_or_has_no_key_is_not_kept(
     world: World, change: dict[str, bool] | None
@@ -118,13 +103,3 @@ def test_no_key_where_warnings_are_wanted_sharing_is_off_or_inputs_have_no_hash(
     assert world.sharing.Shared().key(ARGUMENTS) is None
     monkeypatch.setenv("THEANO_STACKS_MODULES", "0")
     assert world.sharing.Shared().key(ARGUMENTS) is None
-
-
-def test_options_hide_paths_and_list_files(world: World) -> None:
-    key = world.key()
-    assert world.shared.path_options(None) == world.shared.location_options(None, "m1", "/l") == ()
-    assert world.shared.path_options(key) == ("-fmacro-prefix-map=/prefix=/theano",)
-    assert world.shared.location_options(key, "m1", "/l") == (
-        *("-MD", "-MF", f"/l/{world.sharing.LIST}"),
-        "-fmacro-prefix-map=/l=m1",
-    )
