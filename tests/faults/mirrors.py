@@ -36,10 +36,15 @@ def headers(handler: Request, length: int, status: int = 200) -> None:
     handler.end_headers()
 
 
-def cut(handler: Request, body: bytes) -> None:
-    headers(handler, len(body))
-    handler.wfile.write(body[: len(body) // 2])
-    handler.close_connection = True
+def sized(announced: float, sent: float) -> Answer:
+    """Return the fault that announces and sends these shares of the bytes."""
+
+    def send(handler: Request, body: bytes) -> None:
+        headers(handler, int(len(body) * announced))
+        handler.wfile.write(body[: int(len(body) * sent)])
+        handler.close_connection = True
+
+    return send
 
 
 def stall(handler: Request, body: bytes) -> None:
@@ -73,40 +78,12 @@ def _drip(handler: Request, data: bytes) -> None:
     handler.close_connection = True
 
 
-def longer_than_sent(handler: Request, body: bytes) -> None:
-    headers(handler, len(body) + 1000)
-    handler.wfile.write(body)
-    handler.close_connection = True
-
-
-def shorter_than_sent(handler: Request, body: bytes) -> None:
-    headers(handler, len(body) // 2)
-    handler.wfile.write(body)
-    handler.close_connection = True
-
-
-def wrong_body(handler: Request, body: bytes) -> None:
-    answer(handler, bytes(reversed(body)))
-
-
-def empty(handler: Request, body: bytes) -> None:
-    answer(handler, b"")
-
-
-def longer_body(handler: Request, body: bytes) -> None:
-    answer(handler, body + b"more" * 100_000)
-
-
 def endless(handler: Request, body: bytes) -> None:
     handler.send_response(200)
     handler.end_headers()
     end = time.monotonic() + LONGEST
     while time.monotonic() < end:
         handler.wfile.write(body or b"x" * 65536)
-
-
-def loop(handler: Request, body: bytes) -> None:
-    redirect(handler, handler.path)
 
 
 def redirect(handler: Request, location: str) -> None:
@@ -122,14 +99,6 @@ def raw(data: bytes) -> Answer:
     def send(handler: Request, body: bytes) -> None:
         handler.wfile.write(data)
         handler.close_connection = True
-
-    return send
-
-
-def status(number: int) -> Answer:
-    def send(handler: Request, body: bytes) -> None:
-        headers(handler, 4, number)
-        handler.wfile.write(b"oops")
 
     return send
 
@@ -158,13 +127,21 @@ ANSWERS: dict[str, Answer] = {
     **{
         function.__name__: function
         for function in (
-            cut, stall, stall_before_headers, drip, drip_headers, longer_than_sent,
-            shorter_than_sent, wrong_body, empty, longer_body, endless, loop, reset,
+            stall, stall_before_headers, drip, drip_headers, endless, reset
         )
     },
+    "cut": sized(1, 0.5),
+    "longer than sent": sized(1.5, 1),
+    "shorter than sent": sized(0.5, 0.5),
+    "a wrong body": lambda handler, body: answer(handler, body[::-1]),
+    "empty": lambda handler, body: answer(handler, b""),
+    "a longer body": lambda handler, body: answer(handler, body + b"more" * 100_000),
+    "a loop": lambda handler, body: redirect(handler, handler.path),
     **{f"redirect to {location!r}": to(location) for location in LOCATIONS},
-    **{f"status {number}": status(number) for number in (400, 403, 404, 418, 429, 500, 503, 599)},
-    "status 999": status(999),
+    **{
+        f"status {number}": with_header("Content-Type", "text/html", number)
+        for number in (400, 403, 404, 418, 429, 500, 503, 599, 999)
+    },
     "garbage": raw(bytes(range(256)) * 20),
     "no HTTP": raw(b"SSH-2.0-OpenSSH_9.2\r\n"),
     "a bad status line": raw(b"HTTP/1.1 abc OK\r\n\r\n"),

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from faults.mirror import Mirror
 from faults.plan import Plan
@@ -177,14 +178,9 @@ class Room:
         self.runs.append(Done(tuple(words), process.returncode, out, err))
         return self.runs[-1]
 
-    def run(
-        self,
-        *words: str,
-        plan: Plan = Plan(),  # noqa: B008 - a frozen value
-        wrapper: Sequence[str] = (),
-        variables: Mapping[str, str] | None = None,
-    ) -> Done:
-        return self.ended(self.start(*words, plan=plan, wrapper=wrapper, variables=variables))
+    def run(self, *words: str, **options: Any) -> Done:
+        """Start the program, with the options of `start`, and wait for it."""
+        return self.ended(self.start(*words, **options))
 
     def count(self, scene: str, *words: str) -> int:
         """Return how many events the undisturbed run has; the room is a copy again afterwards."""
