@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from integration.checking import checked
@@ -16,10 +16,15 @@ NEXT = re.compile(r", then |\n(?:then )?(?=remove |install |in |put )")
 
 
 def apply_fixes(
-    place: Path, checks: Sequence[str], home: Path, expect: Path | str | None, **variables: str
+    place: Path, checks: Mapping[str, str], home: Path, expect: Path | str | None, **variables: str
 ) -> list[str]:
-    """Apply the fixes of the checks that fail, after which all must pass; return the fixes."""
+    """Apply the fixes of the checks that fail, after which all must pass; return the fixes.
+
+    checks: what each says of the fault, in part; empty for one that may pass.
+    """
     found = checked(place, *checks, expect=expect, HOME=str(home), **variables)
+    for check, detail in zip(found, checks.values(), strict=True):
+        assert not detail or (check.status == "fail" and detail in check.detail), check
     fixes = list(dict.fromkeys(check.fix for check in found if check.status == "fail"))
     assert fixes, found
     for fix in fixes:

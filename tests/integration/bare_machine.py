@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.programs import called
 from stacks.core.disk import REPOSITORY, hold_lock, replace_atomically
 from stacks.core.errors import FetchError
 from stacks.core.workspace import default_workspace
@@ -57,12 +58,9 @@ class BareMachine:
         chroot = ["chroot", f"--userspec={PERSON}", str(self.root), "env", "-i", *settings]
         inside = shlex.join([*chroot, "sh", "-c", f"cd /{HOME}/theano-stacks && {command}"])
         mounts = f"mount -t proc proc {self.root}/proc && mount -t tmpfs tmpfs {self.root}/dev/shm"
-        return subprocess.run(
+        return called(
             ["unshare", "--mount", "--pid", "--fork", "sh", "-c", f"{mounts} && exec {inside}"],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
         )
 
 
@@ -121,7 +119,7 @@ def make_root(target: Path, mirror: str, suite: str, packages: str) -> None:
     words = ["debootstrap", "--variant=minbase", f"--include={packages}"]
     words += [f"--keyring={KEYRING}", suite, str(root), mirror]
     try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
+        done = called(words, timeout=600)
         if done.returncode:
             last = (done.stdout + done.stderr).strip().splitlines()[-1:]
             pytest.fail(f"debootstrap fails: {''.join(last)}")
@@ -168,14 +166,11 @@ def run_without_network(
     words = ["unshare", "--net", "--map-root-user"]
     if not shutil.which("unshare") or subprocess.run([*words, "true"], check=False).returncode:
         pytest.skip("no network of its own can be made: unshare fails")
-    return subprocess.run(
+    return called(
         [*words, "sh", "-c", command],
         cwd=folder,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", **variables},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from integration.bare_machine import packed_root
 from integration.engines import answers
+from integration.programs import called
 
 PACKAGES = "docker.io,docker-cli,docker-buildx,ca-certificates,iproute2"
 PLUGIN = "usr/libexec/docker/cli-plugins/docker-buildx"
@@ -32,14 +33,7 @@ class BuildKit:
 
     def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         """Run a command of the docker program."""
-        return subprocess.run(
-            ["docker", *arguments],
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return called(["docker", *arguments], env=self.environment, stdin=subprocess.DEVNULL)
 
     @contextmanager
     def serving(self, folder: Path) -> Iterator[str]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from integration.programs import called
+
 _VENDOR = "conda_lock._vendor"
 _PROGRAM = "import sys; from conda.cli.main import main; sys.exit(main(*sys.argv[1:]))"
 SECONDS = 120
@@ -31,7 +33,7 @@ class Conda:
         self, *words: str | Path, variables: Mapping[str, str] = {}
     ) -> subprocess.CompletedProcess[str]:
         """Run a command of conda with the classic solver and return its result."""
-        return subprocess.run(
+        return called(
             [sys.executable, "-c", _PROGRAM, *map(str, words)],
             env={
                 "PATH": os.environ["PATH"],
@@ -50,10 +52,7 @@ class Conda:
                 "CONDA_REMOTE_MAX_RETRIES": "1",
                 **variables,
             },
-            capture_output=True,
-            text=True,
             timeout=SECONDS,
-            check=False,
         )
 
     def succeed(self, *words: str | Path, variables: Mapping[str, str] = {}) -> str:

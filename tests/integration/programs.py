@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,17 @@ def invoke(checkout: Path = REPOSITORY) -> list[str]:
     return [sys.executable, "-I", "-m", "invoke", "--search-root", str(checkout)]
 
 
+def called(words: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, whatever its exit status; options: of subprocess.run."""
+    return subprocess.run(words, capture_output=True, text=True, check=False, **options)
+
+
 def run(
     place: Path, *words: str | Path, cwd: str | Path = ".", **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run an environment's Python, with variables beside those of this process."""
-    return subprocess.run(
-        [place / "bin/python", *words],
-        cwd=cwd,
-        env={**os.environ, **variables},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    env = {**os.environ, **variables}
+    return called([place / "bin/python", *words], cwd=cwd, env=env, timeout=600)
 
 
 def printed(place: Path, *words: str | Path, cwd: str | Path = ".", **variables: str) -> str:

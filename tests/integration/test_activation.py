@@ -10,6 +10,7 @@ from rattler.shell import ActivationVariables, Shell, activate
 
 from integration import programs
 from integration.conftest import Prefix
+from integration.programs import called
 
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
 ASK = """
@@ -49,7 +50,7 @@ def expected(place: Path, verbose: str = "quiet", flags: str = "", floatx: str =
 
 
 def invoke(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*programs.invoke(), *words], capture_output=True, text=True, check=False)
+    return called([*programs.invoke(), *words])
 
 
 def warnings_of(text: str) -> list[str]:
@@ -167,22 +168,3 @@ def test_user_settings_in_files_named_by_theanorc(
     (home / "two").write_text("[gcc]\ncxxflags = -O1\n")
     monkeypatch.setenv("THEANORC", f"{home}/one:{home}/two")
     assert out([place / "bin/python", "-c", ASK]) == expected(place, "verbose", "-O1")
-
-
-@pytest.mark.parametrize(
-    ("words", "texts"),
-    [
-        (("build", "--variant", "opnblas"), ("unknown variant", "did you mean 'openblas'?")),
-        (("run", "-v", "OpenBLAS", "--", "true"), ("unknown variant", "did you mean 'openblas'?")),
-        (("build", "-v", "openblas", "-f", "theano-1.05"), ("framework", "'theano-1.0.5'?")),
-        (("verify",), ("give exactly one of --variant and --python",)),
-        (("verify", "--python", "/no/such/python"), ("cannot run /no/such/python",)),
-        (("serve", "--port", "99999"), ("port 99999 cannot be served",)),
-    ],
-)
-def test_unknown_names_are_usage_errors(words: tuple[str, ...], texts: tuple[str, ...]) -> None:
-    done = invoke(*words)
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    for text in texts:
-        assert text in done.stderr

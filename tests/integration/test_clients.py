@@ -19,6 +19,7 @@ from rattler.package_cache import PackageCache, PackageCacheLayer
 
 from integration.conda_client import Conda
 from integration.conftest import Prefix
+from integration.programs import called
 from integration.test_exports import at, export
 from integration.test_serve import install, serving, serving_folder, solve
 from integration.workspaces import workspace_below
@@ -77,13 +78,10 @@ def verify(python: str | Path, home: Path, activation: str = "") -> dict[str, st
     activation: commands for the shell that runs it.
     """
     command = shlex.join([f"{REPOSITORY}/invoke", "verify", "--python", str(python)])
-    done = subprocess.run(
+    done = called(
         ["sh", "-ec", f"{activation}\n{command}"],
         env={"PATH": "/usr/bin:/bin", "HOME": str(home), "COLUMNS": "400"},
         cwd=home,
-        capture_output=True,
-        text=True,
-        check=False,
         timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -188,13 +186,11 @@ def test_the_name_alone_gives_an_environment_that_computes(
         "print(framework.config.cxx)\n"
     )
     flags = f"base_compiledir={tmp_path / 'compiled'}"
-    result = subprocess.run(
+    result = called(
         [prefix / "bin/python", "-c", code],
         env={"PATH": f"{prefix / 'bin'}:{os.defpath}", "THEANO_FLAGS": flags, "AESARA_FLAGS": flags}
         | {"PYTENSOR_FLAGS": flags, "HOME": str(tmp_path)},
         cwd=tmp_path,
-        capture_output=True,
-        text=True,
     )
     assert result.stdout.splitlines()[-3:-1] == [version, "25.0"], result.stderr
     assert result.stdout.splitlines()[-1].startswith(f"{prefix / 'bin'}/"), "no compiler"

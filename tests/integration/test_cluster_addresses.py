@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -102,16 +101,6 @@ def test_scheduler_and_worker_listen_on_loopback_alone(start: Start, tmp_path: P
         found.wait_for_workers(1, PATIENCE)
         assert found.submit(sum, [1, 2]).result(PATIENCE) == 3
     assert listening(scheduler) == listening(worker) == {"127.0.0.1"}
-
-
-def test_another_address_without_tls_is_refused(tmp_path: Path) -> None:
-    for words in (["scheduler", "--", "--host", "0.0.0.0"], ["worker", "tcp://192.0.2.1:8786"]):
-        done = subprocess.run(
-            [*invoke(), *words], cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE
-        )
-        assert done.returncode == 2
-        assert "could run programs here" in done.stderr and "Traceback" not in done.stderr
-        assert "--insecure-address" in done.stderr
 
 
 def test_with_tls_only_those_with_a_certificate_of_the_ca_are_answered(

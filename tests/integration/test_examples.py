@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.programs import called
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build
@@ -33,14 +34,8 @@ def test_example(folder: Path, workspace: Workspace, tmp_path: Path) -> None:
     (copy / "stack.lock").symlink_to(folder / "stack.lock")
     place = build.make_environment(workspace, load_variant(workspace, str(copy)))
     [program] = folder.glob("*.py")
-    done = subprocess.run(
-        [place / "bin/python", program],
-        env=environment(place),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=LIMIT,
+    done = called(
+        [place / "bin/python", program], env=environment(place), cwd=tmp_path, timeout=LIMIT
     )
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)

@@ -20,6 +20,7 @@ import yaml
 
 from integration.conda_client import Conda, names
 from integration.conftest import Prefix
+from integration.programs import called
 from integration.test_serve import serving
 from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
@@ -64,21 +65,6 @@ def at(address: str, path: Path) -> Path:
     """Change the channel's address in an exported file to that of a test's server."""
     path.write_text(path.read_text().replace(URL, address))
     return path
-
-
-def test_conda_lock_reads_the_lock_and_conda_installs_it(
-    tiny: Tiny, conda: Conda, tmp_path: Path
-) -> None:
-    variant = tiny.variant("by-conda")
-    with serving(tiny.workspace, [variant]) as address:
-        path = at(address, export(tiny.workspace, variant, "conda-lock", tmp_path))
-        words = ["render", "--kind", "explicit", "--platform", "linux-64", str(path)]
-        subprocess.run([sys.executable, "-m", "conda_lock", *words], cwd=tmp_path, check=True)
-        explicit = tmp_path / "conda-linux-64.lock"
-        conda.succeed("create", "-y", "-p", tmp_path / "made", "--file", explicit)
-    assert names(tmp_path / "made") == {
-        "six", "python", "pip", "setuptools", "wheel", "tiny-settings"
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["by-conda", "by-pip"])
@@ -153,7 +139,7 @@ def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
 
     def run(words: Sequence[str | Path], **more: str) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "cache"), **more}
-        return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+        return called(words, env=env)
 
     expected = ["numpy==1.22.4", "scipy==1.8.1", "six==1.16.0", "theano==1.0.5"]
     done = run(by_uv)
@@ -224,9 +210,7 @@ def test_a_module_is_loaded(
     command -v python; echo "${{CONDA_PREFIX-none}}"
     """
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    done = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
+    done = called(["sh", "-c", script], cwd=tmp_path, env=env)
     lines = done.stdout.splitlines()
     assert lines[0] == f"{place}/bin/python", done.stderr
     assert lines[1] == "-lblas_threads -lopenblas g++"

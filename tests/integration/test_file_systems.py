@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from integration.programs import called
 from integration.tiny import Tiny
 from stacks.environments.make import build as pipeline
 
@@ -29,9 +30,7 @@ def file_system(kind: str, tmp_path: Path) -> Iterator[Path]:
     with image.open("wb") as file:
         file.truncate(SIZE)
     subprocess.run([*maker, image], check=True, capture_output=True)
-    mounted = subprocess.run(
-        ["mount", "-o", "loop", image, folder], capture_output=True, text=True, check=False
-    )
+    mounted = called(["mount", "-o", "loop", image, folder])
     if mounted.returncode:
         pytest.skip(f"no {kind} to test on: {mounted.stderr.strip()}")
     try:

@@ -90,32 +90,6 @@ def test_a_program_finds_the_posterior(project: Project) -> None:
     assert "the data were made with 2.5" in done.stdout
 
 
-def test_pip_adds_a_package_and_replaces_none(project: Project) -> None:
-    refused = project.type("run", "--", "pip", "install", "numpy==1.19.5")
-    assert refused.returncode == 1
-    assert "locked.here.to.change.it.write.a.stack.yaml.with.invoke.init" in refused.stdout
-    assert project.type("run", "--", "pip", "install", "tabulate").returncode == 0
-    done = project.type("verify")
-    assert done.returncode == 0, done.stdout
-    assert "added by you: tabulate" in done.stdout
-
-
-def test_a_changed_python_is_named_and_repaired(project: Project) -> None:
-    python = project.environment / "bin/python3.9"
-    content = bytearray(python.read_bytes())
-    content[len(content) // 2] ^= 1
-    python.unlink()
-    python.write_bytes(content)
-    python.chmod(0o555)
-    done = project.type("verify")
-    assert done.returncode == 1
-    assert "bin/python3.9" in done.stdout and "--repair" in done.stdout
-    repaired = project.type("build", "--repair")
-    assert repaired.returncode == 0, repaired.stdout
-    assert "put back: bin/python3.9 (changed)" in repaired.stdout
-    assert "checks passed" in repaired.stdout
-
-
 def test_a_killed_verification_leaves_nothing(project: Project) -> None:
     """It is killed while a process of its own compiles or measures in the environment."""
     words = project.words("verify")

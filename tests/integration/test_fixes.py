@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,23 +13,50 @@ from integration.applied_fix import apply_fixes
 from integration.checking import compiled, virtual_environment
 from integration.conftest import Prefix
 
-BLAS = ("ldflags", "library", "Gemm", "Dot22")
+SETTINGS = {"settings": ""}
+BLAS = dict.fromkeys(("ldflags", "library", "Gemm", "Dot22"), "")
 OLD_BLAS = "[blas]\nldflags = -lnothere\n"
+NOT_FOUND = {"settings": "blas.ldflags is -l", "ldflags": "cannot find -lnothere"}
 
 
 @pytest.mark.parametrize(
     ("theanorc", "flags", "checks"),
     [
-        ("", "blas.ldflags=", ("settings", *BLAS)),
-        ("", "blas.ldflags=-lopenblas -lnothere", ("settings", "ldflags")),
-        (OLD_BLAS, "", ("settings", "ldflags")),
-        ("", "cxx=", ("settings", "Gemm", "scan")),
-        (OLD_BLAS, "blas.ldflags=,gcc.cxxflags=-O0", ("settings", *BLAS)),
-        ("[global]\ncxx =\n", "", ("settings", "Gemm")),
+        (
+            "",
+            "blas.ldflags=",
+            {
+                "settings": "THEANO_FLAGS",
+                **BLAS,
+                "Gemm": "calls NumPy, not a BLAS library",
+                "Dot22": "float64 Dot22 is Py",
+            },
+        ),
+        ("", "blas.ldflags=-lopenblas -lnothere", NOT_FOUND),
+        ("", "blas.ldflags=-lnothere -lopenblas", NOT_FOUND),
+        (OLD_BLAS, "", {**NOT_FOUND, "settings": "/.theanorc)"}),
+        (
+            "",
+            "blas.ldflags=-lopenblas",
+            {"library": "expected openblas (libblas_threads.so.1); found openblas"},
+        ),
+        # Without a compiler every operation is Python.
+        (
+            "",
+            "cxx=",
+            {
+                "settings": "cxx is ",
+                "Gemm": "Gemm is Py",
+                "BatchedDot": "BatchedDot is Py",
+                "scan": "compiled loop is missing",
+            },
+        ),
+        (OLD_BLAS, "blas.ldflags=,gcc.cxxflags=-O0", SETTINGS | BLAS),
+        ("[global]\ncxx =\n", "", {"settings": "cxx is ", "Gemm": "Gemm is Py"}),
     ],
 )
 def test_of_a_setting_in_an_environment_of_this_project(
-    prefix: Prefix, home: Path, theanorc: str, flags: str, checks: Sequence[str]
+    prefix: Prefix, home: Path, theanorc: str, flags: str, checks: Mapping[str, str]
 ) -> None:
     place = prefix("theano-1.0.5", "pip-openblas")
     (home / ".theanorc").write_text(theanorc)
@@ -50,14 +77,14 @@ def linkable(prefix: Prefix, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("theanorc", "flags", "checks"),
     [
         ("", "", BLAS),
-        ("[blas]\n", "", ("ldflags",)),
-        (OLD_BLAS, "", ("ldflags",)),
-        (OLD_BLAS, "blas.ldflags=", ("ldflags",)),
-        ("[global]\nlinker = py\ncxx =\n", "mode=FAST_COMPILE", ("settings",)),
+        ("[blas]\n", "", {"ldflags": ""}),
+        (OLD_BLAS, "", {"ldflags": ""}),
+        (OLD_BLAS, "blas.ldflags=", {"ldflags": ""}),
+        ("[global]\nlinker = py\ncxx =\n", "mode=FAST_COMPILE", SETTINGS),
     ],
 )
 def test_of_a_setting_in_a_virtual_environment(
-    linkable: Path, home: Path, theanorc: str, flags: str, checks: Sequence[str]
+    linkable: Path, home: Path, theanorc: str, flags: str, checks: Mapping[str, str]
 ) -> None:
     (home / ".theanorc").write_text(theanorc)
     apply_fixes(linkable, checks, home, None, THEANO_FLAGS=flags)
@@ -67,7 +94,7 @@ def test_of_a_slow_library_that_the_flags_name(prefix: Prefix, linkable: Path, h
     source = 'extern "C" { void dgemm_() {} void sgemm_() {} void dgemv_() {} void sgemv_() {} }'
     compiled(prefix("theano-1.0.5", "openblas"), home, "libslow.so", source)
     slow = f"blas.ldflags=-L{home} -lslow -Wl\\,-rpath\\,{home}"
-    fixes = apply_fixes(linkable, ("library",), home, None, THEANO_FLAGS=slow)
+    fixes = apply_fixes(linkable, {"library": "libslow.so"}, home, None, THEANO_FLAGS=slow)
     assert "lead to it; remove blas.ldflags from THEANO_FLAGS, then put" in fixes[0]
 
 
@@ -84,24 +111,36 @@ def test_of_a_baseline_that_is_linked(
     apply_fixes(place, BLAS, home, "own", THEANO_FLAGS=flags.format(library))
 
 
-def test_of_array_functions_that_are_not_called(prefix: Prefix, home: Path) -> None:
+@pytest.mark.parametrize(
+    ("framework", "flag"), [("theano-1.0.5", "lib.amdlibm"), ("theano-pymc-1.1.2", "lib__amblibm")]
+)
+def test_of_array_functions_that_are_not_called(
+    prefix: Prefix, home: Path, framework: str, flag: str
+) -> None:
+    place, dotted = prefix(framework, "openblas-amdlibm"), flag.replace("__", ".")
+    off = {"libm": f"{dotted} is off (THEANO_FLAGS): no array function is called", "settings": ""}
+    [fix, *_] = apply_fixes(place, off, home, "own", THEANO_FLAGS=f"{flag}=False")
+    assert fix == f"remove {flag}=False from THEANO_FLAGS"
+
+
+def test_of_loops_that_the_header_does_not_replace(prefix: Prefix, home: Path) -> None:
     place = prefix("theano-1.0.5", "openblas-amdlibm")
-    flags = "lib.amdlibm=False,gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD"
-    apply_fixes(place, ("libm", "settings"), home, "own", THEANO_FLAGS=flags)
     flags = "gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD -mno-vzeroupper"
-    apply_fixes(place, ("loops", "registers"), home, "own", THEANO_FLAGS=flags)
-    apply_fixes(place, ("libm",), home, "own", THEANO_FLAGS="cxx=")
+    checks = {"loops": "tanh calls the C library's function", "registers": "still in use after "}
+    apply_fixes(place, checks, home, "own", THEANO_FLAGS=flags)
+    apply_fixes(place, {"libm": ""}, home, "own", THEANO_FLAGS="cxx=")
 
 
 def test_of_the_compiler_s_options_in_a_virtual_environment(linkable: Path, home: Path) -> None:
     (home / ".theanorc").write_text("[gcc]\ncxxflags = -O3 -mno-vzeroupper\n")
-    apply_fixes(linkable, ("registers",), home, None)
+    apply_fixes(linkable, {"registers": "later SSE instructions"}, home, None)
     assert "cxxflags = -O3\n" in (home / ".theanorc").read_text()
 
 
 def test_of_the_accelerator(prefix: Prefix, home: Path) -> None:
     place = prefix("theano-1.0.5", "openblas")
-    apply_fixes(place, ("accelerator",), home, "own", THEANO_STACKS_QUICK="0")
+    [fix] = apply_fixes(place, {"accelerator": ""}, home, "own", THEANO_STACKS_QUICK="0")
+    assert fix == "unset THEANO_STACKS_QUICK"
 
 
 def test_of_a_compiled_module_that_is_cut_off(prefix: Prefix, linkable: Path, home: Path) -> None:
@@ -115,7 +154,7 @@ def test_of_a_compiled_module_that_is_cut_off(prefix: Prefix, linkable: Path, ho
     other = compiled(prefix("theano-1.0.5", "openblas"), home, "m2.so", "int two;")
     (compile_folder / "tmp2").mkdir()
     other = other.rename(compile_folder / "tmp2/m2.so")
-    apply_fixes(linkable, ("compile folder",), home, None)
+    apply_fixes(linkable, {"compile folder": ""}, home, None)
     assert not folder.exists() and other.exists()
     shutil.rmtree(compile_folder)
 
@@ -123,4 +162,6 @@ def test_of_a_compiled_module_that_is_cut_off(prefix: Prefix, linkable: Path, ho
 def test_of_a_flag_that_pytensor_breaks_on(prefix: Prefix, home: Path) -> None:
     place = prefix("pytensor-3.3.7", "pip-openblas")
     flags = "lib__amdlibm=True,blas__ldflags="
-    apply_fixes(place, ("known faults", "settings", "ldflags"), home, "own", PYTENSOR_FLAGS=flags)
+    fault = "cannot compile exp, log and sin with lib__amdlibm=True"
+    checks = {"known faults": fault, "settings": "PYTENSOR_FLAGS", "ldflags": ""}
+    apply_fixes(place, checks, home, "own", PYTENSOR_FLAGS=flags)

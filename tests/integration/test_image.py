@@ -15,40 +15,18 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
+from integration.programs import called
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import layout, oci, reproduce
 from stacks.image.layout import SHARE, Layers
-from stacks.image.metadata import config_of
 from stacks.locks import lock
 from stacks.variants.load import load_variant
 
 VARIANT = load_variant(default_workspace(), "openblas")
 # The second of the two ways in which `reproduce` makes an image.
 DIFFERENTLY = [*reproduce.BOTH][1]
-# Compiles what a first program would, then prints how often g++ was called.
-FIRST_PROGRAM = """
-import json, os, sys
-os.environ["PATH"] = sys.argv[1] + os.pathsep + os.environ["PATH"]
-import numpy, theano, theano.tensor as T
-for dtype in ("float64", "float32"):
-    a, b = T.matrix(dtype=dtype), T.matrix(dtype=dtype)
-    ones = numpy.ones((3, 3), dtype)
-    total = theano.shared(ones)
-    theano.function([a, b], updates=[(total, total + T.dot(a, b))])(ones, ones)
-    assert (total.get_value() == 4).all()
-    assert theano.function([a], T.exp(a))(ones).dtype == dtype
-    assert theano.function([a, b], a + b)(ones, ones).dtype == dtype
-import theano.scan_module.scan_perform_ext
-calls = sys.argv[1] + "/calls"
-output = open(calls).read().splitlines() if os.path.exists(calls) else []
-print(json.dumps({
-    "compiled": [line for line in output if "mod.cpp" in line],
-    "flags": theano.config.gcc.cxxflags,
-    "folder": theano.config.compiledir,
-}))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -63,26 +41,6 @@ def root(layers: Layers, tmp_path: Path) -> Path:
     for folder in layers.folders.values():
         subprocess.run(["cp", "-al", f"{folder}/.", root], check=True)
     return root
-
-
-def start(
-    workspace: Workspace, root: Path, room: Path, *words: str | Path
-) -> subprocess.CompletedProcess[str]:
-    """Run a program of an image in a clean environment, with a /tmp of its own."""
-    room.mkdir(exist_ok=True)
-    variables = {
-        **config_of(workspace, VARIANT).environment,
-        "TMPDIR": str(room),
-        "HOME": str(room),
-    }
-    return subprocess.run(
-        [root / "opt/theano/bin/python", *words],
-        env={**variables, "PATH": os.defpath},
-        cwd=room,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
 
 
 def test_variants_of_a_framework_share_all_layers_but_the_blas(layers: Layers) -> None:
@@ -126,38 +84,6 @@ def test_the_manifest_has_every_file_of_the_environment(root: Path) -> None:
     assert {f"share/theano-stacks/{name}" for name in own} <= listed
 
 
-def test_a_first_program_compiles_nothing(workspace: Workspace, root: Path, tmp_path: Path) -> None:
-    counting = tmp_path / "counting"
-    counting.mkdir()
-    compiler = counting / "g++"
-    compiler.write_text(
-        f'#!/bin/sh\necho "$@" >> "{counting}/calls"\nexec "{root}/opt/theano/bin/g++" "$@"\n'
-    )
-    compiler.chmod(0o755)
-    output = json.loads(
-        start(workspace, root, tmp_path / "tmp", "-c", FIRST_PROGRAM, counting).stdout
-    )
-    assert output["compiled"] == []
-    assert output["flags"] == "-march=haswell"
-    assert output["folder"].startswith(str(tmp_path / "tmp" / f"theano-{os.getuid()}"))
-
-
-def test_the_user_can_choose_a_cold_cache_for_the_native_processor(
-    root: Path, tmp_path: Path
-) -> None:
-    program = "import os; print(os.environ['THEANORC'].split(':')[1])"
-    room = tmp_path / "tmp"
-    room.mkdir()
-    output = subprocess.run(
-        [root / "opt/theano/bin/python", "-c", program],
-        env={"TMPDIR": str(room), "HOME": str(room), "THEANO_STACKS_MARCH": "native"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "cxxflags = -march=native" in Path(output.strip()).read_text()
-
-
 def test_python_files_are_compiled_for_their_path_in_the_image(root: Path) -> None:
     found = root / "opt/theano/lib/python3.9/site-packages/theano/__pycache__"
     data = (found / "printing.cpython-39.pyc").read_bytes()
@@ -168,24 +94,10 @@ def test_python_files_are_compiled_for_their_path_in_the_image(root: Path) -> No
 
 def test_no_file_contains_a_path_of_this_machine(workspace: Workspace, layers: Layers) -> None:
     places = [str(layout.layout_folder(workspace, VARIANT)), str(workspace.root)]
-    searched = subprocess.run(
-        ["grep", "-rlaF", *(f"-e{place}" for place in places), *layers.folders.values()],
-        capture_output=True,
-        text=True,
-        check=False,
+    searched = called(
+        ["grep", "-rlaF", *(f"-e{place}" for place in places), *layers.folders.values()]
     )
     assert searched.stdout == ""
-
-
-def test_the_entry_program_prints_its_usage(root: Path) -> None:
-    program = root / "usr/local/bin/theano-stacks"
-    done = subprocess.run(["sh", program], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert done.returncode == 0
-    for word in ("theano-openblas verify", "python train.py", "--tmpfs /tmp:rw,exec", "sbom"):
-        assert word in done.stdout
-    assert "{" not in done.stdout
-    echoed = subprocess.run(["sh", program, "echo", "a  b"], capture_output=True, text=True)
-    assert echoed.stdout == "a  b\n"
 
 
 def test_the_sbom_names_every_package_and_is_valid(workspace: Workspace, layers: Layers) -> None:

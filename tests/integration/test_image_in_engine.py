@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from integration.engines import Running
+from integration.programs import called
 from stacks.bench import store
 from stacks.bench.candidates import packages_of
 from stacks.core.workspace import Workspace
@@ -59,10 +60,9 @@ def run(image: str, engine: Engine) -> Run:
     """Give the function that runs a command in the image, under options of the engine's."""
 
     def run(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["docker", "run", "--rm", *options, image, *command],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        return called(
+            ["docker", "run", "--rm", *options, image, *command], stdin=subprocess.DEVNULL
+        )
 
     return run
 
@@ -189,10 +189,9 @@ def test_help_without_a_terminal(run: Run) -> None:
 
 
 def test_a_shell(image: str, engine: Engine) -> None:
-    done = subprocess.run(
-        ["docker", "run", "--rm", "-i", image, "shell"],
-        input="which python g++\nexit 3\n", capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = called(
+        ["docker", "run", "--rm", "-i", image, "shell"], input="which python g++\nexit 3\n"
+    )
     assert done.returncode == 3
     assert done.stdout.splitlines()[-2:] == ["/opt/theano/bin/python", "/opt/theano/bin/g++"]
     assert "(openblas) /work $ " in done.stderr

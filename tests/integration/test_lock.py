@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from integration.tiny import Tiny
-from stacks.channel import solve as solver
 from stacks.channel.offers import read_channel
-from stacks.core.errors import StaleError, UsageError
+from stacks.core.errors import StaleError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.locks import lock, solution
 from stacks.locks import update as lock_update
@@ -29,10 +27,6 @@ def stale(tiny: Tiny, name: str) -> str:
         solution.check(tiny.workspace, tiny.variant(name), read_channel(tiny.workspace))
     assert caught.value.fix and "./invoke lock" in caught.value.fix
     return caught.value.what
-
-
-def file_of(tiny: Tiny, variant: str, name: str) -> Path:
-    return tiny.locks / "tiny" / variant / name
 
 
 # conda-lock's command, for each lock, in a folder of its own: all in one start of Python.
@@ -76,14 +70,6 @@ def test_locks_contain_no_path_of_this_machine(workspace: Workspace) -> None:
             assert not {word for word in ("/home", "/root", "/work", "/tmp") if word in text}
 
 
-def test_a_current_lock(tiny: Tiny) -> None:
-    locked = lock.current(tiny.workspace, tiny.variant("by-pip"))
-    assert [p.name for p in locked.packages] == [
-        "pip", "python", "setuptools", "tiny-settings", "wheel"
-    ]  # fmt: skip
-    assert [pin.name for pin in locked.requirements] == ["six"]
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
@@ -124,19 +110,6 @@ def test_a_changed_pin(workspace: Workspace, tiny: Tiny) -> None:
     assert "setuptools" not in message
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "package: 3", "metadata: {}\npackage: []\n"])
-def test_an_invalid_lock_file(tiny: Tiny, text: str) -> None:
-    file_of(tiny, "by-conda", "conda-lock.yml").write_text(text)
-    with pytest.raises(UsageError, match=r"conda-lock.yml: not a valid lock"):
-        lock.current(tiny.workspace, tiny.variant("by-conda"))
-
-
-def test_a_variant_without_a_lock(tiny: Tiny) -> None:
-    shutil.rmtree(tiny.locks)
-    with pytest.raises(UsageError, match=r"tiny/by-conda is not locked\n.*\./invoke lock"):
-        lock.current(tiny.workspace, tiny.variant("by-conda"))
-
-
 def test_relocking_writes_the_same_bytes(tiny: Tiny) -> None:
     before = {path: path.read_bytes() for path in tiny.locks.rglob("*.*")}
     lock_update.relock(tiny.workspace, [tiny.variant(name) for name in ("by-conda", "by-pip")])
@@ -151,11 +124,3 @@ def test_all_stale_locks_are_named_at_once(tiny: Tiny) -> None:
         lock_update.check_locks(
             tiny.workspace, [tiny.variant(name) for name in ("by-conda", "by-pip")]
         )
-
-
-@pytest.mark.parametrize(
-    ("spec", "words"), [("six ==", "correct the specs"), ("pandas", "No candidates")]
-)
-def test_a_spec_that_nothing_satisfies(workspace: Workspace, spec: str, words: str) -> None:
-    with pytest.raises(UsageError, match=rf"(?s)cannot satisfy {spec}.*{words}"):
-        solver.solve(read_channel(workspace), [spec])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from integration.conftest import Prefix
-from integration.programs import invoke
+from integration.programs import called, invoke
 from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import run_once
 from stacks.core.workspace import Workspace
@@ -118,12 +117,7 @@ def test_runs_over_words(file: Path, workspace: Workspace, prefix: Prefix, tmp_p
     prefix("theano-1.0.5", "openblas")
     logs = tmp_path / "logs"
     words = ["run", "--jobs", "2", "--variant", "openblas", "--logs", str(logs), "--"]
-    done = subprocess.run(
-        [*INVOKE, *words, "python", str(file), "{}", ":::", "0", "3", "0"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = called([*INVOKE, *words, "python", str(file), "{}", ":::", "0", "3", "0"])
     assert done.returncode == 1
     texts = [(logs / f"{number}.log").read_text() for number in (1, 2, 3)]
     assert [text.count("THEANO_STACKS_STEP") for text in texts] == [4, 4, 4]

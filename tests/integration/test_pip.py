@@ -20,6 +20,7 @@ from unit.helpers.serving import Site, serving
 
 from integration.conda_client import Conda
 from integration.conftest import Prefix
+from integration.programs import called
 from integration.tiny import Tiny
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
@@ -78,7 +79,7 @@ def pip(program: Path, *words: str, links: Path) -> subprocess.CompletedProcess[
     env = {"HOME": str(links), "PATH": "/usr/bin:/bin", "PIP_NO_INDEX": "1"}
     env |= {"PIP_FIND_LINKS": links.as_uri(), "PIP_NO_CACHE_DIR": "1"}
     command: list[str | Path] = [program, *words, "--disable-pip-version-check"]
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    return called(command, env=env)
 
 
 def site_packages(place: Path) -> Path:
@@ -130,7 +131,7 @@ def check_lists(place: Path, uv_program: Path, conda: Conda) -> None:
     } == found
     assert by_pip <= found.keys()
     code = "import pkg_resources as p; print('\\n'.join(d.key for d in p.working_set))"
-    has_it = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    has_it = called([python, "-c", code])
     if has_it.returncode == 0:
         assert {
             canonicalize_name(name) for name in has_it.stdout.split()

@@ -9,7 +9,7 @@ import pytest
 
 from integration.published import move_packages, packages, share_sources
 from integration.test_serve import serving_folder
-from integration.tiny import Tiny, flip, tree
+from integration.tiny import Tiny, tree
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
@@ -59,30 +59,6 @@ def test_from_sources_asks_no_place(
             tiny.workspace, tiny.variant("by-conda"), tiny.place("by-conda"), from_sources=True
         )
     assert packages(tiny.cache) == {}
-
-
-def test_what_no_place_has_is_built(
-    workspace: Workspace,
-    tiny: Tiny,
-    published: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    share_sources(workspace, tiny)
-    [six] = published.glob("noarch/six-*.conda")
-    [wheel] = published.glob("noarch/wheel-*.conda")
-    expected = packages(published)
-    six.unlink()
-    flip(wheel)
-    monkeypatch.setenv(CHANNEL, str(published))
-    tiny.make("by-conda")
-    errors = capsys.readouterr().err
-    assert f"2 packages built, 4 fetched from {published}, 0 from the cache" in errors
-    assert errors.count("warning: ") == 1
-    assert (
-        f"warning: {wheel.name} from {wheel.as_uri()}: its bytes are not the pinned ones" in errors
-    )
-    assert packages(tiny.cache) == expected
 
 
 def test_the_vendored_folder_comes_first(

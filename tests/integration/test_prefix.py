@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from integration.programs import invoke
-from integration.tiny import DEAD, Tiny, flip, tree
+from integration.tiny import Tiny, tree
 from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -146,18 +146,6 @@ def test_environments_of_a_moved_checkout_are_not_ready(checkout: Checkout) -> N
     assert line.split()[1:4] == ["tiny", "old", "-"]
 
 
-def test_tasks_that_need_a_built_environment(checkout: Checkout) -> None:
-    for words in (
-        ["run", "-v", "by-pip", "--", "true"],
-        ["verify", "-v", "by-pip"],
-        ["shell", "-v", "by-pip"],
-    ):
-        done = checkout.invoke(*words)
-        assert done.returncode == 2
-        assert "error: tiny/by-pip is not built\n" in done.stderr
-        assert "fix:      ./invoke build" in done.stderr
-
-
 def test_a_new_environment_has_no_verdict_of_the_one_before(tiny: Tiny) -> None:
     variant = tiny.variant("by-conda")
     target = pipeline.make_environment(tiny.workspace, variant)
@@ -173,31 +161,6 @@ def test_a_new_environment_has_no_verdict_of_the_one_before(tiny: Tiny) -> None:
     assert not report.exists()
 
 
-def test_a_build_without_a_network(checkout: Checkout) -> None:
-    done = checkout.invoke(
-        "build", "-v", "by-conda", THEANO_STACKS_CACHE=str(checkout.root / "empty"), **DEAD
-    )
-    assert done.returncode == 1
-    assert "error: " in done.stderr and "127.0.0.1" in done.stderr and "fix:" in done.stderr
-
-
-def test_a_build_from_a_damaged_lock(checkout: Checkout) -> None:
-    flip(checkout.root / "envs/locks/tiny/by-conda/conda-lock.yml")
-    done = checkout.invoke("build", "-v", "by-conda")
-    assert done.returncode in (1, 2)
-    assert "git checkout -- envs/locks" in done.stderr
-    assert not (checkout.root / "build").exists()
-
-
-def test_the_cache_is_a_file(checkout: Checkout) -> None:
-    (checkout.root / "cache").write_text("")
-    done = checkout.invoke(
-        "build", "-v", "by-conda", THEANO_STACKS_CACHE=str(checkout.root / "cache")
-    )
-    assert done.returncode == 1
-    assert "a file stands where a folder is needed" in done.stderr
-
-
 def test_lock_check_and_lock(checkout: Checkout) -> None:
     assert checkout.invoke("lock", "--check").returncode == 0
     path = checkout.root / "envs/variants/by-conda.yaml"
@@ -208,19 +171,6 @@ def test_lock_check_and_lock(checkout: Checkout) -> None:
     assert "wheel is new" in done.stderr
     assert checkout.invoke("lock").returncode == 0
     assert checkout.invoke("lock", "--check").returncode == 0
-
-
-def test_clean(checkout: Checkout) -> None:
-    checkout.invoke("build", "-v", "by-conda")
-    place = checkout.root / "build/prefixes/tiny/by-conda"
-    assert place.is_dir()
-    mine = checkout.cache / "mine"
-    mine.write_text("a person's")
-    assert f"removing {place}" in checkout.invoke("clean", "-v", "by-conda").stdout
-    assert not place.exists()
-    checkout.invoke("clean", "--cache")
-    assert [path.name for path in checkout.cache.glob("[!.]*")] == ["mine"]
-    assert checkout.invoke("clean").stdout == "nothing to remove\n"
 
 
 def test_clean_during_a_build(checkout: Checkout) -> None:

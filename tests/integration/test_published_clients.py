@@ -87,35 +87,6 @@ def test_conda_finds_a_package(conda: Conda, channel: Published) -> None:
     assert six["size"] == channel.package("six").stat().st_size
 
 
-def test_conda_solves_and_installs(conda: Conda, channel: Published, tmp_path: Path) -> None:
-    place = tmp_path / "environment"
-    conda.succeed(
-        "create", "-y", "-p", place, "--override-channels", "-c", channel.address, "six=1.16.0"
-    )
-    assert (place / "lib/python2.7/site-packages/six.py").is_file()
-    assert {"six", "python"} <= names(place)
-
-
-def test_conda_makes_an_environment_of_the_committed_file(
-    conda: Conda, file: Path, tmp_path: Path
-) -> None:
-    """The lock as a list: test_an_old_index_cannot_give_what_it_lacks."""
-    conda.succeed("env", "create", "-f", file, "-p", tmp_path / "environment")
-    assert names(tmp_path / "environment") == PACKAGES
-
-
-def test_rattler_solves_and_installs(
-    tiny: Tiny, channel: Published, file: Path, tmp_path: Path
-) -> None:
-    records = solve(channel.address, file, tmp_path / "client")
-    locked = locked_by(tiny, "by-conda").packages
-    assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
-        (p.file_name, p.sha256) for p in locked
-    }
-    install(records, tmp_path / "environment", tmp_path / "cache")
-    assert names(tmp_path / "environment") == PACKAGES
-
-
 def assert_refused(conda: Conda, channel: Published, file: Path, folder: Path) -> str:
     """Have conda and rattler refuse the package six; return conda's message."""
     done = conda.run("env", "create", "-f", file, "-p", folder / "conda")

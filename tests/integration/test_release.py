@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from invoke.context import Context
 
 from integration.bare_machine import copy_checkout
+from integration.programs import called
 from integration.tiny import Tiny, tree
 from stacks.core import digest_list
 from stacks.core.version import VERSION
@@ -55,5 +55,5 @@ def test_a_release_with_its_channel(
     assert listed.keys() == files.keys() - {DIGESTS}
     command = re.findall(r"^next: (.*)$", capsys.readouterr().out, re.M)[-1]
     words = ["sh", "-ec", command]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = called(words, cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.count(": OK\n") == len(listed), done.stderr

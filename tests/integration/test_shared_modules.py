@@ -150,17 +150,6 @@ def test_concurrent_programs(prefix: Prefix, starts: Starts, modules: Path) -> N
     assert len(list(modules.iterdir())) == sum(starts.of(place, modules)["found"].values())
 
 
-def test_a_folder_that_others_may_write_to_is_not_used(
-    prefix: Prefix, starts: Starts, modules: Path
-) -> None:
-    modules.mkdir()
-    modules.chmod(0o777)
-    done = starts.of(prefix("theano-1.0.5", "openblas"), modules)
-    assert "other users may write to it" in done["log"]
-    assert done["found"] == {"hits": 0, "kept": 0, "not kept": 0}
-    assert not any(modules.iterdir())
-
-
 def test_a_module_that_reads_an_outside_file_is_compiled_each_time(
     prefix: Prefix, starts: Starts, modules: Path, tmp_path: Path
 ) -> None:

@@ -14,14 +14,13 @@ from integration.tiny import Tiny
 from stacks.bench import machine, stack_flavours
 from stacks.bench.candidates import prepare
 from stacks.core.disk import scratch
-from stacks.core.errors import StaleError, UsageError
+from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.care import verify
 from stacks.environments.folders import folder_of, report_path
 from stacks.environments.make import build
 from stacks.environments.make.settings import EXPECTATION
-from stacks.locks import lock, uv
-from stacks.locks.update import check_locks
+from stacks.locks import uv
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -91,30 +90,6 @@ def test_settings_of_its_own_reach_every_client(tiny: Tiny, file: Path, tmp_path
         install(solve(address, file, tmp_path / "client"), other, tmp_path / "packages")
     assert out(other / "bin/python", program) == f"{other}/mine"
     assert out(tiny.make("by-conda") / "bin/python", program) == "None"
-
-
-def test_an_edit_makes_the_lock_stale(tiny: Tiny, file: Path) -> None:
-    file.write_text(TINY.format("by-conda", "decorator==4.4.2"))
-    variant = load_variant(tiny.workspace, str(file))
-    build.relock(tiny.workspace, variant)
-    check_locks(tiny.workspace, [variant])
-    file.write_text(TINY.format("by-conda", "decorator==4.4.1"))
-    variant = load_variant(tiny.workspace, str(file))
-    with pytest.raises(StaleError) as caught:
-        build.make_environment(tiny.workspace, variant)
-    assert "stack.yaml asks for other packages or settings" in str(caught.value)
-    assert f"fix:      run `./invoke lock {variant.option}`" in str(caught.value)
-
-
-def test_a_changed_digest_is_found(tiny: Tiny, file: Path) -> None:
-    file.write_text(TINY.format("by-conda", "decorator==4.4.2"))
-    variant = load_variant(tiny.workspace, str(file))
-    build.relock(tiny.workspace, variant)
-    files = file.with_suffix(".lock") / "files.json"
-    [pin] = json.loads(files.read_text())["own"]
-    files.write_text(files.read_text().replace(pin["sha256"], "0" * 64))
-    with pytest.raises(UsageError, match="was edited or damaged"):
-        lock.current(tiny.workspace, variant)
 
 
 def test_no_sdist(tiny: Tiny, file: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from integration.bare_machine import copy_checkout, run_without_network
-from integration.tiny import DEAD, Tiny, flip, tree
-from stacks.core.errors import FetchError, IntegrityError, UsageError
+from integration.tiny import Tiny, flip, tree
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
 from stacks.sources.vendored import VARIABLE
@@ -106,25 +106,3 @@ def test_what_is_changed_missing_or_extra_is_named(
     with pytest.raises(UsageError, match="is no vendored folder"):
         vendor.vendor(tiny.workspace, [tiny.variant("by-conda")], tmp_path / "other")
     assert (tmp_path / "other/letter").exists()
-
-
-def test_wrong_bytes_in_a_vendored_folder_are_not_taken(
-    tiny: Tiny,
-    vendored: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv(VARIABLE, str(vendored))
-    folder = tmp_path / "carried"
-    vendor.vendor(tiny.workspace, [tiny.variant("by-pip")], folder)
-    flip(next(folder.glob("sources/**/six-*.whl")))
-    shutil.rmtree(tiny.cache / "sources")
-    monkeypatch.setenv(VARIABLE, str(folder))
-    for name, value in DEAD.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(FetchError):
-        tiny.make("by-pip")
-    assert "six-1.16.0-py2.py3-none-any.whl: expected sha256" in capfd.readouterr().err
-    assert not list(tiny.cache.glob("sources/**/six-*.whl"))
-    assert not tiny.place("by-pip").exists()

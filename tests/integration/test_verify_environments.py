@@ -83,16 +83,6 @@ def test_the_linkers_compute_the_same(prefix: Prefix, tmp_path: Path, framework:
     assert list((tmp_path / "cvm").rglob("*.so"))
 
 
-def test_a_diagnosis_says_what_to_write_into_which_file(prefix: Prefix, tmp_path: Path) -> None:
-    place, home = prefix("theano-0.8.2", "pip-default"), tmp_path / "home"
-    home.mkdir()
-    done = run(place, SUITE, cwd=tmp_path, HOME=str(home), COLUMNS="300")
-    assert done.returncode == 1
-    assert "Dot22 is Py" in done.stdout
-    assert "[blas]\n" in done.stdout and "ldflags = -l" in done.stdout
-    assert not list(home.iterdir()), "nothing is written into the user's own folder"
-
-
 def test_an_interrupt_ends_it_without_a_traceback(prefix: Prefix, tmp_path: Path) -> None:
     place = prefix("theano-1.0.5", "pip-openblas")
     # Only a terminal is told which check is running.

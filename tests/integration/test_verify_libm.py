@@ -6,24 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from integration.checking import checked, compiled, edited
+from integration.checking import checked, edited
 from integration.conftest import Prefix
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.variants.load import load_variant
-
-LIAR = """
-#include <cmath>
-extern "C" void amd_vrsa_expf(int n, float *x, float *z) {
-    for (int i = 0; i < n; i++) z[i] = 1.001f * expf(x[i]);
-}
-"""
-
-
-@pytest.fixture
-def fast(prefix: Prefix) -> Path:
-    """Give an environment whose loops call amdlibm-compat."""
-    return prefix("theano-1.0.5", "openblas-amdlibm")
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-pymc-1.1.2"])
@@ -34,23 +21,6 @@ def test_array_functions_that_are_called(prefix: Prefix, framework: str) -> None
     assert found[0].detail.startswith("amdlibm-compat 1.0 (not AMD's)")
 
 
-@pytest.mark.parametrize(
-    ("framework", "flag"), [("theano-1.0.5", "lib.amdlibm"), ("theano-pymc-1.1.2", "lib__amblibm")]
-)
-def test_array_functions_that_are_turned_off(prefix: Prefix, framework: str, flag: str) -> None:
-    libm, loops, accuracy = checked(
-        prefix(framework, "openblas-amdlibm"),
-        "libm",
-        "loops",
-        "accuracy",
-        THEANO_FLAGS=f"{flag}=False",
-    )
-    dotted = flag.replace("__", ".")
-    assert (libm.status, loops.status, accuracy.status) == ("fail", "skip", "skip")
-    assert f"{dotted} is off (THEANO_FLAGS): no array function is called" in libm.detail
-    assert libm.fix == f"remove {flag}=False from THEANO_FLAGS"
-
-
 def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Path) -> None:
     """Theano-PyMC has no lib.amdlibm; its name for the flag is lib.amblibm."""
     place = prefix("theano-pymc-1.1.2", "openblas")
@@ -59,23 +29,6 @@ def test_a_flag_of_another_name_than_the_frameworks(prefix: Prefix, tmp_path: Pa
     assert settings.status == libm.status == "fail"
     assert "lib.amdlibm is None, not True" in settings.detail
     assert "lib.amblibm is off" in libm.detail
-
-
-def test_array_functions_with_wrong_results(fast: Path, tmp_path: Path) -> None:
-    liar = compiled(fast, tmp_path, "libliar.so", LIAR)
-    libm, accuracy = checked(fast, "libm", "accuracy", LD_PRELOAD=str(liar))
-    assert libm.status == accuracy.status == "fail"
-    assert "found unknown library, libliar.so" in libm.detail
-    assert "amd_vrsa_expf" in accuracy.detail and "ULP" in accuracy.detail
-    assert libm.fix == accuracy.fix == f"LD_PRELOAD leads to {liar}:\nunset LD_PRELOAD"
-
-
-def test_loops_that_the_header_does_not_replace(fast: Path) -> None:
-    (loops,) = checked(fast, "loops", THEANO_FLAGS="gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD")
-    assert loops.status == "fail"
-    assert loops.detail == "tanh calls the C library's function"
-    flag = "gcc.cxxflags=-DAMDLIBM_COMPAT_NO_SIMD"
-    assert loops.fix == f"remove {flag} from THEANO_FLAGS"
 
 
 @pytest.mark.parametrize(

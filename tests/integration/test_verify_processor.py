@@ -11,31 +11,11 @@ from integration.conftest import Prefix
 from integration.programs import result
 from stacks.core.disk import REPOSITORY
 
-# BLIS 0.9.0's number of kernels for SSE3.
-PENRYN = "5"
-
 
 @pytest.mark.parametrize("flavour", ["openblas", "blis"])
 def test_the_environment_has_the_kernels_of_this_processor(prefix: Prefix, flavour: str) -> None:
     _, _, kernels = checked(prefix("theano-1.0.5", flavour), "library", "speed", "kernels")
     assert kernels.status == "pass"
-
-
-@pytest.mark.parametrize(
-    ("flavour", "variable", "value", "kernel"),
-    [
-        ("openblas", "OPENBLAS_CORETYPE", "Nehalem", "Nehalem"),
-        ("blis", "BLIS_ARCH_TYPE", PENRYN, "penryn"),
-    ],
-)
-def test_slow_kernels(prefix: Prefix, flavour: str, variable: str, value: str, kernel: str) -> None:
-    place = prefix("theano-1.0.5", flavour)
-    _, speed, kernels = checked(place, "library", "speed", "kernels", **{variable: value})
-    assert speed.status == "pass" or speed.fix == kernels.fix
-    assert kernels.status == "fail"
-    by = f"by {variable}={value}"
-    assert kernels.detail.startswith(f"{kernel}, for SSE2, {by}, where this processor has ")
-    assert kernels.fix == f"{variable}={value} selects these kernels:\nunset {variable}"
 
 
 FLAVOURS = [
@@ -54,16 +34,6 @@ def test_operations_that_free_them(
     (found,) = checked(prefix(framework, flavour), "registers")
     assert found.status == "pass"
     assert found.detail == f"free after each of {count} operations"
-
-
-def test_loops_compiled_without_vzeroupper(prefix: Prefix) -> None:
-    (found,) = checked(
-        prefix("theano-1.0.5", "openblas"), "registers", THEANO_FLAGS="gcc.cxxflags=-mno-vzeroupper"
-    )
-    assert found.status == "fail"
-    assert found.detail.startswith("still in use after ")
-    assert "sqr" in found.detail and "later SSE instructions" in found.detail
-    assert found.fix == "remove gcc.cxxflags=-mno-vzeroupper from THEANO_FLAGS"
 
 
 def test_the_program_for_processors_on_which_glibc_frees_them(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Prefix
+from integration.programs import called
 from stacks.core.workspace import Workspace
 from stacks.distribution import release
 from stacks.locks import uv
@@ -88,9 +89,7 @@ def _run(
 ) -> subprocess.CompletedProcess[str]:
     path = f"{base / 'bin'}{os.pathsep}{os.environ['PATH']}"
     variables = {**os.environ, "PATH": path, "COLUMNS": "200", **variables}
-    return subprocess.run(
-        words, env=variables, cwd=folder, capture_output=True, text=True, check=False, timeout=300
-    )
+    return called(words, env=variables, cwd=folder, timeout=300)
 
 
 def test_pip_installs_it_whole_and_removes_it_whole(

@@ -135,14 +135,6 @@ def test_the_tutorials_networks_have_the_same_cost_on_each_framework(
         assert case["output"] == pytest.approx(cost, abs=1e-5)
 
 
-def test_an_unknown_case_is_told(prefix: Prefix) -> None:
-    done = run(
-        prefix("theano-1.0.5", "pip-openblas"), SUITE, "workload", "gibbs", "--case", "explicit"
-    )
-    assert done.returncode == 2
-    assert "no case explicit; there are: implicit, non_sequences" in done.stderr
-
-
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2", "pytensor-3.3.7"])
 def test_a_fixed_gradient_is_small_right_and_the_same_whatever_lies_in_memory(
     prefix: Prefix, framework: str

@@ -6,7 +6,6 @@ import datetime
 import os
 import shutil
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from unit.helpers.web_server import Request, web_server
 
+from integration.programs import called
 from integration.published import move_packages, write_packages
 from integration.registries import certificate, pem_of, registry, registry_with_tls
 from integration.tiny import BUILDER, DEAD, Builder, Tiny, tree
@@ -26,13 +26,11 @@ from stacks.channel.build import obtain_packages
 from stacks.channel.offers import read_channel, with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.distribution import vendor
 from stacks.distribution.channel import push, written_files
 from stacks.locks import lock
 from stacks.locks.publication import publication
 from stacks.sources.channels import CHANNEL
 from stacks.sources.registry import registry_at
-from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant
 
 pytestmark = pytest.mark.usefixtures("no_other_place")
@@ -91,33 +89,9 @@ def output_of(builder: Builder) -> tuple[str, str]:
         return builder.communicate(timeout=300)
 
 
-def test_in_2036_from_a_vendored_folder(
-    tiny: Tiny, in_2036: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The folder has the wheel for pip, too: neither it nor a package is anywhere else."""
-    today = tree(tiny.make("by-pip"))
-    carried = tmp_path / "carried"
-    monkeypatch.setattr(vendor, "_download_tools", lambda folder: folder.mkdir())
-    vendor.vendor(tiny.workspace, [tiny.variant("by-pip")], carried)
-    for folder in (tiny.cache, tiny.place("by-pip")):
-        shutil.rmtree(folder)
-    monkeypatch.setenv(VENDOR, str(carried))
-    output, errors = output_of(tiny.builder("by-pip", wrapper=in_2036))
-    assert output.strip() == str(tiny.place("by-pip")), errors
-    assert f"5 fetched from {carried / 'channel'}" in errors
-    assert "warning" not in errors
-    assert tree(tiny.place("by-pip")) == today
-
-
 @contextmanager
-def published_in_2036(
-    kind: str, tiny: Tiny, published: Path, server_pem: Path, room: Path
-) -> Iterator[str]:
-    """Serve a published channel with a certificate of 2036; give its address."""
-    if kind == "static":
-        with https_serving(published, server_pem) as address:
-            yield address
-        return
+def registry_in_2036(tiny: Tiny, published: Path, server_pem: Path, room: Path) -> Iterator[str]:
+    """Serve a published channel from a registry with a certificate of 2036; give its address."""
     variants = [tiny.variant(name) for name in ("by-conda", "by-pip")]
     found = publication(tiny.workspace, read_channel(tiny.workspace), variants)
     # The packages alone: their sources are not what an environment is made of.
@@ -133,17 +107,15 @@ def published_in_2036(
         yield running.address("stacks")
 
 
-@pytest.mark.parametrize("kind", ["static", "registry"])
-def test_in_2036_from_a_published_channel(
+def test_in_2036_from_a_registry(
     tiny: Tiny,
     published: Path,
     server_pem: Path,
     in_2036: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    kind: str,
 ) -> None:
-    with published_in_2036(kind, tiny, published, server_pem, tmp_path / "registry") as address:
+    with registry_in_2036(tiny, published, server_pem, tmp_path / "registry") as address:
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(server_pem))
         monkeypatch.setenv(CHANNEL, address)
         output, errors = output_of(tiny.builder("by-conda", wrapper=in_2036))
@@ -196,11 +168,8 @@ def test_in_2036_a_real_variant_comes_from_a_published_channel(
         )
     assert f"0 packages built, {len(locked.packages)} fetched from {address}" in errors
     assert output.strip() == str(place)
-    computed = subprocess.run(
+    computed = called(
         [*in_2036, place / "bin/python", "-c", COMPUTING],
         env={**environment, "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert computed.stdout.split() == ["2036", "25.0"], computed.stderr
