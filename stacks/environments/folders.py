@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,7 +187,7 @@ def ready_environment(
     """
     variant = load_variant(workspace, name, framework)
     target = folder_of(workspace, variant)
-    [key] = keys_of(workspace, [variant])
+    key = current_key(workspace, variant)
     if isinstance(key, StacksError):
         raise key
     if not is_ready(workspace, variant, key):
@@ -206,7 +206,7 @@ def built_environment(workspace: Workspace, variant: Variant) -> Path | None:
     target = folder_of(workspace, variant)
     if variant.libm == "amdlibm" or key_in(target) is None:
         return None
-    [key] = keys_of(workspace, [variant])
+    key = current_key(workspace, variant)
     if isinstance(key, StacksError) or not is_ready(workspace, variant, key):
         return None
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr)
@@ -224,20 +224,16 @@ def is_ready(workspace: Workspace, variant: Variant, key: str) -> bool:
     return key_in(target) == key
 
 
-def keys_of(workspace: Workspace, variants: Sequence[Variant]) -> list[str | StacksError]:
-    """Return the key that each variant's environment has if it is built from its current lock.
+def current_key(workspace: Workspace, variant: Variant) -> str | StacksError:
+    """Return the key that a variant's environment has if it is built from its current lock.
 
-    In place of a key stands the error if the lock is missing, stale or not valid.
+    In place of the key the error if the lock is missing, stale or not valid.
     """
-    keys: list[str | StacksError] = []
-    for variant in variants:
-        try:
-            locked = lock.current(workspace, variant)
-        except StacksError as error:
-            keys.append(error)
-        else:
-            keys.append(key_of(workspace, variant, locked, folder_of(workspace, variant)))
-    return keys
+    try:
+        locked = lock.current(workspace, variant)
+    except StacksError as error:
+        return error
+    return key_of(workspace, variant, locked, folder_of(workspace, variant))
 
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:

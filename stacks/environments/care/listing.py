@@ -22,8 +22,8 @@ def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Print a line for each variant: lock, environment, last verification, speed."""
     lines = []
     advised: dict[str, list[str]] = {}
-    for variant, key in zip(variants, folders.keys_of(workspace, variants), strict=True):
-        built = _state(workspace, variant, key)
+    for variant in variants:
+        built = _state(workspace, variant)
         report = read_report(workspace, variant) if built == "yes" else None
         last = _last_report(workspace, variant, report)
         lines.append((variant.name, variant.framework.name, built, *last))
@@ -38,7 +38,8 @@ def show(workspace: Workspace, variants: Sequence[Variant]) -> None:
         print(f"{', '.join(advised_variants)}: {sentence}")
 
 
-def _state(workspace: Workspace, variant: Variant, key: str | StacksError) -> str:
+def _state(workspace: Workspace, variant: Variant) -> str:
+    key = folders.current_key(workspace, variant)
     if isinstance(key, StacksError):
         return "stale" if lock_folder(workspace, variant).is_dir() else "-"
     target = folder_of(workspace, variant)

@@ -177,10 +177,10 @@ class Room:
         own_packages.add(workspace, self.folder / "prefix", lock, "3.9")
 
     def call(self, words: list[Any], **options: Any) -> str:
+        name = Path(words[-1]).name
+        if self.fails(name):
+            raise CommandError("pip wheel\nNo module named hatchling")
         if words[0] != "gcc":
-            name = Path(words[-1]).name
-            if self.fails(name):
-                raise CommandError("pip wheel\nNo module named hatchling")
             folder = Path(words[words.index("--wheel-dir") + 1])
             folder.mkdir()
             wheel(folder, f"{name[0]}.py", package=name[0])
