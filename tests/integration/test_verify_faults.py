@@ -10,11 +10,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from unit.helpers.environments import write_manifest
 
 from integration.checking import checked, edited
 from integration.conftest import Prefix
 from integration.programs import called, printed, run
+from stacks.environments.make.contents import write_manifest
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.programs import SUITE

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 from pathlib import Path
 
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import READY, folder_of, key_of, mark
+from stacks.environments.make.contents import write_manifest
 from stacks.locks import lock
 from stacks.variants.variant import Variant
 
@@ -63,31 +62,6 @@ def expectation() -> dict[str, object]:
         "flags": {},
         "packages": [package],
     }
-
-
-def write_manifest(prefix: Path) -> None:
-    """Write the manifest of all files below a folder, as the builder does."""
-    ignored = {MANIFEST, "etc/theano-stacks/ready.json", "conda-meta/history"}
-    entries: dict[str, object] = {}
-    for folder, folders, names in os.walk(prefix):
-        if Path(folder) == prefix:
-            folders.remove("var")
-        for name in [*names, *folders]:
-            path = Path(folder, name)
-            relative = path.relative_to(prefix).as_posix()
-            if path.is_symlink():
-                entries[relative] = ["link", str(path.readlink())]
-            elif path.is_file() and relative not in ignored:
-                data, mode = path.read_bytes(), path.stat().st_mode & 0o7777
-                entries[relative] = [
-                    "file",
-                    f"{mode:o}",
-                    len(data),
-                    hashlib.sha256(data).hexdigest(),
-                ]
-    body = json.dumps(entries, indent=None) + "\n"
-    header = {"schema": 1, "sha256": hashlib.sha256(body.encode()).hexdigest()}
-    (prefix / MANIFEST).write_text(json.dumps(header) + "\n" + body)
 
 
 def mark_built(workspace: Workspace, variant: Variant, key: str = "") -> Path:

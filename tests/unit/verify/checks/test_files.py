@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
+from stacks.environments.make.contents import write_manifest
 from unit.helpers.environments import (
     EXPECTATION,
     MANIFEST,
@@ -19,7 +20,6 @@ from unit.helpers.environments import (
     add,
     environment,
     expectation,
-    write_manifest,
 )
 from unit.helpers.verification import context
 
