@@ -21,16 +21,17 @@ from functools import cache
 from pathlib import Path
 
 import rattler_build
-from rattler import package_streaming
+from rattler import exceptions, package_streaming
+from rattler_build import RattlerBuildError
 
-from stacks.channel import build_context, rattler_errors
+from stacks.channel import build_context
 from stacks.channel.build_context import BuildContext
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import check_links
 from stacks.core import reproducible
-from stacks.core.disk import sha256_of
-from stacks.core.errors import IntegrityError
+from stacks.core.disk import disk_error, explain_disk_errors, sha256_of
+from stacks.core.errors import IntegrityError, StacksError
 from stacks.sources import archives, links, unpack
 from stacks.sources.pins import Pin
 
@@ -131,7 +132,7 @@ def assemble(
         root.mkdir()
         scratch.mkdir()
         for path in built_with:
-            with rattler_errors.translated(folder, f"{path.name} cannot be unpacked"):
+            with translated(folder, f"{path.name} cannot be unpacked"):
                 package_streaming.extract(path, tools)
         with _explained(recipe, Path(name)):
             recipe.extra.make(BuildContext(recipe, sources, root, scratch, tools))
@@ -142,7 +143,7 @@ def assemble(
         for path in root.rglob("*"):
             if path.is_symlink() and not path.exists():
                 path.resolve().touch()
-        with rattler_errors.translated(folder, f"{file_name(recipe, digest)} cannot be written"):
+        with translated(folder, f"{file_name(recipe, digest)} cannot be written"):
             output = rattler_build.assemble_package(
                 recipe.package.name,
                 recipe.package.version,
@@ -209,3 +210,40 @@ def _normalise(root: Path, links_out: Set[str]) -> None:
             )
         if path.is_file() and not path.is_symlink():
             path.chmod(0o755 if path.stat().st_mode & 0o111 else 0o644)
+
+
+# They have no common base class.
+FAILURES = (
+    exceptions.CacheDirError,
+    exceptions.ConversionError,
+    exceptions.ExtractError,
+    exceptions.FetchRepoDataError,
+    exceptions.GatewayError,
+    exceptions.InstallerError,
+    exceptions.IoError,
+    exceptions.LinkError,
+    exceptions.TransactionError,
+    RattlerBuildError,
+)
+
+
+class CondaError(StacksError):
+    """A conda package could not be made, read or installed."""
+
+
+@contextmanager
+def translated(path: Path, what: str) -> Iterator[None]:
+    """Turn rattler's exceptions into a DiskError for an error of the disk, else into a CondaError.
+
+    path: the folder or file that rattler works on. what: what failed.
+    """
+    with explain_disk_errors(path):
+        try:
+            yield
+        except (*FAILURES, OSError) as error:
+            # rattler's own OSErrors have the number in their text only.
+            if isinstance(error, OSError) and error.errno:
+                raise
+            number = re.search(r"\(os error (\d+)\)", str(error))
+            disk = number and disk_error(OSError(int(number.group(1)), str(error)), path)
+            raise disk or CondaError(what, found=str(error)) from error

@@ -20,7 +20,7 @@ from stacks.channel.locked_package import URL
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.settings_files import HOOKS, PLACEHOLDER, files_of
 from stacks.channel.staging.amdlibm import UserTarball
-from stacks.channel.staging.texts import Texts
+from stacks.channel.staging.stage import Texts
 from stacks.core.errors import UsageError
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace

@@ -10,7 +10,7 @@ from pathlib import Path
 import rattler
 from rattler.exceptions import InvalidMatchSpecError, SolverError
 
-from stacks.channel import rattler_errors
+from stacks.channel import assemble
 from stacks.channel.offers import Channel, Offer, repodata
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
@@ -43,7 +43,7 @@ def solve_index(
     name, fix: the channel and the fix in the UsageError if there is no solution.
     """
     try:
-        with rattler_errors.translated(folder, f"the index of {name} cannot be read"):
+        with assemble.translated(folder, f"the index of {name} cannot be read"):
             records = asyncio.run(_solve(folder, specs, glibc))
     except (SolverError, InvalidMatchSpecError) as error:
         raise UsageError(f"{name} cannot satisfy {', '.join(specs)}\n{error}", fix=fix) from error

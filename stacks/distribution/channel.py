@@ -24,8 +24,7 @@ from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.distribution import signature
 from stacks.image import builder
-from stacks.locks.locked import packages_of
-from stacks.locks.publication import DIGESTS, Publication, publication, source_path
+from stacks.locks.publication import DIGESTS, Publication, packages_of, publication, source_path
 from stacks.sources.fetch import fetch
 from stacks.sources.registry import Registry, is_registry, registry_at
 from stacks.sources.registry_push import Blob, RegistryWriter

@@ -34,7 +34,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments.use import kernel
 from stacks.image import builder
 from stacks.locks import lock
-from stacks.locks.locked import entries_of, packages_of
+from stacks.locks.publication import entries_of, packages_of
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin
 from stacks.sources.vendored import CHANNEL, DIGESTS, TOOLS, VARIABLE, pip_options, vendored_path

@@ -27,7 +27,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock, older
+from stacks.locks import conda_lock, texts
 from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, seal_of, specs_hash
 from stacks.sources.pins import File, IndexPin
 from stacks.variants.variant import Variant, on_other_channel
@@ -86,7 +86,7 @@ def current(workspace: Workspace, variant: Variant) -> Lock:
     """
     found = read(workspace, variant)
     changes = (
-        older.differences(variant, found.asked, found.own_files)
+        texts.differences(variant, found.asked, found.own_files)
         if not found.specs
         else _differences(variant, found)
     )
@@ -186,7 +186,7 @@ def _files(
     """Return the framework's files for pip, and those of a stack.yaml's own packages."""
     path = folder / FILES
     if content.form == 1:
-        return older.files(workspace, variant, folder, fix)
+        return texts.files(workspace, variant, folder, fix)
     if not path.is_file():
         return (), ()
     try:

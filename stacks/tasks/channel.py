@@ -96,9 +96,7 @@ def lock(
         build.relock(workspace, chosen[0], with_sdists=sdist, upgrade=upgrade)
         next_step(f"./invoke build {chosen[0].option}")
     elif channel:
-        from stacks.locks import other_channel
-
-        other_channel.relock(workspace, chosen, channel)
+        lock_update.relock_from(workspace, chosen, channel)
         name = variant or chosen[0].name
         next_step(f"./invoke build --variant {name}{where} --channel {quoted([channel])}")
     else:

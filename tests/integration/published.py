@@ -20,8 +20,7 @@ from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.use.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.lock import Lock
-from stacks.locks.locked import entries_of
-from stacks.locks.publication import publication
+from stacks.locks.publication import entries_of, publication
 from stacks.sources import alive
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch

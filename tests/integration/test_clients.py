@@ -35,9 +35,9 @@ from stacks.environments.make import build as pipeline
 from stacks.environments.make import settings
 from stacks.environments.programs import environment
 from stacks.environments.use.serve import maker, write_channel
-from stacks.locks import lock, other_channel
+from stacks.locks import lock, update
 from stacks.locks.lock import with_other_channels
-from stacks.locks.locked import entries_of
+from stacks.locks.publication import entries_of
 from stacks.locks.solution import locked_package
 from stacks.locks.update import digests_of
 from stacks.variants.load import load_variant
@@ -239,7 +239,7 @@ def test_an_environment_of_another_channel_passes(
     add_openblas(folder, tmp_path)
     place = tmp_path / "prefix"
     with serving_folder(folder) as address:
-        other_channel.relock(own, [ours], address)
+        update.relock_from(own, [ours], address)
         [theirs] = with_other_channels(own, [ours])[1:]
         monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
         pipeline.make_environment(own, theirs, place)

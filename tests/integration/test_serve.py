@@ -22,7 +22,7 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.use.serve import Make, maker, server_of, write_channel
 from stacks.locks import lock
 from stacks.locks.lock import lock_folder
-from stacks.locks.locked import entries_of
+from stacks.locks.publication import entries_of
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 

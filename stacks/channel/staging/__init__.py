@@ -8,8 +8,6 @@ from pydantic import Field
 
 from stacks.channel.staging.amdlibm import UserTarball
 from stacks.channel.staging.compiled import BLIS, Compiled, Forwarding, ThinFront
-from stacks.channel.staging.compiler import Compiler
-from stacks.channel.staging.cpython import CPython
 from stacks.channel.staging.cpython_source import CPythonSource
 from stacks.channel.staging.libraries import (
     DebianFiles,
@@ -19,10 +17,16 @@ from stacks.channel.staging.libraries import (
     WheelLibraries,
 )
 from stacks.channel.staging.pocl import PoCL
-from stacks.channel.staging.python_sources import EditedSdist, PythonModules, Sdist
+from stacks.channel.staging.programs import Compiler, CPython
+from stacks.channel.staging.python_packages import (
+    EditedSdist,
+    FortranWheel,
+    PythonModules,
+    Sdist,
+    Wheel,
+)
 from stacks.channel.staging.relinked_wheel import RelinkedWheel
-from stacks.channel.staging.texts import Texts
-from stacks.channel.staging.wheel import FortranWheel, Wheel
+from stacks.channel.staging.stage import Texts
 
 # A recipe's `extra`: its key `stage` chooses the class.
 Extra = Annotated[

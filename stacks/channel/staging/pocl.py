@@ -26,9 +26,9 @@ from pydantic import Field
 from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.compiled import gcc
 from stacks.channel.staging.elf import opened
+from stacks.channel.staging.python_packages import unpack_wheel
 from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import copy_tree
-from stacks.channel.staging.wheel import unpack_wheel
 from stacks.core.errors import IntegrityError
 from stacks.core.models import SHA256, FileName, Strict, Variable
 

@@ -24,11 +24,11 @@ from stacks.channel.staging.elf import (
     needed,
     overwrite_need,
     rename_symbols,
+    shorten,
 )
-from stacks.channel.staging.shortened_elf import shorten
+from stacks.channel.staging.python_packages import Wheel, use_libgcc_runtime
 from stacks.channel.staging.stage import Edit
 from stacks.channel.staging.tree import remove
-from stacks.channel.staging.wheel import Wheel, use_libgcc_runtime
 from stacks.core.errors import IntegrityError
 from stacks.core.models import FileName, RelativePath
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import rattler
 from rattler.package_cache import PackageCache, PackageCacheLayer, ValidationMode
 
-from stacks.channel import rattler_errors
+from stacks.channel import assemble
 from stacks.core import cores
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
@@ -86,7 +86,7 @@ class _Linking:
         made = prefix.with_name("first")
         try:
             return made, self.link(packages, made)
-        except (IntegrityError, rattler_errors.CondaError) as error:
+        except (IntegrityError, assemble.CondaError) as error:
             print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
         # Other folders: rattler may still link into the first one.
         made = prefix.with_name("second")
@@ -105,7 +105,7 @@ class _Linking:
     def link(self, packages: Path, prefix: Path) -> dict[str, CheckedFile]:
         """Link the packages in a folder, which gets those that it lacks; check the files."""
         what = f"the packages of {self.variant.id} cannot be installed"
-        with rattler_errors.translated(packages, what):
+        with assemble.translated(packages, what):
             with ThreadPoolExecutor(cores.affine()) as pool:
                 for _ in pool.map(lambda part: _prepare(packages, part), self.parts):
                     pass

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from stacks.channel.staging.dist_info import normalised
-from stacks.channel.staging.wheel import SHEBANG
+from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core import reproducible
 from stacks.core.disk import scratch
 from stacks.core.errors import IntegrityError

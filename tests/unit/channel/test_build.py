@@ -18,9 +18,9 @@ from rattler import exceptions
 
 from stacks.channel import build as package_builds
 from stacks.channel import package
+from stacks.channel.assemble import CondaError, translated
 from stacks.channel.build_process import ROOT, BuildProcess
 from stacks.channel.offers import Offer, read_channel
-from stacks.channel.rattler_errors import CondaError, translated
 from stacks.core import console, disk
 from stacks.core.disk import DiskError
 from stacks.core.errors import StacksError

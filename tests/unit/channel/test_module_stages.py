@@ -10,9 +10,9 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from stacks.channel.staging import Extra
+from stacks.channel.staging.python_packages import SHEBANG, Wheel
 from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import copy_tree, remove
-from stacks.channel.staging.wheel import SHEBANG, Wheel
 from stacks.core.errors import IntegrityError, UsageError
 from unit.helpers.staging import Made, elf_library, make, tree, with_compiler
 

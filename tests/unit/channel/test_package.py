@@ -17,10 +17,9 @@ from stacks.channel.build_context import Build, BuildContext
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.staging.libraries import Libraries
-from stacks.channel.staging.python_sources import Sdist
+from stacks.channel.staging.python_packages import Sdist, Wheel
 from stacks.channel.staging.relinked_wheel import RelinkedWheel
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.wheel import Wheel
 from stacks.core.disk import DiskError
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
@@ -122,8 +121,8 @@ def test_the_key_of_the_cache_covers_the_code_that_decides_the_bytes() -> None:
 
     shared = {"debian", "dist_info", "elf", "stage", "tree"}
     assert names(Libraries) == sorted(shared | {"libraries"})
-    assert names(Sdist) == sorted(shared | {"python_sources", "wheel"})
-    assert names(RelinkedWheel) == sorted(shared | {"relinked_wheel", "shortened_elf", "wheel"})
+    assert names(Sdist) == sorted(shared | {"python_packages"})
+    assert names(RelinkedWheel) == sorted(shared | {"python_packages", "relinked_wheel"})
     unpacking = ["archives.py", "unpack.py", "links.py", "reproducible.py"]
     deciding = [Path(file).name for file in assemble.DECIDING]
     assert deciding == ["build_context.py", *unpacking, "assemble.py"]

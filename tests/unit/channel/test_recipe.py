@@ -7,7 +7,7 @@ import pytest
 from stacks.channel.recipe import read_recipes
 from stacks.channel.staging.amdlibm import UserTarball
 from stacks.channel.staging.compiled import Compiled, Forwarding, ThinFront
-from stacks.channel.staging.python_sources import PythonModules
+from stacks.channel.staging.python_packages import PythonModules
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import DebPin, Pins, read_pins

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from stacks.channel.staging.elf import needed, overwrite_need
-from stacks.channel.staging.wheel import SHEBANG, unpack_wheel, write_script
+from stacks.channel.staging.python_packages import SHEBANG, unpack_wheel, write_script
 from stacks.core.errors import IntegrityError
 from unit.helpers.staging import METADATA, elf_with, make, make_context, tree
 

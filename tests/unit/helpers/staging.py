@@ -15,7 +15,7 @@ from typing import Any
 from stacks.channel.build_context import BuildContext
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging.elf import PATCHELF, exported, imported, needed
-from stacks.channel.staging.wheel import Wheel
+from stacks.channel.staging.python_packages import Wheel
 from stacks.core.process import call
 from unit.helpers.archives import deb, member, source_archive, tar
 

@@ -8,7 +8,7 @@ from stacks.channel.offers import Channel, read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.locks.locked import entries_of, packages_of
+from stacks.locks.publication import entries_of, packages_of
 from stacks.sources.pins import Pins
 from stacks.variants.load import all_variants
 from unit.helpers.checkout import CHECKOUT

@@ -15,7 +15,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
-from stacks.locks import lock, other_channel
+from stacks.locks import lock, update
 from stacks.locks.lock import Lock
 from stacks.sources.pins import Pins, write_pins
 from stacks.variants.load import load_variant, select
@@ -93,7 +93,7 @@ class World:
         (self.root / ".condarc").write_text(f"channel_alias: {url}\nremote_max_retries: 1\n")
 
     def relock(self, channel: str = "conda-forge") -> None:
-        other_channel.relock(self.workspace, self.ours, channel)
+        update.relock_from(self.workspace, self.ours, channel)
 
     def make(self) -> Path:
         return pipeline.make_environment(self.workspace, self.variant, self.place)
@@ -256,7 +256,7 @@ def test_an_invalid_index_is_an_error(world: World, content: bytes | None, messa
 def test_an_index_that_decompresses_without_end_is_an_error(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(other_channel, "LARGEST_FILE", 1_000_000)
+    monkeypatch.setattr(update, "LARGEST_FILE", 1_000_000)
     name = "/conda-forge/linux-64/repodata.json.zst"
     world.site.files[name] = zstandard.compress(bytes(100_000_000))
     with pytest.raises(UsageError, match=rf"(?s){name}.*too large.*at most 1000000 bytes.*fix"):

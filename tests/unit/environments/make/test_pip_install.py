@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.staging.wheel import SHEBANG
+from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import pip_install
 from stacks.sources.pins import IndexPin
