@@ -96,11 +96,16 @@ def dispatch(
             if state.running:
                 since = time.monotonic()
                 cluster.wait([one.task for one in state.running], POLL)
-            elif state.waiting and not _may_come(state, present, since + patience):
-                state.failures += [_no_worker(job) for job in state.waiting]
-                state.waiting.clear()
             elif state.waiting:
-                time.sleep(POLL)
+                all_refused = present and {w.machine for w in present.values()} <= state.refused
+                if not all_refused and time.monotonic() < since + patience:
+                    time.sleep(POLL)
+                    continue
+                fix = f"start one by `./invoke worker ADDRESS`, then repeat the command: {RESUMES}"
+                state.failures += [
+                    ClusterError(f"{job.name}: no worker is left", fix=fix) for job in state.waiting
+                ]
+                state.waiting.clear()
     finally:
         cluster.stop([one.task for one in state.running])
     return state.failures
@@ -168,19 +173,6 @@ def _next(state: _State, present: Mapping[str, Worker]) -> list[tuple[Job, Worke
             taken.add(worker.machine)
             pairs.append((job, worker))
     return pairs
-
-
-def _may_come(state: _State, present: Mapping[str, Worker], deadline: float) -> bool:
-    """Say whether to wait for a worker: until the deadline, and not if all have refused."""
-    all_refused = {worker.machine for worker in present.values()} <= state.refused
-    return time.monotonic() < deadline and not (present and all_refused)
-
-
-def _no_worker(job: Job) -> ClusterError:
-    return ClusterError(
-        f"{job.name}: no worker is left",
-        fix=f"start one by `./invoke worker ADDRESS`, then repeat the command: {RESUMES}",
-    )
 
 
 def print_line(worker: str, line: str) -> None:

@@ -107,7 +107,14 @@ def run_share(workspace: Workspace, name: str, share: Share) -> Answer:
     StacksError if the environment cannot be made, or the program not be started.
     """
     try:
-        variant = _checked(workspace, name, share)
+        if not Path(share.folder).is_dir():
+            raise UsageError(
+                f"{share.folder} is not on this machine",
+                expected="the folder of your program, at the same path on each machine",
+                fix="run it in a folder that they share, or copy it there",
+            )
+        messages.check_stack(share.files)
+        variant = load_variant(workspace, name)
     except StacksError as error:
         return Answer(error=RemoteError.of(error), refused=True)
     place = pipeline.make_environment(workspace, variant)
@@ -125,17 +132,6 @@ def run_share(workspace: Workspace, name: str, share: Share) -> Answer:
     return Answer(runs=tuple(runs))
 
 
-def _checked(workspace: Workspace, name: str, share: Share) -> Variant:
-    if not Path(share.folder).is_dir():
-        raise UsageError(
-            f"{share.folder} is not on this machine",
-            expected="the folder of your program, at the same path on each machine",
-            fix="run it in a folder that they share, or copy it there",
-        )
-    messages.check_stack(share.files)
-    return load_variant(workspace, name)
-
-
 def _end_of(log: Path) -> bytes:
     size = log.stat().st_size
     with log.open("rb") as file:
@@ -150,7 +146,7 @@ def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
     status, remote_error = NOT_MADE, None
     try:
         place = pipeline.make_environment(workspace, variant)
-        if order.timing and _passed_here(workspace, variant):
+        if order.timing and any(c.verified for c in candidates.candidates(workspace, [variant])):
             print(f"{variant.id}: already verified", file=sys.stderr, flush=True)
         else:
             status = FAILED
@@ -180,10 +176,6 @@ def _failed_checks(variant: Variant, report: Mapping[str, Any]) -> RemoteError:
         # A report of schema 1 has no key `fix`.
         fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check.get("fix"))) or None,
     )
-
-
-def _passed_here(workspace: Workspace, variant: Variant) -> bool:
-    return any(one.verified for one in candidates.candidates(workspace, [variant]))
 
 
 @contextmanager
