@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from stacks.bench import command, machine, store
 from stacks.bench.candidates import candidates, prepare
 from stacks.bench.intervals import LEAST_STARTS
-from stacks.bench.options import BenchOptions
+from stacks.bench.schedule import BenchOptions
 from stacks.core import cores
 from stacks.core.console import next_step, plural, show_error
 from stacks.core.errors import StacksError

@@ -7,12 +7,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from stacks.bench import machine, noise, rounds, store
+from stacks.bench import machine, rounds, store
 from stacks.bench import table as bench_table
 from stacks.bench.candidates import Candidate, choose_candidates
-from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Machine, Result, Run, Settings
-from stacks.bench.schedule import Plan
+from stacks.bench.schedule import BenchOptions, Plan, split
 from stacks.core import cores
 from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
@@ -146,7 +145,7 @@ def remarks(
 
     jump: seconds by which the system's clock was changed during the run.
     """
-    sentences = noise.remarks([run.noise for run in runs])
+    sentences = machine.remarks([run.noise for run in runs])
     limit = cores.quota()
     if limit is not None and limit < cores.affine():
         sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
-from stacks.bench import command, noise, store
-from stacks.bench.options import BenchOptions
+from stacks.bench import command, machine, store
 from stacks.bench.result import Peak, Result
-from stacks.bench.schedule import rotated
+from stacks.bench.schedule import BenchOptions, rotated
 from stacks.core import cores
 from stacks.core.console import plural, step
 from stacks.core.errors import UsageError
@@ -189,15 +188,15 @@ def merged(results: Sequence[Result], remarks: Sequence[str] = ()) -> Result:
         "rounds": len({run.round for run in runs}),
         "threads": tuple(sorted({count for one in results for count in one.settings.threads})),
     }
-    machine = {"peak": tuple(peaks[key] for key in sorted(peaks))}
+    highest = {"peak": tuple(peaks[key] for key in sorted(peaks))}
     return first.model_copy(
         update={
             "seconds": round(sum(one.seconds for one in results), 1),
-            "machine": first.machine.model_copy(update=machine),
+            "machine": first.machine.model_copy(update=highest),
             "settings": first.settings.model_copy(update=settings),
             "subjects": tuple({s.id: s for one in results for s in one.subjects}.values()),
             "runs": runs,
-            "remarks": (*noise.remarks([run.noise for run in runs]), *remarks),
+            "remarks": (*machine.remarks([run.noise for run in runs]), *remarks),
         }
     )
 

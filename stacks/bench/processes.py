@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import noise
+from stacks.bench import machine
 from stacks.core import jsonfile
 from stacks.core.disk import scratch_parent
 from stacks.core.process import TAIL, CommandError, cannot_run, quoted, start
@@ -102,7 +102,7 @@ class SuspendedProcess:
 
     def processor_seconds(self) -> float:
         """Return the seconds of processor time of the program so far."""
-        return noise.processor_seconds(self._process.pid)
+        return machine.processor_seconds(self._process.pid)
 
     def kill(self) -> None:
         """Kill the program, stopped or not, and its children; wait for its end."""
@@ -161,7 +161,7 @@ class BusyLoops:
 
     def processor_seconds(self) -> float:
         """Return the processor time that they have taken."""
-        return sum(noise.processor_seconds(process.pid) for process in self.processes)
+        return sum(machine.processor_seconds(process.pid) for process in self.processes)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 
-from stacks.bench import machine, noise, program
+from stacks.bench import machine, program
 from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
 from stacks.bench.program import Measure, Open, TimedProgram
 from stacks.bench.result import Missing, Run, Series
@@ -205,11 +205,11 @@ def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
 
     usable: the machine's usable cores.
     """
-    before = noise.read(crew.processor_seconds() + loops.processor_seconds())
+    before = machine.read(crew.processor_seconds() + loops.processor_seconds())
     begun = time.monotonic()
     series = crew.take(turn)
     seconds = time.monotonic() - begun
-    after = noise.read(crew.processor_seconds() + loops.processor_seconds())
+    after = machine.read(crew.processor_seconds() + loops.processor_seconds())
     if not (turn.round and series):
         return []
     return [
@@ -221,7 +221,7 @@ def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
             start=turn.start,
             busy=len(loops.processes),
             seconds=seconds,
-            noise=noise.between(before, after, usable),
+            noise=machine.between(before, after, usable),
             series=tuple(series),
         )
     ]

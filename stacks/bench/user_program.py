@@ -1,4 +1,4 @@
-"""One run of a user's program in an environment: its times, its memory, and the marks it prints.
+"""A user's program on several variants, in turn: its runs, their table, the fastest variant.
 
 A run is a whole process: wall and processor time, peak memory, the time in the compilation of
 functions, and, where the program prints the line THEANO_STACKS_STEP after each step, the time of a
@@ -7,6 +7,7 @@ step. The program is not edited: the suite's hook counts compilation and memory.
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import select
@@ -16,17 +17,28 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
+from stacks.bench import machine
 from stacks.bench.candidates import Candidate
-from stacks.core.disk import scratch
+from stacks.bench.intervals import speedup, summary
+from stacks.bench.result import Noise
+from stacks.bench.schedule import rotated
+from stacks.core import cores
+from stacks.core.console import display_path, print_table
+from stacks.core.disk import scratch, write_atomically
+from stacks.core.errors import UsageError
 from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
+from stacks.core.progress import Progress, duration
 from stacks.environments.use import run as runs
 from stacks.profiles.program import failure, hook_variables, read_processes
+from stacks.variants.variant import Variant
+from verify.workloads.rounds import QUICK_ROUNDS
 
-STEP = b"THEANO_STACKS_STEP"
+MARK = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
 # Seconds of marks that are averaged before the median is taken.
 SPAN = 0.01
@@ -90,9 +102,9 @@ class _Output:
             *lines, line = (line + piece).split(b"\n")
             for each in lines:
                 # A progress bar on standard error leaves its line open before the mark.
-                if each.rstrip().endswith(STEP):
+                if each.rstrip().endswith(MARK):
                     self.times.append(time.perf_counter())
-                    self.text.append(each.rstrip().removesuffix(STEP))
+                    self.text.append(each.rstrip().removesuffix(MARK))
                 else:
                     self.text.append(each + b"\n")
         self.text.append(line)
@@ -150,3 +162,139 @@ def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> resource
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage
+
+
+SCHEMA = 1
+STEP, WHOLE = "step", "whole program"
+
+Runs = Mapping[str, Sequence[ProgramRun]]
+RunOnce = Callable[[Candidate, Sequence[str]], ProgramRun]
+
+
+def bench(
+    candidates: Sequence[Candidate],
+    command: Sequence[str],
+    *,
+    rounds: int = 0,
+    json_file: Path | None = None,
+    run: RunOnce = run_once,
+) -> list[str]:
+    """Time a program on variants in rounds, after a first run of each; print a table.
+
+    The first run compiles what the environment has not compiled before. rounds: 0 for the default.
+    json_file: also write every run there. Returns the variant of the lowest median and those that
+    the rounds do not show to be slower. Raises ProgramError with the program's status if it fails,
+    CommandError if it cannot be started; then no figure is kept.
+    """
+    rounds = rounds or QUICK_ROUNDS
+    if rounds < 1:
+        raise UsageError(f"--rounds {rounds}", expected="at least 1")
+    runs: dict[str, list[ProgramRun]] = {name_of(c.variant, candidates): [] for c in candidates}
+    noises: list[Noise] = []
+    with Progress((rounds + 1) * len(candidates), parts=False) as progress:
+        for number in range(rounds + 1):
+            of = f"round {number} of {rounds}" if number else "first run"
+            for candidate in rotated(candidates, number):
+                name = name_of(candidate.variant, candidates)
+                progress.update(f"{of}: {name}", len(noises), _seconds_left(runs, rounds))
+                before = machine.read()
+                one = run(candidate, command)
+                noises.append(machine.between(before, machine.read(), cores.affine()))
+                runs[name].append(one)
+                left = _seconds_left(runs, rounds)
+                words = f", about {duration(left)} left" if left else ""
+                progress.print(f"  {of}: {name}: {one.wall:.2f} s{words}")
+    first = {name: found[0] for name, found in runs.items()}
+    timed = {name: found[1:] for name, found in runs.items()}
+    best = show(first, timed)
+    for remark in machine.remarks(noises[len(candidates) :]):
+        print(f"note: {remark}")
+    if json_file:
+        content = {
+            "schema": SCHEMA,
+            "command": list(command),
+            "first": {name: asdict(run) for name, run in first.items()},
+            "rounds": {name: [asdict(run) for run in found] for name, found in timed.items()},
+        }
+        write_atomically(json_file, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    return best
+
+
+def _seconds_left(runs: Runs, rounds: int) -> float:
+    """Return how long the runs to come will take, by the last ones; 0 if not all have run."""
+    if not all(runs.values()):
+        return 0.0
+    return sum((rounds + 1 - len(found)) * found[-1].wall for found in runs.values())
+
+
+def name_of(variant: Variant, candidates: Sequence[Candidate]) -> str:
+    """Return the name of a variant among others: of two stacks with one id, the file."""
+    is_unique = sum(each.variant.id == variant.id for each in candidates) == 1
+    return variant.id if is_unique or not variant.file else display_path(variant.file)
+
+
+def show(first: Mapping[str, ProgramRun], timed: Runs) -> list[str]:
+    """Print two lines for each variant, then the fastest if the rounds show one; return `best`.
+
+    One table with all would be wider than 80 columns; so would names with a framework, which is
+    left out where it is the same.
+    """
+    has_one_framework = len({name.rpartition("/")[0] for name in timed}) == 1
+    shown = {name: name.rpartition("/")[2] if has_one_framework else name for name in timed}
+    what, values = _measured(timed)
+    reference = next(iter(timed))
+    times, costs = [], []
+    for name, found in timed.items():
+        walls = summary([run.wall for run in found])
+        ratio = speedup(values[name], values[reference], "s")
+        times.append(
+            (
+                shown[name],
+                f"{first[name].wall:.2f}",
+                f"{walls.median:.2f} ({walls.low:.2f}-{walls.high:.2f})",
+                f"{1e3 * statistics.median(values[name]):.3f}" if what == STEP else "-",
+                "1" if name == reference else f"{ratio.value:.2f} ({ratio.short})",
+            )
+        )
+        costs.append(
+            (
+                shown[name],
+                f"{statistics.median(run.cpu for run in found):.2f}",
+                f"{statistics.median(run.compile for run in found):.2f}",
+                f"{max(run.memory for run in found):.0f}",
+            )
+        )
+    print_table(("variant",), ("first, s", "run, s", "step, ms", "times as fast"), times)
+    if len(timed) > 1:
+        print(f"times as fast: as {shown[reference]} in the same round, the median")
+    print()
+    print_table(("variant",), ("CPU, s", "compile, s", "peak, MB"), costs)
+    best = fastest(values)
+    if len(timed) < 2:
+        print("\none variant: nothing to compare it with")
+    elif len(best) == 1:
+        print(f"\n{what}: {best[0]} is the fastest")
+    else:
+        print(f"\n{what}: the rounds show no fastest variant; {best[0]} has the lowest median")
+    return best
+
+
+def _measured(timed: Runs) -> tuple[str, dict[str, list[float]]]:
+    """Return what is compared, and its seconds: steps if all runs have them, else whole runs."""
+    steps = {name: [run.step for run in found] for name, found in timed.items()}
+    if all(all(found) for found in steps.values()):
+        return STEP, {name: [step or 0.0 for step in found] for name, found in steps.items()}
+    return WHOLE, {name: [run.wall for run in found] for name, found in timed.items()}
+
+
+def fastest(values: Mapping[str, Sequence[float]]) -> list[str]:
+    """Return the variant of the lowest median, then all that the rounds do not show as slower.
+
+    values: {variant: seconds in each round}.
+    """
+    lowest = min(values, key=lambda name: statistics.median(values[name]))
+    return [lowest] + [
+        name
+        for name in values
+        if name != lowest and not speedup(values[lowest], values[name], "s").significant
+    ]

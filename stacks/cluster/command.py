@@ -11,9 +11,9 @@ from pathlib import Path
 from stacks.bench import store
 from stacks.bench import table as bench_table
 from stacks.bench.machine import slug
-from stacks.bench.options import BenchOptions, split
 from stacks.bench.result import Result
 from stacks.bench.rows import Row, rows
+from stacks.bench.schedule import BenchOptions, split
 from stacks.cluster import connect
 from stacks.cluster.connect import ClusterError, Worker
 from stacks.cluster.dispatch import Job, dispatch, print_line

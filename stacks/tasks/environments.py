@@ -177,18 +177,18 @@ def recommend(
     workspace = default_workspace()
     program = remainder()
     if variant:
-        from stacks.bench import stack_flavours
+        from stacks.bench import recommend
         from stacks.variants.load import load_variant
 
         chosen = load_variant(workspace, variant, framework or None)
-        stack_flavours.recommend(workspace, chosen, program, rounds=rounds)
+        recommend.recommend_for_stack(workspace, chosen, program, rounds=rounds)
         return
     if program:
-        from stacks.bench import user_program_rounds
+        from stacks.bench import user_program
         from stacks.bench.candidates import choose_candidates
 
         built = choose_candidates(workspace, (), framework)
-        user_program_rounds.bench(built, program, rounds=rounds)
+        user_program.bench(built, program, rounds=rounds)
         return
     from stacks.bench import recommend
     from stacks.locks.lock import with_other_channels

@@ -73,14 +73,14 @@ def bench(
 ) -> None:
     """Time variants alternately and store the results in results/, or your program after --."""
     workspace = default_workspace()
-    from stacks.bench.options import BenchOptions, split
+    from stacks.bench.schedule import BenchOptions, split
 
     if program := remainder():
-        from stacks.bench import user_program_rounds
+        from stacks.bench import user_program
         from stacks.bench.candidates import choose_candidates
 
         chosen = choose_candidates(workspace, split(variants), framework)
-        user_program_rounds.bench(chosen, program, rounds=rounds, json_file=file_of(json))
+        user_program.bench(chosen, program, rounds=rounds, json_file=file_of(json))
         return
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
@@ -238,11 +238,11 @@ def compare(
 ) -> None:
     """Show two profiles side by side, or time your program after -- on two variants."""
     if program := remainder():
-        from stacks.bench import user_program_rounds
+        from stacks.bench import user_program
         from stacks.bench.candidates import choose_candidates
 
         chosen = choose_candidates(default_workspace(), [before, after], framework)
-        user_program_rounds.bench(chosen, program, rounds=rounds)
+        user_program.bench(chosen, program, rounds=rounds)
         return
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs

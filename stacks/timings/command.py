@@ -14,7 +14,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.timings import devices, documents, picture
+from stacks.timings import devices, documents
 from stacks.timings.devices import DeviceReport
 from stacks.timings.survey import view
 from stacks.timings.view import CurrentLock, View
@@ -154,7 +154,7 @@ def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
 
 def rendered(view: View, root: Path) -> dict[Path, str]:
     """Return {path: text} of the published files; the same view gives the same bytes."""
-    texts = (documents.markdown(view), picture.document(view), documents.page(view))
+    texts = (documents.markdown(view), documents.document(view), documents.page(view))
     # Without a ratio to a baseline there is no picture.
     return {path: text for path, text in zip(_paths(root), texts, strict=True) if text}
 

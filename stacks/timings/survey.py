@@ -13,10 +13,8 @@ from stacks.bench.result import Subject
 from stacks.bench.rows import Row, winners
 from stacks.bench.store import StoredResult
 from stacks.bench.table import number, scale
-from stacks.timings import columns
-from stacks.timings.columns import FIRST_STEP, Column
 from stacks.timings.devices import DeviceReport
-from stacks.timings.sessions import Session, sessions
+from stacks.timings.sessions import FIRST_STEP, Column, Session, answering, measured, sessions
 from stacks.timings.view import (
     Across,
     Answer,
@@ -97,7 +95,7 @@ def machine_tables(
 
 def _table(sessions: Sequence[Session], current: Mapping[str, CurrentLock]) -> MachineTable:
     newest = _newest(sessions)
-    heads = columns.measured({(measure, busy) for _, measure, busy in newest})
+    heads = measured({(measure, busy) for _, measure, busy in newest})
     subjects: dict[str, Subject] = {}
     for subject in (subject for session in sessions for subject in session.result.subjects):
         subjects.setdefault(subject.id, subject)
@@ -193,7 +191,7 @@ def _cell(row: Row, session: Session, column: Column, lock: str) -> Cell:
 
 def _answers(table: MachineTable) -> list[Answer]:
     answers = []
-    for column in columns.answering(table.columns):
+    for column in answering(table.columns):
         choices = [_choice(table, framework, column) for framework in table.frameworks]
         if found := [choice for choice in choices if choice]:
             answers.append(Answer(column, tuple(found)))
@@ -219,7 +217,7 @@ def _choice(table: MachineTable, framework: str, column: Column) -> Choice | Non
 
 def _slower(table: MachineTable) -> list[Slower]:
     found = []
-    for column in columns.answering(table.columns):
+    for column in answering(table.columns):
         timed = [row for row in table.rows if row.cells[column].ratio]
         by_flavour: dict[str, dict[str, Ratio]] = {}
         for row in timed:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from stacks.bench.intervals import Ratio
 from stacks.bench.result import Machine, MeasuredPackage
 from stacks.core.console import plural
-from stacks.timings.columns import Column
 from stacks.timings.devices import DeviceReport
-from stacks.timings.sessions import Session
+from stacks.timings.sessions import Column, Session
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from unit.helpers.benching import PASSED
 from integration.conftest import Prefix
 from stacks.bench import command, program, rounds, store
 from stacks.bench.candidates import Candidate
-from stacks.bench.options import BenchOptions
 from stacks.bench.processes import NoAnswerError, SuspendedProcess
-from stacks.bench.schedule import Plan
+from stacks.bench.schedule import BenchOptions, Plan
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.locks import lock

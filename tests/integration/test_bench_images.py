@@ -16,7 +16,7 @@ from integration.engines import state
 from integration.small_image import NAMES, Build
 from integration.workspaces import workspace_below
 from stacks.bench import images, store
-from stacks.bench.options import BenchOptions
+from stacks.bench.schedule import BenchOptions
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.image.engine import Engine
@@ -47,7 +47,7 @@ from pathlib import Path
 sys.path[:0] = [{str(REPOSITORY)!r}, {str(REPOSITORY / "tests")!r}]
 from integration.workspaces import workspace_below
 from stacks.bench import images
-from stacks.bench.options import BenchOptions
+from stacks.bench.schedule import BenchOptions
 bench, option, names, quick = sys.argv[1:]
 assert (bench, option, quick) == ("bench", "--images", "--quick")
 workspace = workspace_below(Path.cwd(), Path("cache"))

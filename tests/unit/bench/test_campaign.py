@@ -10,8 +10,8 @@ import pytest
 
 from stacks.bench import campaign, candidates, command, machine, store
 from stacks.bench.candidates import Candidate
-from stacks.bench.options import BenchOptions
 from stacks.bench.result import Missing
+from stacks.bench.schedule import BenchOptions
 from stacks.core import cores
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace

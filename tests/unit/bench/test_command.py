@@ -10,8 +10,8 @@ import pytest
 
 from stacks.bench import command, machine, store
 from stacks.bench.candidates import Candidate, choose_candidates, require_candidates
-from stacks.bench.options import BenchOptions
 from stacks.bench.result import Device
+from stacks.bench.schedule import BenchOptions
 from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace

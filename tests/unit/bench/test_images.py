@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 
 from stacks.bench import images, store
-from stacks.bench.options import BenchOptions
 from stacks.bench.result import Peak, Result, Subject
 from stacks.bench.rows import rows
+from stacks.bench.schedule import BenchOptions
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import engine as engines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import machine, noise
+from stacks.bench import machine
 from unit.helpers.benching import QUIET
 from verify.core import machine as suite_machine
 
@@ -88,11 +88,11 @@ def test_a_processor_without_a_name_is_that_of_its_reports(files: dict[str, str]
 
 
 def test_each_kind_of_noise_is_a_remark() -> None:
-    assert noise.remarks([QUIET, QUIET]) == []
+    assert machine.remarks([QUIET, QUIET]) == []
     loud = QUIET.model_copy(
         update={"others": 1.5, "steal": 0.2, "throttled": 2.0, "frequency": 2000.0}
     )
-    assert noise.remarks([QUIET, loud]) == [
+    assert machine.remarks([QUIET, loud]) == [
         "other programs were busy in 1 of 2 measurements, on up to 1.5 cores",
         "the host took processor time away in 1 of 2 measurements, up to 20%",
         "the container's CPU limit stopped it for 2.0 s",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import noise
+from stacks.bench import machine
 from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError
@@ -84,7 +84,7 @@ def test_it_answers_is_stopped_after_each_answer_and_killed_is_gone(
     assert is_stopped(pid)
     assert 0 < program.processor_seconds() < 30
     program.kill()
-    assert state(pid) == "" and noise.processor_seconds(pid) == 0
+    assert state(pid) == "" and machine.processor_seconds(pid) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import noise, program, rounds
+from stacks.bench import machine, program, rounds
 from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
 from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn, remaining
@@ -203,7 +203,7 @@ def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     usable, running, counted = os.sched_getaffinity(0), list[BusyLoops](), list[float]()
-    beside, read = list[list[set[int]]](), noise.read
+    beside, read = list[list[set[int]]](), machine.read
 
     @contextmanager
     def start(count: int) -> Iterator[BusyLoops]:
@@ -211,7 +211,7 @@ def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
             running[:] = [loops]
             yield loops
 
-    def read_noise(living: float) -> noise.Reading:
+    def read_noise(living: float) -> machine.Reading:
         counted.append(living)
         return read(living)
 
@@ -223,7 +223,7 @@ def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
             pass
         return gemm()
 
-    monkeypatch.setattr(noise, "read", read_noise)
+    monkeypatch.setattr(machine, "read", read_noise)
     of = plan("blis", threads=(1,), rounds=1, busy=2)
     found = rounds.run(of, measure, start_loops=start).runs
     assert beside == [[], [usable, usable]], "none while it warms up"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import candidates, stack_flavours, user_program_rounds
+from stacks.bench import candidates, user_program
+from stacks.bench import recommend as recommending
 from stacks.bench.candidates import Candidate
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -57,10 +58,10 @@ def recommend(
             assert rounds == 0
             return [f"theano-1.0.5/{name}" for name in best]
 
-        monkeypatch.setattr(stack_flavours, "make", make)
+        monkeypatch.setattr(recommending, "make", make)
         monkeypatch.setattr(candidates, "candidates", lambda *_: built)
-        monkeypatch.setattr(user_program_rounds, "bench", bench)
-        stack_flavours.recommend(workspace, own, ["train"])
+        monkeypatch.setattr(user_program, "bench", bench)
+        recommending.recommend_for_stack(workspace, own, ["train"])
 
     return call
 
@@ -70,7 +71,7 @@ def test_the_copies_are_the_stack_on_each_flavour_for_the_processor(
 ) -> None:
     assert own.file
     before = own.file.read_bytes()
-    copies = {copy.name: copy for copy in stack_flavours.copies(workspace, own)}
+    copies = {copy.name: copy for copy in recommending.copies(workspace, own)}
     assert {"openblas", "blis", "mkl", "pip-openblas"} < copies.keys()
     # Its baseline is slow on purpose, and the bench waits for no device.
     assert not {"pip-default", "gpuarray", "gpuarray-cuda"} & copies.keys()
@@ -133,4 +134,4 @@ def test_one_flavour_is_no_choice(recommend: Callable[..., None]) -> None:
 
 def test_a_flavour_of_the_project_is_refused(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"expected: the path of a stack\.yaml"):
-        stack_flavours.recommend(workspace, load_variant(workspace, "mkl"), ["train"])
+        recommending.recommend_for_stack(workspace, load_variant(workspace, "mkl"), ["train"])

@@ -14,11 +14,10 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import noise, user_program
+from stacks.bench import machine, user_program
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Noise
-from stacks.bench.user_program import ProgramRun, run_once
-from stacks.bench.user_program_rounds import bench, show
+from stacks.bench.user_program import ProgramRun, bench, run_once, show
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, start_in_session
 from stacks.core.workspace import Workspace
@@ -148,7 +147,7 @@ def test_the_rounds_their_table_and_their_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     busy = Noise(load=3.0, others=1.5, steal=0.0, throttled=0.0, frequency=None)
-    monkeypatch.setattr(noise, "between", lambda *_: busy)
+    monkeypatch.setattr(machine, "between", lambda *_: busy)
     file = tmp_path / "runs.json"
     bench(candidates, ["true"], rounds=2, json_file=file, run=lambda *_: a_run(2.0))
     names = [candidate.variant.id for candidate in candidates]

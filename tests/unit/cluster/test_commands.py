@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stacks.bench import store
-from stacks.bench.options import BenchOptions
+from stacks.bench.schedule import BenchOptions
 from stacks.cluster import command, connect, dispatch
 from stacks.cluster.connect import Worker
 from stacks.cluster.dispatch import Job, Take

@@ -16,7 +16,7 @@ from typing import Any
 import dask.config
 import pytest
 
-from stacks.bench.options import BenchOptions
+from stacks.bench.schedule import BenchOptions
 from stacks.cluster import connect, job, messages, programs
 from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share
 from stacks.core.errors import StaleError, UsageError

@@ -11,7 +11,6 @@ import pytest
 
 from stacks.bench import program, store
 from stacks.bench.candidates import Candidate
-from stacks.bench.options import BenchOptions
 from stacks.bench.result import (
     Device,
     Machine,
@@ -24,7 +23,7 @@ from stacks.bench.result import (
     Settings,
     Subject,
 )
-from stacks.bench.schedule import Plan
+from stacks.bench.schedule import BenchOptions, Plan
 from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.environments import folders

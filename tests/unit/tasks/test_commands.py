@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import candidates, user_program_rounds
+from stacks.bench import candidates, user_program
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -163,7 +163,7 @@ def test_names_of_variants_are_stripped(
         return []
 
     monkeypatch.setattr(candidates, "choose_candidates", choose)
-    monkeypatch.setattr(user_program_rounds, "bench", lambda *_, **__: None)
+    monkeypatch.setattr(user_program, "bench", lambda *_, **__: None)
     invoke("bench", "--variants", " pip-default, mkl,,mkl", "--", "python", "train.py")
     assert named == [["pip-default", "mkl"]]
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Tree
 import pytest
 
 from stacks.bench import store
-from stacks.timings import command, picture
+from stacks.timings import command, documents
 from stacks.timings.view import CurrentLock
 from unit.helpers.benching import BASE, FAST, missing, result, runs, subject
 from unit.helpers.publishing import (
@@ -176,7 +176,7 @@ def test_the_picture_has_the_answers_with_their_intervals(tmp_path: Path) -> Non
     found = [run for one, values in rates.items() for run in runs(one, values, name=GEMM)]
     store.write(at(tmp_path), result(found, *rates))
     view = read(tmp_path)
-    root = Tree.fromstring(picture.document(view))
+    root = Tree.fromstring(documents.document(view))
     texts = [element.text for element in root.findall(f"{SVG}text")]
     assert texts[0] == "How many times as fast as pip-default, on Here (open: not clear)"
     assert texts[-3:] == ["large matrix products", "theano-1.0.5", "2.60  fast"]
@@ -185,12 +185,12 @@ def test_the_picture_has_the_answers_with_their_intervals(tmp_path: Path) -> Non
     (whisker,) = [e for e in root.findall(f"{SVG}path") if e.get("class") == "interval"]
     low, high = whisker.attrib["d"].partition("H")[::2]
     start, end = float(low.split()[0][1:]), float(high.partition("M")[0])
-    assert picture.LEFT <= start < float(circle.attrib["cx"]) < end
-    assert end <= picture.WIDTH - picture.RIGHT
+    assert documents.LEFT <= start < float(circle.attrib["cx"]) < end
+    assert end <= documents.WIDTH - documents.RIGHT
     styles = root.findtext(f"{SVG}style") or ""
     assert "prefers-color-scheme: dark" in styles
-    assert "://" not in picture.document(view).replace("http://www.w3.org/", "")
-    assert picture.drawing(view).partition("\n")[2] in picture.document(view)
+    assert "://" not in documents.document(view).replace("http://www.w3.org/", "")
+    assert documents.drawing(view).partition("\n")[2] in documents.document(view)
 
 
 def test_without_a_ratio_there_is_no_picture(tmp_path: Path) -> None:

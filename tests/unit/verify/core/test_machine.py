@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from stacks.bench import noise as outside
+from stacks.bench import machine as outside
 from stacks.bench.result import Noise
 from stacks.core.disk import REPOSITORY
 
