@@ -1,11 +1,10 @@
-"""Measure what environments cost on each file system, and whether an edit reaches another one.
+"""Measure what environments cost on each file system.
 
     .venv/bin/python measurements/file_systems.py VARIANT FOLDER [FOLDER ...]
 
 Each folder, on the file system to measure, gets a cache with the variant's packages (from the
 user's cache, where `./invoke build --variant VARIANT` has put them), then three environments.
-Prints for each the seconds, the growth of the used disk in MB, and whether a byte that is written
-into the first environment shows in the second and in the cache. Files of other programs on the
+Prints for each the seconds and the growth of the used disk in MB. Files of other programs on the
 same file system change the result. The folders are removed again.
 """
 
@@ -21,8 +20,6 @@ from harness import options, seconds
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build, packages, prefix
 from stacks.variants.load import load_variant
-
-EDITED = "lib/python3.9/os.py"
 
 
 def used(folder: Path) -> float:
@@ -43,25 +40,14 @@ def measure(name: str, folder: Path) -> None:
         target = workspace.cache / part.built.path.relative_to(shared.cache)
         target.parent.mkdir(parents=True)
         shutil.copy(part.built.path, target)
-    environments, costs = [], []
+    costs = []
     for number in range(3):
         before, place = used(folder), folder / str(number)
         making = prefix.Making(workspace, variant, locked, parts, place)
-        taken = seconds(functools.partial(prefix.make, making))
+        make = functools.partial(prefix.make, making)
+        taken = seconds(make)
         costs.append(f"{taken:.2f} s {used(folder) - before:.0f} MB")
-        environments.append(place)
-    edited = environments[0] / EDITED
-    links = edited.stat().st_nlink
-    edited.chmod(0o644)
-    edited.write_text("changed")
-    [cached] = workspace.cache.glob(f"unpacked/*/{EDITED}")
-    reached = [
-        place
-        for place, path in (("the second", environments[1] / EDITED), ("the cache", cached))
-        if path.read_text() == "changed"
-    ]
-    kind = "hard links" if links > 1 else "no hard links"
-    print(f"{folder}: {kind}; {'; '.join(costs)}; an edit reaches {reached or 'nothing'}")
+    print(f"{folder}: {'; '.join(costs)}")
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Time to the first step: how long a person waits from the start of a program to its first result.
 
     .venv/bin/python measurements/first_step.py [--variants openblas,theano-0.8.2/openblas]
-        [--workload ntm] [--small] [--starts tuned] [--json first-step.json]
+        [--workload ntm] [--json first-step.json]
 
 For each variant, each in a process and a compile folder of its own: a first start (nothing
 compiled) and a second one, of Theano as it is (THEANO_STACKS_QUICK=0) and as the environments have
@@ -13,7 +13,6 @@ machine; the order is: first start as it is, tuned, sharing; second start as it 
 
 from __future__ import annotations
 
-import argparse
 import functools
 import json
 import os
@@ -42,41 +41,39 @@ def main() -> None:
     """Measure, print a line for each start, write the JSON after each."""
     parser = options(__doc__, variants="openblas")
     parser.add_argument("--workload", default="ntm")
-    parser.add_argument("--small", action="store_true", help="small shapes; the graph is as large")
-    parser.add_argument("--starts", default="untuned,tuned,sharing", help="only these, by commas")
     parser.add_argument("--json", type=Path, help="the results, written after each start")
     arguments = parser.parse_args()
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="modules-") as modules:
         for variant, prefix in environments(arguments.variants).values():
-            for result in measure(variant, prefix, Path(modules), arguments):
+            for result in measure(variant, prefix, Path(modules), arguments.workload):
                 results.append(result)
                 print(summary(result, results), flush=True)
                 save(arguments.json, results)
 
 
 def measure(
-    variant: Variant, prefix: Path, modules: Path, arguments: argparse.Namespace
+    variant: Variant, prefix: Path, modules: Path, workload: str
 ) -> Iterator[dict[str, Any]]:
     """Yield the result of each start, the kind of which its process's settings decide."""
     with tempfile.TemporaryDirectory(prefix="first-step-") as room:
         report = Path(room) / "report.json"
         for start, how in STARTS:
-            if how not in arguments.starts.split(","):
-                continue
             words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM]
-            words += [arguments.workload, "--quiet"]
+            words += [workload, "--quiet"]
             words += ["--calls", "1", "--profile-calls", "1", "--json", report]
             words += ["--compile-folder", Path(room, how)]
             words += ["--expect", prefix / settings.EXPECTATION]
-            words += ["--small"] if arguments.small else []
             words += ["--share-modules", modules] if how == "sharing" else []
             words += ["--keep-graphs"] if how != "untuned" else []
             quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
             quick |= {"PYTHONDONTWRITEBYTECODE": ""}
             found: dict[str, Any] = {"variant": variant.id, "start": start, "how": how}
-            found |= {"workload": arguments.workload, "small": arguments.small}
-            found |= {"load": os.getloadavg()[0], "cores": len(os.sched_getaffinity(0))}
+            found |= {
+                "workload": workload,
+                "load": os.getloadavg()[0],
+                "cores": len(os.sched_getaffinity(0)),
+            }
             program = functools.partial(run, words, environment(prefix), **quick)
             found["process"] = seconds(program)
             cases = json.loads(report.read_text())["cases"]
@@ -97,14 +94,10 @@ def summary(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
         f"(optimiser {result['optimiser']:.1f}, linker {result['linker']:.1f}, "
         f"{result['modules']} modules{shared}), graph {' '.join(result['graphs'])}"
     )
-    before = [
-        each
-        for each in results
-        if (each["variant"], each["start"], each["how"]) == (result["variant"], "first", "untuned")
-    ]
-    if result["how"] != "untuned" and before:
-        ratio = result["process"] / before[0]["process"]
-        line += f"; {ratio:.2f} of the untuned first start"
+    # The first is the first start of Theano as it is.
+    if result["how"] != "untuned":
+        [first, *_] = [each for each in results if each["variant"] == result["variant"]]
+        line += f"; {result['process'] / first['process']:.2f} of the untuned first start"
     return line
 
 

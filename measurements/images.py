@@ -82,8 +82,6 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
     built = laid_out + seconds(lambda: docker.build(workspace, variant))
     docker.verify = verify
     line(f"{variant.name}: cold build, unverified", f"{built:.1f} s (laying out: {laid_out:.1f} s)")
-    command = [REPOSITORY / "invoke", "build", "--variant", variant.name, "--to", "docker"]
-    line(f"{variant.name}: cached rebuild", f"{seconds(lambda: run(command)):.2f} s")
     size = engine.client.images.get(names[0]).attrs["Size"]
     line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB")
     with tempfile.TemporaryDirectory() as folder:
