@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,28 +51,16 @@ class BareMachine:
         return self.root / HOME
 
     def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Run a shell command as the person, in the checkout; its mounts end with it."""
-        variables = {"HOME": f"/{HOME}", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-        variables |= {name: os.environ[name] for name in PROXIES if name in os.environ}
-        settings = [f"{name}={value}" for name, value in variables.items()]
-        chroot = ["chroot", f"--userspec={PERSON}", str(self.root), "env", "-i", *settings]
-        inside = shlex.join([*chroot, "sh", "-c", f"cd /{HOME}/theano-stacks && {command}"])
-        mounts = f"mount -t proc proc {self.root}/proc && mount -t tmpfs tmpfs {self.root}/dev/shm"
-        return called(
-            ["unshare", "--mount", "--pid", "--fork", "sh", "-c", f"{mounts} && exec {inside}"],
-            stdin=subprocess.DEVNULL,
-        )
+        """Run a shell command as the person, in the checkout."""
+        return run_in_root(self.root, f"cd /{HOME}/theano-stacks && {command}", PERSON, HOME)
 
 
 def bare_machine(folder: Path) -> BareMachine:
     """Make the machine in a folder; skip the test where that cannot be done."""
-    machine = BareMachine(folder / "root")
-    machine.root.mkdir()
-    subprocess.run(["tar", "-C", machine.root, "-xf", packed_root()], check=True)
+    machine = BareMachine(unpack_root(folder))
     for name in REMOVED:
         path = machine.root / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    give_network(machine.root)
     copy_checkout(machine.home / "theano-stacks")
     subprocess.run(["chown", "-R", PERSON, machine.home], check=True)
     return machine
@@ -183,26 +171,16 @@ def unpack_root(folder: Path) -> Path:
     return root
 
 
-def run_in_root(root: Path, command: str, mounts: Sequence[Path] = ()) -> tuple[int, str]:
-    """Run a shell command as root in a root folder; return its status and output.
-
-    mounts: folders of this machine that it sees at their own paths.
-    """
-    variables = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "COLUMNS": "300"}
+def run_in_root(
+    root: Path, command: str, user: str = "0:0", home: str = "root"
+) -> subprocess.CompletedProcess[str]:
+    """Run a shell command in a root folder, by default as root; its mounts end with it."""
+    variables = {"HOME": f"/{home}", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
+    variables |= {"COLUMNS": "300", "DEBIAN_FRONTEND": "noninteractive"}
     variables |= {name: os.environ[name] for name in PROXIES if name in os.environ}
     settings = [f"{name}={value}" for name, value in variables.items()]
-    words = ["chroot", str(root), "env", "-i", *settings, "DEBIAN_FRONTEND=noninteractive"]
-    lines = [shlex.join(["mount", "-t", "proc", "proc", f"{root}/proc"])]
-    for path in mounts:
-        (root / path.relative_to("/")).mkdir(parents=True, exist_ok=True)
-        lines.append(shlex.join(["mount", "--bind", str(path), f"{root}{path}"]))
-    lines.append(f"exec {shlex.join([*words, 'sh', '-c', command])}")
-    done = subprocess.run(
-        ["unshare", "--mount", "--pid", "--fork", "sh", "-ec", "\n".join(lines)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    return done.returncode, done.stdout
+    chroot = ["chroot", f"--userspec={user}", str(root), "env", "-i", *settings]
+    inside = shlex.join([*chroot, "sh", "-c", command])
+    mounts = f"mount -t proc proc {root}/proc && mount -t tmpfs tmpfs {root}/dev/shm"
+    words = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", f"{mounts} && exec {inside}"]
+    return called(words, stdin=subprocess.DEVNULL, timeout=1800)

@@ -174,24 +174,6 @@ def test_a_compose_file_fits_its_schema_and_docker_compose(
     assert (volume["source"], volume["target"]) == (str(tmp_path), "/work")
 
 
-@pytest.mark.skipif(not shutil.which("devcontainer"), reason="needs npm's @devcontainers/cli")
-@pytest.mark.parametrize("name", ["openblas", "gpuarray-cuda"])
-def test_the_cli_of_development_containers_reads_the_file(
-    name: str, workspace: Workspace, tmp_path: Path
-) -> None:
-    folder = export(workspace, load_variant(workspace, name), "devcontainer", tmp_path)
-    words: Words = ["devcontainer", "read-configuration", "--workspace-folder", folder]
-    # It would ask an engine for a container of this folder.
-    out = subprocess.check_output([*words, "--docker-path", "true"], text=True)
-    found = json.loads(out)
-    dockerfile = folder / ".devcontainer" / found["configuration"]["build"]["dockerfile"]
-    assert f"\nFROM theano-{name}:1.0.5 AS theano\n" in dockerfile.read_text()
-    assert found["workspace"] == {
-        "workspaceFolder": "/work",
-        "workspaceMount": f"source={tmp_path},target=/work,type=bind",
-    }
-
-
 @pytest.mark.parametrize("tool", MODULES)
 def test_a_module_is_loaded(
     tool: str, workspace: Workspace, prefix: Prefix, tmp_path: Path

@@ -90,17 +90,19 @@ def test_of_debian_s_numpy_with_the_reference_blas(workspace: Workspace, tmp_pat
     root = unpack_root(tmp_path)
     release.write_suite(workspace, root / "srv")
     numpy = "apt-get update && apt-get install --yes --no-install-recommends python3-numpy"
-    assert run_in_root(root, numpy)[0] == 0
+    assert run_in_root(root, numpy).returncode == 0
     verify = "/usr/bin/python3 /srv/blas-verify.pyz"
-    status, output = run_in_root(root, verify)
-    assert status == 1 and "not known as a library with fast kernels" in output, output
-    command = output.partition("      fix: install OpenBLAS")[2].splitlines()[1].strip()
+    done = run_in_root(root, verify)
+    assert done.returncode == 1, done.stderr
+    assert "not known as a library with fast kernels" in done.stdout
+    command = done.stdout.partition("      fix: install OpenBLAS")[2].splitlines()[1].strip()
     assert command == "apt install libopenblas0"
     # Its reader answers the question.
-    status, output = run_in_root(root, f"yes | {command}")
-    assert status == 0, output
-    status, output = run_in_root(root, verify)
-    assert status == 0 and "serving library" in output and "openblas 0.3" in output, output
+    done = run_in_root(root, f"yes | {command}")
+    assert done.returncode == 0, done.stderr
+    done = run_in_root(root, verify)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "serving library" in done.stdout and "openblas 0.3" in done.stdout
 
 
 def test_of_conda_s_numpy_with_the_reference_blas(

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conda_package_handling import api as conda_packages
 
 from integration.published import write_packages
 from integration.tiny import DEAD, Tiny, tree
@@ -127,35 +129,14 @@ def rename_packages(workspace: Workspace, variant: Variant, folder: Path) -> Non
 
 def rebuilt(path: Path, old: str, new: str, folder: Path) -> Path:
     """Return a package with another build string in its metadata."""
-    import io
-    import tarfile
-    import zipfile
-
-    import zstandard
-
-    target = folder / "renamed.conda"
-    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w") as made:
-        for member in source.infolist():
-            data = source.read(member)
-            name = member.filename.replace(old, new)
-            if name.startswith("info-"):
-                out = io.BytesIO()
-                plain = zstandard.ZstdDecompressor().decompressobj().decompress(data)
-                with (
-                    tarfile.open(fileobj=io.BytesIO(plain)) as tar,
-                    tarfile.open(fileobj=out, mode="w") as copy,
-                ):
-                    for each in tar:
-                        file = tar.extractfile(each)
-                        content = file.read() if file else b""
-                        if each.name == "info/index.json":
-                            content = content.replace(old.encode(), new.encode())
-                            each.size = len(content)
-                        copy.addfile(each, io.BytesIO(content))
-                data = zstandard.ZstdCompressor().compress(out.getvalue())
-            made.writestr(name, data)
-    assert read_archive(target).index["build"] == new
-    return target
+    made = folder / f"{path.name.removesuffix('.conda').replace(old, new)}.conda"
+    with tempfile.TemporaryDirectory() as unpacked:
+        conda_packages.extract(str(path), unpacked)
+        index = Path(unpacked, "info/index.json")
+        index.write_text(index.read_text().replace(old, new))
+        conda_packages.create(unpacked, None, made.name, out_folder=str(folder))
+    assert read_archive(made).index["build"] == new
+    return made
 
 
 def in_cache(tiny: Tiny, variant: Variant, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,26 +81,6 @@ def test_no_page_is_wider_than_a_telephone(page: Browser, made: Path) -> None:
     assert wide == []
 
 
-def test_search_finds_a_word_without_a_server(page: Browser, made: Path) -> None:
-    page.open(f"{(made / 'search.html').as_uri()}?q=docker-stacks")
-    for _ in range(200):
-        if page.run("return document.querySelectorAll('ul.search li').length"):
-            break
-    links = page.run("return [...document.querySelectorAll('ul.search li a')].map(a => a.href)")
-    assert any("notebooks.html" in link for link in links)
-
-
-def test_the_switch_of_dark_mode(page: Browser, made: Path) -> None:
-    page.open(made / "index.html")
-    background = "return getComputedStyle(document.body).backgroundColor"
-    colours = set()
-    for _ in range(3):
-        page.run("document.querySelector('.theme-toggle').click()")
-        colours.add((page.run("return document.body.dataset.theme"), page.run(background)))
-    assert {theme for theme, _ in colours} == {"auto", "light", "dark"}
-    assert len({colour for _, colour in colours}) == 2
-
-
 def test_no_requests_to_other_hosts_and_no_console_messages(page: Browser, made: Path) -> None:
     # Chromium does not let the search read pages, for its excerpts, where these are files.
     page.console()

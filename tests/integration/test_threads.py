@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,30 +42,48 @@ def test_values_and_counts(prefix: Prefix, flavour: str, count: int) -> None:
     }
 
 
+# Threads call something while processes are forked, each of which must end with the right result.
 FORKS = """
-import numpy, os, sys, threading
-size, forks, others = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-matrix = numpy.ones((size, size))
+import numpy, os, signal, threading
+{setup}
 done = threading.Event()
 def call():
     while not done.is_set():
-        matrix.dot(matrix)
-threads = [threading.Thread(target=call) for _ in range(others)]
-for _ in range(3):
-    matrix.dot(matrix)
+        {call}
+threads = [threading.Thread(target=call) for _ in range({others})]
 for thread in threads:
     thread.start()
 codes = set()
-for _ in range(forks):
+for _ in range({forks}):
     child = os.fork()
     if not child:
-        os._exit(int(matrix.dot(matrix)[0, 0] != size))
+        signal.alarm(60)
+        os._exit(int(not ({right})))
     codes.add(os.waitpid(child, 0)[1])
 done.set()
 for thread in threads:
     thread.join()
-print(codes)
+print("%s" % sorted(codes))
 """
+
+
+def forked(
+    place: Path,
+    setup: str,
+    right: str,
+    call: str = "pass",
+    *,
+    forks: int = 1,
+    others: int = 0,
+    environ: Mapping[str, str],
+) -> str:
+    """Return the exit statuses of forked processes.
+
+    setup: what the program does first. right: whether a child's result is. call: what other threads
+    do meanwhile.
+    """
+    program = FORKS.format(setup=setup, call=call, right=right, forks=forks, others=others)
+    return printed(place, "-c", program, **environ)
 
 
 @pytest.mark.parametrize("flavour", THREADS)
@@ -74,57 +93,35 @@ def test_neither_a_forked_process_nor_its_parent_waits_for_ever(
     prefix: Prefix, flavour: str, policy: str, size: int, forks: int, others: int
 ) -> None:
     """Large products on all threads before the fork; then products of other threads beside it."""
-    place, numbers = prefix("theano-1.0.5", flavour), map(str, (size, forks, others))
+    setup = f"matrix = numpy.ones(({size}, {size}))\nfor _ in range(3): matrix.dot(matrix)"
     environ = {THREADS[flavour]: "2", "THEANO_STACKS_THREADS": policy}
-    assert printed(place, "-c", FORKS, *numbers, **environ) == "{0}\n"
+    place, right = prefix("theano-1.0.5", flavour), f"matrix.dot(matrix)[0, 0] == {size}"
+    call, counts = "matrix.dot(matrix)", {"forks": forks, "others": others}
+    assert forked(place, setup, right, call, environ=environ, **counts) == "[0]\n"
 
 
-COMPLEX = """
-import numpy, os, signal, threading
-vector = numpy.ones(200000, complex)
-done = threading.Event()
-def call():
-    while not done.is_set():
-        numpy.vdot(vector, vector)
-thread = threading.Thread(target=call)
-thread.start()
-codes = set()
-for _ in range(100):
-    child = os.fork()
-    if not child:
-        signal.alarm(20)
-        os._exit(int(numpy.vdot(vector, vector) != len(vector)))
-    codes.add(os.waitpid(child, 0)[1])
-done.set()
-thread.join()
-print(codes)
-"""
-AFTER_LAPACK = """
-import numpy, os, signal
-matrix = numpy.eye(900) + 0.1
-numpy.linalg.solve(matrix, matrix)
-child = os.fork()
-if not child:
-    signal.alarm(20)
-    numpy.linalg.solve(matrix, matrix)
-    os._exit(int(matrix.dot(matrix).shape != (900, 900)))
-print(set([os.waitpid(child, 0)[1]]))
-"""
+@pytest.mark.parametrize("flavour", THREADS)
+def test_a_fork_beside_lapack_ends(prefix: Prefix, flavour: str) -> None:
+    place, setup = prefix("theano-1.0.5", flavour), "matrix = numpy.eye(300) + 0.1"
+    right = "numpy.allclose(matrix.dot(numpy.linalg.inv(matrix)), numpy.eye(300))"
+    call = "numpy.linalg.solve(matrix, matrix)"
+    environ = {THREADS[flavour]: "2"}
+    assert forked(place, setup, right, call, forks=20, others=2, environ=environ) == "[0]\n"
 
 
-@pytest.mark.parametrize(
-    ("framework", "flavour", "program"),
-    [
-        ("theano-1.0.5", "openblas", COMPLEX),
-        # NumPy 1.13 calls no BLAS when it is imported.
-        ("theano-0.8.2", "mkl", AFTER_LAPACK),
-    ],
-)
-def test_a_forked_process_ends_beside_other_routines(
-    prefix: Prefix, framework: str, flavour: str, program: str
-) -> None:
-    output = printed(prefix(framework, flavour), "-c", program, **{THREADS[flavour]: "2"})
-    assert output in ("{0}\n", "set([0])\n")
+def test_a_fork_beside_complex_products_ends(prefix: Prefix) -> None:
+    place, setup = prefix("theano-1.0.5", "openblas"), "vector = numpy.ones(200000, complex)"
+    call, environ = "numpy.vdot(vector, vector)", {"OPENBLAS_NUM_THREADS": "2"}
+    right = f"{call} == len(vector)"
+    assert forked(place, setup, right, call, forks=100, others=1, environ=environ) == "[0]\n"
+
+
+def test_a_fork_after_lapack_ends_on_python_2(prefix: Prefix) -> None:
+    # NumPy 1.13 calls no BLAS when it is imported.
+    place, solve = prefix("theano-0.8.2", "mkl"), "numpy.linalg.solve(matrix, matrix)"
+    setup = f"matrix = numpy.eye(900) + 0.1\n{solve}"
+    right = f"{solve} is not None and matrix.dot(matrix).shape == (900, 900)"
+    assert forked(place, setup, right, environ={"MKL_NUM_THREADS": "2"}) == "[0]\n"
 
 
 def test_it_can_be_switched_off(prefix: Prefix) -> None:
@@ -228,36 +225,6 @@ def test_numbers_are_right_and_info_is_the_library_s(prefix: Prefix, flavour: st
     infos = result(place, LAPACK, "infos", **threads)
     assert infos["indefinite"] == 150
     assert infos == result(place, LAPACK, "infos", THEANO_STACKS_THREADS="fixed")
-
-
-LAPACK_FORKS = """
-import numpy, os, signal, threading
-matrix = numpy.eye(300) + 0.1
-done = threading.Event()
-def call():
-    while not done.is_set():
-        numpy.linalg.solve(matrix, matrix)
-threads = [threading.Thread(target=call) for _ in range(2)]
-for thread in threads:
-    thread.start()
-codes = set()
-for _ in range(20):
-    child = os.fork()
-    if not child:
-        signal.alarm(60)
-        os._exit(int(not numpy.allclose(matrix.dot(numpy.linalg.inv(matrix)), numpy.eye(300))))
-    codes.add(os.waitpid(child, 0)[1])
-done.set()
-for thread in threads:
-    thread.join()
-print(codes)
-"""
-
-
-@pytest.mark.parametrize("flavour", THREADS)
-def test_a_fork_beside_lapack_ends(prefix: Prefix, flavour: str) -> None:
-    place = prefix("theano-1.0.5", flavour)
-    assert printed(place, "-c", LAPACK_FORKS, **{THREADS[flavour]: "2"}) == "{0}\n"
 
 
 REGION = """
