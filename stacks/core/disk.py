@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import glob
@@ -14,10 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stacks.core.errors import StacksError
-from stacks.core.exchange import exchange
+from stacks.core.errors import DiskError
 from stacks.core.locking import acquire, acquire_folder
-from stacks.core.paths import check_replaceable, expanded
+from stacks.core.paths import cache_root, check_replaceable, home_root
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Whether that is the package of the wheel, which holds the same files, and not a checkout.
@@ -28,38 +28,6 @@ SCRATCH = "theano-stacks-scratch-"
 LONGEST = 200
 # In a temporary folder: what was at the path that it replaces.
 REPLACED = "replaced"
-
-
-class DiskError(StacksError):
-    """The disk is full or read-only, or permission is missing."""
-
-
-def cache_root() -> Path:
-    """Return the folder of everything that can be fetched or built again.
-
-    `THEANO_STACKS_CACHE`, else `$XDG_CACHE_HOME/theano-stacks`, else `~/.cache/theano-stacks`.
-    """
-    return _folder_of_user("cache", "THEANO_STACKS_CACHE", "XDG_CACHE_HOME", "~/.cache")
-
-
-def home_root() -> Path:
-    """Return the folder of what the installed command makes: environments, reports, results.
-
-    `THEANO_STACKS_HOME`, else `$XDG_DATA_HOME/theano-stacks`, else `~/.local/share/theano-stacks`.
-    """
-    return _folder_of_user("home", "THEANO_STACKS_HOME", "XDG_DATA_HOME", "~/.local/share")
-
-
-def _folder_of_user(what: str, variable: str, parent_variable: str, parent: str) -> Path:
-    if folder := os.environ.get(variable):
-        return expanded(folder).absolute()
-    base = os.environ.get(parent_variable) or os.path.expanduser(parent)  # noqa: PTH111
-    if base.startswith("~"):
-        raise DiskError(
-            f"the {what} has no folder: there is no home folder",
-            fix=f"set {variable} to a folder that you may write",
-        )
-    return Path(base).absolute() / "theano-stacks"
 
 
 def sha256_of(path: Path) -> str:
@@ -306,3 +274,26 @@ def hold_lock(target: Path, what: str) -> Iterator[None]:
             yield
         finally:
             os.close(descriptor)
+
+
+# From linux/fs.h and fcntl.h.
+RENAME_EXCHANGE, AT_FDCWD = 2, -100
+# What the call fails with where the kernel, the C library or the file system lacks it; EXDEV is of
+# overlayfs, for a folder from a lower layer.
+UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EXDEV)
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Exchange what two paths name; both must exist, on one file system.
+
+    Returns False, and changes nothing, where the system cannot do it. Raises OSError as a rename
+    does. Source: the manual page rename(2).
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    names = os.fsencode(first), os.fsencode(second)
+    if renameat2 and renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno() if renameat2 else errno.ENOSYS
+    if number in UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(second))

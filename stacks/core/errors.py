@@ -74,3 +74,7 @@ def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "") -> U
         found=repr(name),
         fix=f"did you mean {near!r}?" if near else None,
     )
+
+
+class DiskError(StacksError):
+    """The disk is full or read-only, or permission is missing."""

@@ -1,13 +1,14 @@
-"""Paths that a person has typed, in an option, a variable or a file."""
+"""Paths that a person has typed, in an option, a variable or a file; the folders of the user."""
 
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from stacks.core.errors import UsageError
+from stacks.core.errors import DiskError, UsageError
 
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
 
@@ -67,3 +68,31 @@ def _is(path: Path, kind: Callable[[int], bool]) -> bool:
         if error.errno in ABSENT:
             return False
         raise UsageError(f"{path}: {error.strerror}", fix="choose one that you may read") from error
+
+
+def cache_root() -> Path:
+    """Return the folder of everything that can be fetched or built again.
+
+    `THEANO_STACKS_CACHE`, else `$XDG_CACHE_HOME/theano-stacks`, else `~/.cache/theano-stacks`.
+    """
+    return _folder_of_user("cache", "THEANO_STACKS_CACHE", "XDG_CACHE_HOME", "~/.cache")
+
+
+def home_root() -> Path:
+    """Return the folder of what the installed command makes: environments, reports, results.
+
+    `THEANO_STACKS_HOME`, else `$XDG_DATA_HOME/theano-stacks`, else `~/.local/share/theano-stacks`.
+    """
+    return _folder_of_user("home", "THEANO_STACKS_HOME", "XDG_DATA_HOME", "~/.local/share")
+
+
+def _folder_of_user(what: str, variable: str, parent_variable: str, parent: str) -> Path:
+    if folder := os.environ.get(variable):
+        return expanded(folder).absolute()
+    base = os.environ.get(parent_variable) or os.path.expanduser(parent)  # noqa: PTH111
+    if base.startswith("~"):
+        raise DiskError(
+            f"the {what} has no folder: there is no home folder",
+            fix=f"set {variable} to a folder that you may write",
+        )
+    return Path(base).absolute() / "theano-stacks"

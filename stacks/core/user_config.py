@@ -9,7 +9,8 @@ import yaml
 
 from stacks.core import yamlfile
 from stacks.core.console import as_typed
-from stacks.core.disk import DiskError, explain_disk_errors, replace_atomically
+from stacks.core.disk import explain_disk_errors, replace_atomically
+from stacks.core.errors import DiskError
 from stacks.core.models import Strict
 
 HEADER = "# Written by `./invoke configure`.\n"

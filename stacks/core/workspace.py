@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core.disk import INSTALLED, REPOSITORY, cache_root, home_root
+from stacks.core.disk import INSTALLED, REPOSITORY
+from stacks.core.paths import cache_root, home_root
 
 
 @dataclass(frozen=True)

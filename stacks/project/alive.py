@@ -20,14 +20,20 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import FetchError, ScarceError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts
-from stacks.sources import suites
-from stacks.sources.alive import Holdings, survey
+from stacks.sources import debian_release
 from stacks.sources.channels import published_channels
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
 from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins
-from stacks.sources.places import Place, index_places, mirror_place, vendored_places
+from stacks.sources.places import (
+    Holdings,
+    Place,
+    index_places,
+    mirror_place,
+    survey,
+    vendored_places,
+)
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import StoppedError, Web, environment_web
 from stacks.variants.load import all_variants
@@ -95,10 +101,10 @@ def _warnings(
     workspace: Workspace, pins: Pins, web: Web, roots: Sequence[str], now: datetime
 ) -> dict[str, tuple[str, ...]]:
     """Return by suite why mirrors may drop its files soon."""
-    table = [pin for pin in pins.debs if pin.name == suites.PACKAGE]
-    dates: Mapping[str, suites.Support] = {}
+    table = [pin for pin in pins.debs if pin.name == debian_release.PACKAGE]
+    dates: Mapping[str, debian_release.Support] = {}
     try:
-        dates = suites.support_dates(fetch(workspace, table)[table[0]]) if table else {}
+        dates = debian_release.support_dates(fetch(workspace, table)[table[0]]) if table else {}
     except StacksError as error:
         # The places of the files matter more than the dates.
         print(f"warning: the ends of support are unknown: {error}", file=sys.stderr)
@@ -111,7 +117,7 @@ def _warnings(
     }
 
 
-def _support_warnings(support: suites.Support | None, now: datetime) -> list[str]:
+def _support_warnings(support: debian_release.Support | None, now: datetime) -> list[str]:
     if support is None:
         return ["end of support unknown"]
     today = now.date()
@@ -126,7 +132,7 @@ def _support_warnings(support: suites.Support | None, now: datetime) -> list[str
 
 def _expired(web: Web, root: str, suite: str, now: datetime) -> str | None:
     try:
-        until = suites.valid_until(web, root, suite)
+        until = debian_release.valid_until(web, root, suite)
     except StoppedError:
         raise
     except FetchError:

@@ -12,11 +12,11 @@ from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.user_config import config_path, read_config, write_config
 from stacks.core.workspace import Workspace
 from stacks.sources.debian_mirrors import Mirror, Wheel, current_mirrors, ended_mirrors
+from stacks.sources.debian_release import BEGIN
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url, valid_url
 from stacks.sources.pins import read_pins
 from stacks.sources.retrieve import address_wheel
-from stacks.sources.signature import BEGIN
 from stacks.sources.web import MissingError, Web, environment_web
 
 

@@ -12,7 +12,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments.use import kernel
 from stacks.image import base, builder
 from stacks.locks import release_files, uv
-from stacks.sources import suites
+from stacks.sources import debian_release
 from stacks.sources.debian_archive import DebRequest
 from stacks.sources.debian_mirrors import WHEEL_FILE, WHEEL_NAME, WHEEL_VERSION
 from stacks.sources.pins import Pins, read_pins, write_pins
@@ -39,7 +39,7 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     sources = [s for recipe in read_recipes(workspace.recipes).values() for s in recipe.source]
     content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    debs |= {DebRequest(content.suite, name) for name in (*content.debs, suites.PACKAGE)}
+    debs |= {DebRequest(content.suite, name) for name in (*content.debs, debian_release.PACKAGE)}
     static = builder.read_builder_file(workspace)
     debs.add(DebRequest(static.suite, static.deb))
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}

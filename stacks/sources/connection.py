@@ -9,11 +9,13 @@ failed is left out for the rest of the run, so that a dead one is not asked for 
 from __future__ import annotations
 
 import http.client
+import io
 import logging
 import re
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -22,12 +24,68 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from stacks.core.allowance import Allowance, limited_stream
 from stacks.core.errors import FetchError
 from stacks.sources.mirrors import public_url
 
 # urllib3 logs garbled headers with a traceback; such an answer is used or becomes an error.
 logging.getLogger("urllib3").setLevel(logging.ERROR)
+
+
+class Allowance:
+    """The seconds that a transfer may take: `grace`, and more for each byte that it gains.
+
+    The limit moves with the bytes, so a transfer below `least_rate` (bytes per second) ends soon
+    after its grace, whatever its size. Only useful bytes are to be counted, not those of headers.
+    """
+
+    def __init__(self, grace: float, least_rate: float) -> None:
+        self.grace, self.least_rate = grace, least_rate
+        self.gained = 0
+        self._start = time.monotonic()
+
+    def gain(self, count: int) -> None:
+        """Count bytes that were received."""
+        self.gained += count
+
+    @property
+    def elapsed(self) -> float:
+        """The seconds since the start."""
+        return time.monotonic() - self._start
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left; negative if none are."""
+        return self.grace + self.gained / self.least_rate - self.elapsed
+
+
+def limited_stream(connection: socket.socket, left: Callable[[], float]) -> io.BufferedReader:
+    """Return a stream to read from a socket; TimeoutError when `left()` seconds are used up.
+
+    The socket's own timeout limits one read, and a peer that sends a byte now and then never
+    reaches it.
+    """
+    return io.BufferedReader(_LimitedStream(connection, left))
+
+
+class _LimitedStream(io.RawIOBase):
+    def __init__(self, connection: socket.socket, left: Callable[[], float]) -> None:
+        self._connection, self._left = connection, left
+        self._timeout = connection.gettimeout()
+        self._stream = connection.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
+        left = self._left()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        self._connection.settimeout(left if self._timeout is None else min(left, self._timeout))
+        return self._stream.readinto(buffer)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 class _Session(requests.Session):

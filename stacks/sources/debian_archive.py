@@ -16,12 +16,12 @@ from email.utils import parsedate_to_datetime
 from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
+from stacks.sources.debian_release import ANOTHER_MIRROR, Keys, archive_keys, verified_text
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import DebPin
 from stacks.sources.retrieve import address_wheel
-from stacks.sources.signature import ANOTHER_MIRROR, Keys, archive_keys, verified_text
 from stacks.sources.web import MissingError, StoppedError, Web, environment_web
 
 PACKAGES = "main/binary-amd64/Packages.xz"

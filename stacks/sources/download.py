@@ -12,10 +12,9 @@ from urllib.request import url2pathname
 
 import requests
 
-from stacks.core.allowance import Allowance
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
-from stacks.sources.connection import OTHER_SERVER
+from stacks.sources.connection import OTHER_SERVER, Allowance
 from stacks.sources.mirrors import public_url
 from stacks.sources.retries import retry
 from stacks.sources.web import BROKEN, MissingError, StoppedError, TransientError, Web, reason_of

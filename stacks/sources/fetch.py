@@ -33,8 +33,7 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
     if folder or (missing and not offline):
         # Loaded here: most runs find all in the cache and need no HTTP library.
         from stacks.sources import retrieve
-        from stacks.sources.failures import raise_failures
-        from stacks.sources.places import vendored_places
+        from stacks.sources.places import raise_failures, vendored_places
 
         store = retrieve.cache_of(workspace)
         left = retrieve.retrieve(workspace, missing, vendored_places(stop), store, stop).failures

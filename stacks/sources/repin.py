@@ -15,9 +15,8 @@ from stacks.sources.debian_archive import Clock, DebRequest, deb_pins
 from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import Index, Link, indexes_of
-from stacks.sources.parallel import parallel_map
+from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
 from stacks.sources.pins import IndexPin, Pin, Pins, cached_path, cached_sha256, canonical
-from stacks.sources.progress import DownloadProgress, download_progress
 from stacks.sources.web import MissingError, StoppedError, Web, pip_web
 
 

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from stacks.core.allowance import Allowance
 from stacks.core.errors import FetchError
+from stacks.sources.connection import Allowance
 from stacks.sources.mirrors import public_url
 from stacks.sources.web import (
     RATE_VARIABLE,

@@ -22,9 +22,8 @@ from stacks.sources.debian_mirrors import (
     current_mirrors,
 )
 from stacks.sources.download import download
-from stacks.sources.failures import Failure, raise_failures, worst
 from stacks.sources.mirrors import public_url
-from stacks.sources.parallel import parallel_map
+from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
 from stacks.sources.pins import (
     CondaPin,
     DebPin,
@@ -35,8 +34,16 @@ from stacks.sources.pins import (
     read_pins,
     total_size,
 )
-from stacks.sources.places import Place, ended_place, index_places, locked_place, mirror_place
-from stacks.sources.progress import DownloadProgress, download_progress
+from stacks.sources.places import (
+    Failure,
+    Place,
+    ended_place,
+    index_places,
+    locked_place,
+    mirror_place,
+    raise_failures,
+    worst,
+)
 from stacks.sources.web import MissingError, StoppedError, environment_web
 
 LOGGER = logging.getLogger(__name__)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import requests
 import urllib3
 
-from stacks.core.allowance import Allowance
 from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import (
     OTHER_SERVER,
+    Allowance,
     Server,
     check_address,
     limited_session,

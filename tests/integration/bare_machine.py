@@ -19,10 +19,10 @@ from stacks.core.disk import REPOSITORY, hold_lock, replace_atomically
 from stacks.core.errors import FetchError
 from stacks.core.workspace import default_workspace
 from stacks.sources.debian_mirrors import current_mirrors
+from stacks.sources.debian_release import KEYRING
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.retrieve import address_wheel
-from stacks.sources.signature import KEYRING
 from stacks.sources.web import UnreachableError, pip_web
 
 # What Debian's tools know of its archive and its keys, and what other places of a mirror are.

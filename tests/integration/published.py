@@ -21,7 +21,7 @@ from stacks.environments.use.serve import write_channel
 from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.locks.publication import entries_of, publication
-from stacks.sources import alive
+from stacks.sources import places
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, cached_path, cached_sha256
@@ -121,7 +121,7 @@ def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[De
     mirrors = [mirror.url for mirror in current_mirrors(wheel)]
     roots = [*mirrors, *EndedReleases(wheel).roots()]
     web = environment_web(stop)
-    answers = alive.survey([mirror_place(web, root) for root in roots], wanted, stop)
+    answers = places.survey([mirror_place(web, root) for root in roots], wanted, stop)
     if any(answer.failure for answer in answers[: len(mirrors)]):
         return frozenset()
     held = {pin for answer in answers for pin in (*answer.held, *answer.problems)}

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from integration.workspaces import workspace_below
-from stacks.core.disk import REPOSITORY, cache_root
+from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
+from stacks.core.paths import cache_root
 from stacks.core.workspace import Workspace
 from stacks.image import docker, layout
 from stacks.image.layout import Layers

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from integration.tiny import Builder, Tiny, flip, obeying, tree
-from stacks.core.disk import DiskError
+from stacks.core.errors import DiskError
 from stacks.environments import folders
 from stacks.environments.folders import READY
 from stacks.environments.make import build as pipeline

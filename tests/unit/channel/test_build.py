@@ -22,8 +22,7 @@ from stacks.channel.assemble import CondaError, translated
 from stacks.channel.build_process import ROOT, BuildProcess
 from stacks.channel.offers import Offer, read_channel
 from stacks.core import console, disk
-from stacks.core.disk import DiskError
-from stacks.core.errors import StacksError
+from stacks.core.errors import DiskError, StacksError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
 from unit.helpers.checkout import CHECKOUT

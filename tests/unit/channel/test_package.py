@@ -20,8 +20,7 @@ from stacks.channel.staging.libraries import Libraries
 from stacks.channel.staging.python_packages import Sdist, Wheel
 from stacks.channel.staging.relinked_wheel import RelinkedWheel
 from stacks.channel.staging.stage import Stage
-from stacks.core.disk import DiskError
-from stacks.core.errors import IntegrityError
+from stacks.core.errors import DiskError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import IndexPin, Pins, cached_path
 from unit.helpers.serving import sha256

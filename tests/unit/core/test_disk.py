@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core import disk
+from stacks.core import disk, paths
 from stacks.core.disk import (
     REPOSITORY,
-    DiskError,
-    cache_root,
     explain_disk_errors,
     hold_lock,
     remove_leftover,
@@ -24,7 +22,9 @@ from stacks.core.disk import (
     temporary_folder,
     write_atomically,
 )
+from stacks.core.errors import DiskError
 from stacks.core.locking import acquire_folder
+from stacks.core.paths import cache_root
 
 
 def names(folder: Path) -> list[str]:
@@ -255,7 +255,7 @@ def test_the_home_of_the_installed_command(
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert disk.home_root() == Path(folder)
+    assert paths.home_root() == Path(folder)
     monkeypatch.setattr(disk, "INSTALLED", True)
     with pytest.raises(DiskError) as caught, explain_disk_errors(Path(folder, "build")):
         raise PermissionError(errno.EACCES, "no")

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from stacks.core import disk, paths
-from stacks.core.disk import REPOSITORY, DiskError, hold_lock, replace_atomically, write_atomically
-from stacks.core.errors import UsageError
-from stacks.core.exchange import exchange
+from stacks.core.disk import REPOSITORY, exchange, hold_lock, replace_atomically, write_atomically
+from stacks.core.errors import DiskError, UsageError
 
 
 def names(folder: Path) -> list[str]:

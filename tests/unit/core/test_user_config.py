@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import DiskError
-from stacks.core.errors import UsageError
+from stacks.core.errors import DiskError, UsageError
 from stacks.core.user_config import UserConfig, config_path, read_config, write_config
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from stacks.core.disk import DiskError
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.errors import DiskError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.image import docker, layout, oci, packing
 from stacks.image.layout import Layers

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import FetchError
-from stacks.sources import alive, places
-from stacks.sources.alive import Holdings
+from stacks.sources import places
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, Pin
-from stacks.sources.places import Place, index_places, mirror_place
+from stacks.sources.places import Holdings, Place, index_places, mirror_place
 from stacks.sources.web import TransientError, Web
 from unit.helpers.serving import BODY, POOL, SECRET, Answer, Site, closed_port, deb, sha256
 from unit.helpers.web_server import Request, web_server
@@ -27,7 +26,7 @@ def web() -> Web:
 
 
 def holdings_at(root: str, *pins: DebPin) -> Holdings:
-    (holdings,) = alive.survey([mirror_place(web(), root)], pins, threading.Event())
+    (holdings,) = places.survey([mirror_place(web(), root)], pins, threading.Event())
     return holdings
 
 
@@ -40,7 +39,7 @@ def index_holdings(
 ) -> list[Holdings]:
     monkeypatch.setattr(places, "pip_settings", lambda: settings)
     stop = threading.Event()
-    return alive.survey(index_places(stop), [*pins, deb()], stop)
+    return places.survey(index_places(stop), [*pins, deb()], stop)
 
 
 def test_a_mirror_is_asked_for_the_size_only(site: Site) -> None:
@@ -77,7 +76,7 @@ def test_a_file_of_another_size_is_not_held(site: Site) -> None:
 def test_an_answer_without_a_size_is_not_counted(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alive, "size_at", lambda web, url: None)
+    monkeypatch.setattr(places, "size_at", lambda web, url: None)
     assert "without its size" in holdings_at(site.url, deb()).problems[deb()]
 
 
@@ -108,7 +107,7 @@ def test_a_dead_mirror_does_not_hide_the_living(site: Site) -> None:
     site.files[POOL] = BODY
     dead = f"http://me:{SECRET}@127.0.0.1:{closed_port()}"
     mirrors = [mirror_place(web(), root) for root in (dead, site.url)]
-    silent, living = alive.survey(mirrors, [deb()], threading.Event())
+    silent, living = places.survey(mirrors, [deb()], threading.Event())
     assert living.held == {deb()}
     assert "cannot be reached" in (silent.failure or "")
     assert SECRET not in silent.place + (silent.failure or "")
@@ -167,12 +166,12 @@ def place(name: str, error: BaseException) -> Place:
 def test_a_stop_ends_the_survey() -> None:
     stop = threading.Event()
     with pytest.raises(KeyboardInterrupt):
-        alive.survey([place("a", KeyboardInterrupt())], [deb()], stop)
+        places.survey([place("a", KeyboardInterrupt())], [deb()], stop)
     assert stop.is_set()
 
 
 def test_errors_of_a_place_differ_from_those_of_a_file() -> None:
     both = [place("a", TransientError("busy")), place("b", FetchError("refused"))]
-    a, b = alive.survey(both, [deb()], threading.Event())
+    a, b = places.survey(both, [deb()], threading.Event())
     assert (a.failure, a.problems) == ("busy", {})
     assert (b.failure, b.problems) == (None, {deb(): "refused"})

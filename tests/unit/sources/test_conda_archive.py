@@ -17,8 +17,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from stacks.core.disk import DiskError
-from stacks.core.errors import IntegrityError
+from stacks.core.errors import DiskError, IntegrityError
 from stacks.sources import unpack
 from stacks.sources.conda_archive import Entry, read_archive
 from unit.helpers.archives import member, tar

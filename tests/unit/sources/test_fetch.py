@@ -16,14 +16,12 @@ from typing import Any
 import pytest
 
 from stacks.core import disk
-from stacks.core.disk import DiskError
-from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.errors import DiskError, FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import retries
 from stacks.sources.fetch import fetch
-from stacks.sources.parallel import parallel_map
+from stacks.sources.parallel import download_progress, parallel_map
 from stacks.sources.pins import DebPin, cached_path
-from stacks.sources.progress import download_progress
 from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
 from unit.helpers.serving import BODY, DEB, Answer, Site, closed_port, deb, part_of, sha256
 

@@ -9,7 +9,7 @@ import pytest
 from pysequoia import Cert
 
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.sources.signature import KEYRING, Keys, archive_keys, verified_text
+from stacks.sources.debian_release import KEYRING, Keys, archive_keys, verified_text
 
 # Made on 2020-01-01; the first ends a year later, the second never, the third on 2021-01-01.
 FIRST, SECOND, THIRD = (

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import IntegrityError
-from stacks.sources import suites
-from stacks.sources.suites import Support
+from stacks.sources import debian_release
+from stacks.sources.debian_release import Support
 from stacks.sources.web import Web
 from unit.helpers.archives import deb, member
 from unit.helpers.serving import Site
@@ -23,12 +23,12 @@ version,codename,series,created,release,eol,eol-lts,eol-elts
 """
 
 
-def table(tmp_path: Path, content: bytes = TABLE, path: str = suites.TABLE) -> Path:
+def table(tmp_path: Path, content: bytes = TABLE, path: str = debian_release.TABLE) -> Path:
     return deb(tmp_path / "distro-info-data.deb", (member(f"./{path}"), content))
 
 
 def test_the_dates_of_each_suite(tmp_path: Path) -> None:
-    dates = suites.support_dates(table(tmp_path))
+    dates = debian_release.support_dates(table(tmp_path))
     assert dates["bullseye"] == Support(date(2021, 8, 14), date(2026, 8, 31))
     assert dates["short"] == Support(date(2023, 6, 10), date(2026, 7, 11))
     assert dates["forky"] == dates["sid"] == Support(None, None)
@@ -38,14 +38,14 @@ def test_the_dates_of_each_suite(tmp_path: Path) -> None:
     ("content", "path"),
     [
         (TABLE, "usr/share/doc/x"),
-        (b"version,codename\n1,Buzz\n", suites.TABLE),
-        (b"series,release,eol,eol-lts\nbuzz,soon,,\n", suites.TABLE),
-        (b"\xff\xfe", suites.TABLE),
+        (b"version,codename\n1,Buzz\n", debian_release.TABLE),
+        (b"series,release,eol,eol-lts\nbuzz,soon,,\n", debian_release.TABLE),
+        (b"\xff\xfe", debian_release.TABLE),
     ],
 )
 def test_a_table_that_cannot_be_read(tmp_path: Path, content: bytes, path: str) -> None:
     with pytest.raises(IntegrityError, match="table of suites cannot be read"):
-        suites.support_dates(table(tmp_path, content, path))
+        debian_release.support_dates(table(tmp_path, content, path))
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_a_table_that_cannot_be_read(tmp_path: Path, content: bytes, path: str) 
 @pytest.mark.usefixtures("room")
 def test_the_end_of_an_indexs_validity(site: Site, line: str, expected: datetime | None) -> None:
     site.files["/dists/forky/InRelease"] = f"Suite: testing\n{line}\nSHA256:\n".encode()
-    assert suites.valid_until(Web(stop=threading.Event()), site.url, "forky") == expected
+    assert debian_release.valid_until(Web(stop=threading.Event()), site.url, "forky") == expected

@@ -12,10 +12,9 @@ from threading import Event
 import pytest
 import requests
 
-from stacks.core.allowance import Allowance
 from stacks.core.errors import FetchError, StacksError, UsageError
 from stacks.sources import retrieve
-from stacks.sources.connection import limited_session, redirect_target
+from stacks.sources.connection import Allowance, limited_session, redirect_target
 from stacks.sources.download import download, get_document
 from stacks.sources.web import RATE_VARIABLE, Web, environment_web
 from unit.helpers.serving import (

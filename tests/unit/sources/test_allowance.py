@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stacks.core.allowance import Allowance, limited_stream
+from stacks.sources.connection import Allowance, limited_stream
 
 
 @pytest.fixture
