@@ -48,29 +48,66 @@ def test_the_best_instruction_set_of_a_processor(flags: str, level: str) -> None
     assert kernels.LEVELS[kernels.level(flags.split())][0] == level
 
 
+BEHIND = "Haswell, for AVX2, where this processor has AVX-512"
+CORETYPE = "set this before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
+NO_BETTER = "this library has no kernels for AVX-512: install a newer one"
+SELECTED = "OPENBLAS_CORETYPE=Haswell selects these kernels:\nunset OPENBLAS_CORETYPE"
+MKL = "def, for AVX2, where this processor has AVX-512: Gemm reaches 45 % of a processor's peak"
+ADVICE = ["MKL reaches 45 % of this processor's peak: OpenBLAS and BLIS are faster here"]
+COMPARED = "; the other variants are compared with this"
+
+
+# The kernels in the library's file are `has`; of MKL `has` is the file that is loaded.
 @pytest.mark.parametrize(
-    ("name", "kernel"), [("openblas", "SkylakeX"), ("openblas", "Cooperlake"), ("blis", "skx")]
+    ("name", "kernel", "has", "changes", "status", "detail", "fix"),
+    [
+        ("openblas", "SkylakeX", "", {"part": 0.1}, "pass", "SkylakeX, for AVX-512", None),
+        ("openblas", "Cooperlake", "", {"part": 0.1}, "pass", "Cooperlake, for AVX-512", None),
+        ("blis", "skx", "", {"part": 0.1}, "pass", "skx, for AVX-512", None),
+        # The variable that selects the kernels is named.
+        ("blis", "skx", "", {"BLIS_ARCH_TYPE": "0"}, "pass", ", by BLIS_ARCH_TYPE=0", None),
+        ("openblas", "SkylakeX", "", {"BLIS_ARCH_TYPE": "0"}, "pass", "AVX-512", None),
+        ("openblas", "Haswell", "", {"OPENBLAS_CORETYPE": "Haswell"}, "fail", "45 %", SELECTED),
+        # Slow kernels fail, and the fix is a command.
+        ("openblas", "Haswell", "Haswell SkylakeX", {}, "fail", BEHIND, CORETYPE),
+        ("openblas", "Barcelona", "Haswell", {}, "fail", "for SSE2, where", NO_BETTER),
+        ("openblas", "Barcelona", "", {"is_baseline": True}, "pass", COMPARED, None),
+        # AMD's Zen 4 computes AVX-512 in two halves.
+        ("openblas", "Haswell", "", {"part": 0.9}, "pass", f"{BEHIND}: Gemm reaches 90 %", None),
+        # Without a peak only kernels that must be slow fail.
+        ("openblas", "Nehalem", "SkylakeX", {"peaks": {}}, "fail", "AVX-512", CORETYPE),
+        ("openblas", "Haswell", "SkylakeX", {"peaks": {}}, "skip", "the cost is unknown", None),
+        ("openblas", "Nehalem", "", {"peaks": {}, "is_baseline": True}, "skip", "unknown", None),
+        ("openblas", "Haswell", "", {"serving": None}, "skip", "no library was found", None),
+        ("reference or unknown", None, "", {}, "skip", "does not report its kernels", None),
+        # MKL's kernels pass as they cannot be changed.
+        ("mkl", None, "def", {"advice": ADVICE}, "pass", MKL, None),
+        ("mkl", None, "def", {"advice": ADVICE}, "pass", "OpenBLAS and BLIS do", None),
+        ("mkl", None, "avx512", {"part": 0.85}, "pass", "avx512, for AVX-512", None),
+        ("mkl", None, "def", {"part": 0.8}, "pass", "Gemm reaches 80 %", None),
+    ],
 )
-def test_kernels_for_the_best_instruction_set_pass(name: str, kernel: str) -> None:
-    found = kernels.check(context(name, kernel, part=0.1))
-    assert (found.status, found.detail) == ("pass", f"{kernel}, for AVX-512")
-
-
-def test_the_variable_that_selects_the_kernels_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BLIS_ARCH_TYPE", "0")
-    assert kernels.check(context("blis", "skx")).detail == "skx, for AVX-512, by BLIS_ARCH_TYPE=0"
-    assert kernels.check(context("openblas", "SkylakeX")).detail == "SkylakeX, for AVX-512"
-
-
-def test_slow_kernels_fail_and_the_fix_is_a_command(tmp_path: Path) -> None:
-    (path := tmp_path / "lib.so").write_bytes(b"\0Haswell\0SkylakeX\0")
-    found = kernels.check(context("openblas", "Haswell", path))
-    assert found.status == "fail"
-    assert found.detail == (
-        "Haswell, for AVX2, where this processor has AVX-512: Gemm reaches 45 % of a "
-        "processor's peak"
-    )
-    assert found.fix == "set this before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
+def test_the_kernels_of_a_library(
+    name: str,
+    kernel: str | None,
+    has: str,
+    changes: dict[str, Any],
+    status: str,
+    detail: str,
+    fix: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (path := tmp_path / "lib.so").write_bytes(has.encode())
+    monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: [f"/x/libmkl_{has}.so.3"])
+    for variable in [variable for variable in changes if variable.isupper()]:
+        monkeypatch.setenv(variable, changes[variable])
+    given = context(name, kernel, path, changes.get("part", 0.45))
+    attributes = ("is_baseline", "peaks", "serving")
+    vars(given).update({key: value for key, value in changes.items() if key in attributes})
+    found = kernels.check(given)
+    assert (found.status, found.fix) == (status, fix) and detail in found.detail
+    assert given.advice == changes.get("advice", [])
 
 
 def test_kernels_of_the_library_behind_a_front_are_looked_for(
@@ -80,54 +117,6 @@ def test_kernels_of_the_library_behind_a_front_are_looked_for(
     (path := tmp_path / "lib.so").write_bytes(b"SkylakeX")
     monkeypatch.setattr(kernels, "behind", {str(front): str(path)}.get)
     assert kernels.check(context("openblas", "Haswell", front)).fix.endswith("=SkylakeX")
-
-
-@pytest.mark.parametrize(("kernel", "status"), [("Nehalem", "fail"), ("Haswell", "skip")])
-def test_without_a_peak_only_kernels_that_must_be_slow_fail(
-    kernel: str, status: str, tmp_path: Path
-) -> None:
-    (path := tmp_path / "lib.so").write_bytes(b"SkylakeX")
-    given = context("openblas", kernel, path)
-    given.peaks = {}
-    assert kernels.check(given).status == status
-    given.is_baseline = True
-    assert kernels.check(given).status == "skip"
-
-
-def test_a_library_without_better_kernels(tmp_path: Path) -> None:
-    (path := tmp_path / "lib.so").write_bytes(b"\0Haswell\0")
-    assert kernels.check(context("openblas", "Barcelona", path)).fix == (
-        "this library has no kernels for AVX-512: install a newer one"
-    )
-
-
-def test_a_variable_that_selects_slow_kernels_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
-    assert kernels.check(context("openblas", "Haswell")).fix == (
-        "OPENBLAS_CORETYPE=Haswell selects these kernels:\nunset OPENBLAS_CORETYPE"
-    )
-
-
-def test_other_kernels_pass_where_gemm_is_fast() -> None:
-    """AMD's Zen 4 computes AVX-512 in two halves."""
-    found = kernels.check(context("openblas", "Haswell", part=0.9))
-    assert found.status == "pass"
-    assert "where this processor has AVX-512: Gemm reaches 90 %" in found.detail
-
-
-def test_mkls_kernels_pass_as_they_cannot_be_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = ["/x/lib/libmkl_core.so.3", "/x/lib/libmkl_def.so.3"]
-    monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: files)
-    given = context("mkl", None)
-    found = kernels.check(given)
-    assert given.advice == [
-        "MKL reaches 45 % of this processor's peak: OpenBLAS and BLIS are faster here"
-    ]
-    assert found.status == "pass"
-    assert found.detail.startswith(
-        "def, for AVX2, where this processor has AVX-512: Gemm reaches 45"
-    )
-    assert found.detail.endswith("MKL has no better ones for it, OpenBLAS and BLIS do")
 
 
 @pytest.mark.parametrize("variable", ["MKL_ENABLE_INSTRUCTIONS", "MKL_CBWR"])
@@ -153,32 +142,6 @@ def test_a_variable_that_selects_slow_kernels_of_mkl_is_named(
     assert kernels.fix_if_slower(given.serving) is None
     monkeypatch.setenv(variable, "AVX2")
     assert kernels.check(context("mkl", None, part=0.9)).status == "pass"
-
-
-@pytest.mark.parametrize(("files", "part"), [("avx512", 0.85), ("def", 0.8)])
-def test_a_fast_mkl_gives_no_advice(
-    monkeypatch: pytest.MonkeyPatch, files: str, part: float
-) -> None:
-    monkeypatch.setattr(kernels.bindings, "mapped_files", lambda: [f"/x/lib/libmkl_{files}.so.3"])
-    given = context("mkl", None, part=part)
-    assert (kernels.check(given).status, given.advice) == ("pass", [])
-
-
-def test_slow_kernels_of_a_baseline_pass() -> None:
-    slow = context("openblas", "Barcelona")
-    slow.is_baseline = True
-    found = kernels.check(slow)
-    assert found.status == "pass"
-    assert found.detail.endswith("the other variants are compared with this")
-
-
-def test_without_a_peak_a_library_or_a_name_of_kernels_it_is_skipped() -> None:
-    nothing = context("openblas", "Haswell")
-    nothing.peaks = {}
-    assert kernels.check(nothing).status == "skip"
-    nothing.serving = None
-    assert kernels.check(nothing).status == "skip"
-    assert kernels.check(context("reference or unknown", None)).status == "skip"
 
 
 def test_there_is_no_fix_without_better_kernels() -> None:

@@ -12,102 +12,106 @@ from unit.helpers.verification import context
 settings = importlib.import_module("verify.checks.settings")
 
 
-def test_a_setting_without_a_source_needs_the_environment_repaired(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    expectation = {"variant": "v", "framework": "f", "flags": {"blas.ldflags": "-lopenblas"}}
-    check = settings.check(context(expectation=expectation))
-    assert check.status == "fail"
-    assert check.detail == "blas.ldflags is empty, not -lopenblas (nothing sets it)"
-    assert check.fix == "put the files back:\n./invoke build --variant v --framework f --repair"
+LOCKED = {"variant": "v", "framework": "f"}
+REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
+OFF = "%s turns off compiled code or optimisation"
+REMOVE = "remove %s from THEANO_FLAGS"
+LEVEL = "gcc.cxxflags has %s, by which g++ leaves loops as they are"
+UNKNOWN = "correct on_unused_imput below `flags:` in the variant's file, then lock and build it"
+ON = "no setting turns compiled code off"
 
 
-def test_a_flag_that_the_framework_does_not_have_is_to_be_corrected(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its line is in the environment's own file: a repair would change nothing."""
-    settings_file = tmp_path / "etc/theanorc"
-    (tmp_path / "etc/theano-stacks").mkdir(parents=True)
-    settings_file.write_text("[global]\non_unused_imput = warn\n")
-    monkeypatch.setenv("THEANORC", str(settings_file))
-    made = context(expectation={"flags": {"on_unused_imput": "warn"}})
-    made.framework.flag = {"cxx": "g++"}.get
-    check = settings.check(made)
-    assert (check.status, check.detail) == ("fail", "theano 1.0.5 has no flag on_unused_imput")
-    fix = "correct on_unused_imput below `flags:` in the variant's file, then lock and build it"
-    assert check.fix == fix
-
-
-@pytest.mark.parametrize("expectation", [None, {"flags": {"cxx": "g++"}}])
+# flags: the framework's; user_flags: the variable, for which "" is None of them; file: the one that
+# THEANORC names, the environment's own where it begins with a comment; locked: the flags of the
+# expectation, None in a diagnosis. fix: how it begins, None where the check passes.
 @pytest.mark.parametrize(
-    ("flag", "value"),
-    [("mode", "FAST_COMPILE"), ("optimizer", "merge"), ("cmodule.remove_gxx_opt", "True")],
+    ("flags", "user_flags", "file", "locked", "detail", "fix"),
+    [
+        (
+            {"blas.ldflags": ""},
+            "",
+            "",
+            {"blas.ldflags": "-la"},
+            "blas.ldflags is empty, not -la (nothing sets it)",
+            REPAIR,
+        ),
+        (
+            {},
+            "",
+            "# the environment's own: a repair would change nothing\n[global]\non_unused_imput = 1\n",
+            {"on_unused_imput": "warn"},
+            "theano 1.0.5 has no flag on_unused_imput",
+            UNKNOWN,
+        ),
+        *(
+            ({flag: value}, setting, "", locked, OFF % setting, REMOVE % setting)
+            for flag, value in (
+                ("mode", "FAST_COMPILE"),
+                ("optimizer", "merge"),
+                ("cmodule.remove_gxx_opt", "True"),
+            )
+            for setting in (f"{flag}={value}",)
+            for locked in (None, {"cxx": "g++"})
+        ),
+        *(
+            ({"gcc.cxxflags": options}, f"gcc.cxxflags='{options}'", "", None, detail, fix)
+            for options, detail, fix in (
+                ("-O0 -g", LEVEL % "-O0", "remove gcc.cxxflags from THEANO_FLAGS, then "),
+                ("-O3 -Og", LEVEL % "-Og", "remove gcc.cxxflags from THEANO_FLAGS, then "),
+                ("-O0 -O2", ON, None),
+                ("-g", ON, None),
+            )
+        ),
+        # The framework takes this linker without a compiler: no fault of its own.
+        (
+            {"linker": "py", "cxx": ""},
+            "cxx=",
+            "",
+            {"cxx": "g++"},
+            "cxx is empty, not g++ (THEANO_FLAGS)",
+            "remove cxx= from THEANO_FLAGS",
+        ),
+        (
+            {"linker": "py", "cxx": ""},
+            "",
+            "[global]\nlinker = py\n",
+            None,
+            f"{OFF % 'linker=py'}; cxx is empty: nothing can be compiled",
+            "remove from FILE:\n[global]\nlinker = py\ninstall a C++",
+        ),
+        # Spaces and the case of truth values do not matter.
+        ({"mode": "Mode"}, "", "", {"cxx": "  g++ ", "mode": "Mode"}, "2 in force", None),
+        # The folder of compiled modules is the user's choice.
+        (
+            {"base_compiledir": "/mine", "mode": "Mode"},
+            "base_compiledir=/mine",
+            "",
+            {"base_compiledir": "/environment", "mode": "Mode"},
+            "1 in force",
+            None,
+        ),
+    ],
 )
-def test_a_flag_that_turns_compiled_code_off_fails(
-    flag: str,
-    value: str,
-    expectation: dict[str, dict[str, str]] | None,
+def test_the_settings_in_force(
+    flags: dict[str, str],
+    user_flags: str,
+    file: str,
+    locked: dict[str, str] | None,
+    detail: str,
+    fix: str | None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In a diagnosis, and in an environment whose own settings are in force."""
-    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    slow = context(user_flags=f"{flag}={value}", expectation=expectation)
-    slow.framework.flag = {flag: value, "cxx": "g++"}.get
-    check = settings.check(slow)
-    assert check.status == "fail"
-    assert check.detail == f"{flag}={value} turns off compiled code or optimisation"
-    assert check.fix == f"remove {flag}={value} from THEANO_FLAGS"
-
-
-@pytest.mark.parametrize(
-    ("options", "level"), [("-O0 -g", "-O0"), ("-O3 -Og", "-Og"), ("-O0 -O2", None), ("-g", None)]
-)
-def test_an_option_that_turns_off_the_optimisation_of_loops_fails(
-    options: str, level: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    made = context(user_flags=f"gcc.cxxflags='{options}'")
-    made.framework.flag = {"gcc.cxxflags": options, "cxx": "g++"}.get
-    check = settings.check(made)
-    assert check.status == ("fail" if level else "pass")
-    if level:
-        assert check.detail == f"gcc.cxxflags has {level}, by which g++ leaves loops as they are"
-        assert "gcc.cxxflags" in check.fix
-
-
-def test_a_linker_that_the_framework_takes_without_a_compiler_is_no_fault_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
-    slow = context(
-        user_flags="cxx=", expectation={"variant": "v", "framework": "f", "flags": {"cxx": "g++"}}
-    )
-    slow.framework.flag = {"linker": "py", "cxx": ""}.get
-    check = settings.check(slow)
-    assert check.detail == "cxx is empty, not g++ (THEANO_FLAGS)"
-
-
-def test_a_setting_of_a_configuration_file_is_removed_from_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "theanorc"
+    path = tmp_path / "etc/theanorc"
+    (path.parent / "theano-stacks" if file.startswith("#") else path.parent).mkdir(parents=True)
+    path.write_text(file)
     monkeypatch.setenv("THEANORC", str(path))
-    slow = context()
-    slow.framework.flag = {"optimizer": None, "mode": "Mode", "linker": "py", "cxx": ""}.get
     monkeypatch.setenv("PATH", str(tmp_path))
-    path.write_text("[global]\nlinker = py\n")
-    check = settings.check(slow)
-    assert check.detail == (
-        "linker=py turns off compiled code or optimisation; cxx is empty: nothing can be compiled"
-    )
-    assert check.fix.startswith(f"remove from {path}:\n[global]\nlinker = py\ninstall a C++")
-
-
-def test_spaces_and_the_case_of_truth_values_do_not_matter() -> None:
-    flags = {"cxx": "  g++ ", "mode": "Mode"}
-    assert settings.check(context(expectation={"flags": flags})).detail == "2 in force"
+    expectation = None if locked is None else {**LOCKED, "flags": locked}
+    made = context({"cxx": "g++", **flags}, user_flags=user_flags, expectation=expectation)
+    check = settings.check(made)
+    assert (check.status, check.detail) == ("fail" if fix else "pass", detail)
+    assert (check.fix or "").startswith((fix or "").replace("FILE", str(path)))
 
 
 @pytest.mark.parametrize(
@@ -126,14 +130,6 @@ def test_another_device_of_the_same_kind_passes_and_none_fails(
     expectation = {"flags": {"device": "opencl0:0"}}
     made = context(expectation=expectation, user_flags=user_flags, requested_device=requested)
     assert settings.check(made).status == status
-
-
-def test_the_folder_of_compiled_modules_is_the_users_choice() -> None:
-    expectation = {"flags": {"base_compiledir": "/environment", "mode": "Mode"}}
-    made = context(expectation=expectation, user_flags="base_compiledir=/mine")
-    made.framework.flag = {"base_compiledir": "/mine", "cxx": "g++", "mode": "Mode"}.get
-    check = settings.check(made)
-    assert (check.status, check.detail) == ("pass", "1 in force")
 
 
 @pytest.fixture
