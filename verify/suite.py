@@ -2,7 +2,6 @@
 
 from __future__ import absolute_import, division, print_function
 
-import platform
 import traceback
 import warnings
 
@@ -129,15 +128,9 @@ def run(context, debug=False):
 
 def document(context, checks, times):
     """Return the report, as report.schema.json describes it."""
-    expectation, framework = context.expectation or {}, context.framework
     return report.document(
-        variant=expectation.get("variant"),
-        framework={
-            "name": expectation.get("framework", "%s-%s" % (framework.name, framework.version)),
-            "module": framework.name,
-            "version": framework.version,
-            "python": platform.python_version(),
-        },
+        variant=(context.expectation or {}).get("variant"),
+        framework=versions.framework(context),
         machine=machine.describe(context.peaks),
         settings=settings.in_force(context),
         packages=versions.packages(context),

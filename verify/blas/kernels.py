@@ -208,6 +208,15 @@ def peak_rate(library, dtype, threads, seconds=MEASUREMENT):
     return rate_of(library, dtype, best_set(library, dtype, threads), threads, seconds)
 
 
+def peaks(library):
+    """Return {precision: {threads: GFLOP/s}} of both precisions, on one thread and on all."""
+    counts = sorted({1, machine.usable_cores()})
+    return {
+        dtype: {count: peak_rate(library, dtype, count) for count in counts}
+        for dtype in ("float64", "float32")
+    }
+
+
 def best_set(library, dtype, threads):
     """Return the instruction set whose rate on so many threads is the highest."""
     return max(INSTRUCTION_SETS, key=lambda isa: rate_of(library, dtype, isa, threads, TRIAL))

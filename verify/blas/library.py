@@ -29,7 +29,7 @@ IDENTITIES = tuple(pattern % "get_config" for pattern in OPENBLAS_NAMES) + (
 def identify(path):
     """Return the Library that is loaded from a path."""
     handle = bindings.loaded(path)
-    for probe in (_openblas, _mkl, _blis, _atlas, _armpl):
+    for probe in (_openblas, _mkl, _blis, _other):
         fields = probe(handle)
         if fields:
             return Library(*(fields + (path,)))
@@ -185,9 +185,8 @@ def _blis(handle):
     return "blis", version, kernel, threads
 
 
-def _atlas(handle):
-    return ("atlas", None, None, None) if hasattr(handle, "ATL_buildinfo") else None
-
-
-def _armpl(handle):
-    return ("armpl", None, None, None) if hasattr(handle, "armplversion") else None
+def _other(handle):
+    for name, symbol in (("atlas", "ATL_buildinfo"), ("armpl", "armplversion")):
+        if hasattr(handle, symbol):
+            return name, None, None, None
+    return None

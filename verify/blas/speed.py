@@ -34,19 +34,16 @@ processor_clock = time.process_time if hasattr(time, "process_time") else time.c
 def peaks(context):
     """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
 
-    Raises native.NoCompilerError.
+    Raises process.NoCompilerError.
     """
     progress.note("measuring this machine's peak")
     kernel = context.peak_kernel = kernels.load_peak(context.framework.flag("cxx"), context.folder)
-    timings = []
-    for dtype in blas_operations.DTYPES:
-        context.peaks[dtype] = {}
-        for count in sorted({1, machine.usable_cores()}):
-            rate = kernels.peak_rate(kernel, dtype, count)
-            context.peaks[dtype][count] = rate
-            name = "peak %s, %d thread%s" % (dtype, count, "" if count == 1 else "s")
-            timings.append(timing(name, "GFLOP/s", [rate]))
-    return timings
+    context.peaks.update(kernels.peaks(kernel))
+    return [
+        timing("peak %s, %d thread%s" % (dtype, count, "s" * (count > 1)), "GFLOP/s", [rate])
+        for dtype in blas_operations.DTYPES
+        for count, rate in sorted(context.peaks[dtype].items())
+    ]
 
 
 def products(context):

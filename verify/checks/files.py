@@ -43,7 +43,9 @@ def check_prefix(prefix, expectation, full=False):
         comparison = manifest.compare(prefix, full)
     except manifest.ManifestError as error:
         return failed(NAME, str(error), fix)
-    added, damage = split(prefix, comparison, locked_versions(expectation))
+    packages = expectation["packages"] if expectation else ()
+    locked = {package["name"]: package["version"] for package in packages}
+    added, damage = split(prefix, comparison, locked)
     differences = damage + comparison.differences
     if differences:
         count = (
@@ -55,12 +57,6 @@ def check_prefix(prefix, expectation, full=False):
     details = ["{:,} as installed".format(len(comparison.entries))]
     details += ["added by you: " + ", ".join(own)] * bool(own)
     return passed(NAME, "; ".join(details + [text for text in added if text not in own]))
-
-
-def locked_versions(expectation):
-    """Return {name: version} of the locked packages; none without an expectation."""
-    packages = expectation["packages"] if expectation else []
-    return {package["name"]: package["version"] for package in packages}
 
 
 def _line(path, problem):
@@ -117,15 +113,10 @@ def list_added(prefix):
     except manifest.ManifestError:
         print("null")
         return PASSED
-    rows = [(name, version, source, _texts(paths)) for name, version, source, paths in packages]
-    print(json.dumps(rows))
-    return PASSED
-
-
-def _texts(paths):
     # Python 2 has no such function, and paths of bytes that are text.
     decode = getattr(os, "fsdecode", manifest.display)
-    return [decode(path) for path in paths]
+    print(json.dumps([row[:-1] + ([decode(path) for path in row[-1]],) for row in packages]))
+    return PASSED
 
 
 def document(expectation, check):

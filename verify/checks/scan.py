@@ -4,7 +4,6 @@ from __future__ import absolute_import, division, print_function
 
 import importlib
 import json
-import sys
 import warnings
 
 import numpy
@@ -12,7 +11,7 @@ import numpy
 from verify.context import Context
 from verify.core import causes, configuration, process, progress, report
 from verify.core import framework as frameworks
-from verify.core.fixes import cause, compiler_fix, explained, repair_fix
+from verify.core.fixes import cause, compiler_fix, explained, repair_fix, verify_command
 from verify.core.report import failed, passed
 from verify.core.surroundings import quote
 
@@ -44,8 +43,8 @@ def start(context):
 
 def debug_fix(name, user_flags):
     """Return what stands for the fix of a failure that is not recognised."""
-    words = (quote(sys.executable), quote(process.SUITE), name, quote(user_flags))
-    return causes.unknown('%s %s scan-probe %s "$(mktemp -d)" %s' % words)
+    words = (verify_command(), name, quote(user_flags))
+    return causes.unknown('%s scan-probe %s "$(mktemp -d)" %s' % words)
 
 
 def check(context):

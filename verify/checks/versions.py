@@ -95,6 +95,17 @@ def _versions(package):
     return [version for version in versions if version] or None
 
 
+def framework(context):
+    """Return the framework for the report."""
+    loaded, name = context.framework, (context.expectation or {}).get("framework")
+    return {
+        "name": name or "%s-%s" % (loaded.name, loaded.version),
+        "module": loaded.name,
+        "version": loaded.version,
+        "python": platform.python_version(),
+    }
+
+
 def packages(context):
     """Return the packages for the report: those of the lock, else the framework and DIAGNOSED."""
     if context.expectation:

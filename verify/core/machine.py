@@ -82,15 +82,10 @@ def _cores():
 
 def usable_cores():
     """Return how many cores this process can use: its affinity, bounded by cgroup quotas."""
-    limit = quota()
+    limit = quota_and_file()[0]
     cores = affine_cores()
     # Rounded up: with a quota of 1.5 cores a second thread still helps.
     return max(1, min(cores, int(-(-limit // 1)))) if limit else cores
-
-
-def quota():
-    """Return how many cores a container's limit allows, None without a limit."""
-    return quota_and_file()[0]
 
 
 def quota_and_file():

@@ -163,10 +163,9 @@ def _conda_version(name):
 def link_fix():
     """Return how to link with a fast BLAS where the framework cannot be imported."""
     value = link_flags()
-    if value:
-        return "put these lines into ~/.theanorc:\n" + config_lines("blas", "ldflags", value)
-    lines = config_lines("blas", "ldflags", "-lopenblas")
-    return install_fix("put these lines into ~/.theanorc:\n" + lines)
+    lines = config_lines("blas", "ldflags", value or "-lopenblas")
+    setting = "put these lines into ~/.theanorc:\n" + lines
+    return setting if value else install_fix(setting)
 
 
 def install_fix(setting):

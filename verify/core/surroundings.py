@@ -15,27 +15,26 @@ import re
 
 DROPPED, NAMED, HONOURED = "dropped", "named", "honoured"
 
-# pattern: the names, as fnmatch has them; values: those that the rule is for, in lower case and as
-# fnmatch has them, None for all; reason: what the variable does, as the end of a sentence.
-Rule = collections.namedtuple("Rule", "pattern values action reason")
+# patterns: the names, as fnmatch has them, with blanks between; values: those that the rule is for, in
+# lower case and as fnmatch has them, None for all; reason: what each does, as the end of a sentence.
+Rule = collections.namedtuple("Rule", "patterns values action reason")
 
-_ANOTHER_PYTHON = "is meant for another Python"
-_ELSEWHERE = "would have pip install into another folder"
 _SLOW_NUMBA = "makes numba's programs many times slower"
-_KERNELS = "selects the kernels of the BLAS library"
+_SLOW_MEMORY = "slows every allocation of memory"
+_KERNELS = "OPENBLAS_CORETYPE BLIS_ARCH_TYPE MKL_DEBUG_CPU_TYPE MKL_ENABLE_INSTRUCTIONS MKL_CBWR"
 # The first rule that fits counts.
 RULES = (
-    Rule("PYTHONHOME", None, DROPPED, _ANOTHER_PYTHON),
-    Rule("PYTHONPLATLIBDIR", None, DROPPED, _ANOTHER_PYTHON),
-    Rule("PYTHONEXECUTABLE", None, DROPPED, _ANOTHER_PYTHON),
+    Rule(
+        "PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE", None, DROPPED, "is meant for another Python"
+    ),
     # Of another environment that is active: uv installs into the folder that they name.
-    Rule("VIRTUAL_ENV", None, DROPPED, "names another environment"),
-    Rule("CONDA_DEFAULT_ENV", None, DROPPED, "names another environment"),
-    Rule("PIP_USER", None, DROPPED, _ELSEWHERE),
-    Rule("PIP_TARGET", None, DROPPED, _ELSEWHERE),
-    Rule("PIP_PREFIX", None, DROPPED, _ELSEWHERE),
-    Rule("PIP_ROOT", None, DROPPED, _ELSEWHERE),
-    Rule("PIP_PYTHON", None, DROPPED, _ELSEWHERE),
+    Rule("VIRTUAL_ENV CONDA_DEFAULT_ENV", None, DROPPED, "names another environment"),
+    Rule(
+        "PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON",
+        None,
+        DROPPED,
+        "would have pip install into another folder",
+    ),
     Rule("PIP_DRY_RUN", None, DROPPED, "keeps pip from installing"),
     Rule("PIP_REQUIRE_VIRTUALENV", None, DROPPED, "keeps pip from working in an environment"),
     Rule("PIP_*", None, HONOURED, ""),
@@ -43,46 +42,38 @@ RULES = (
     Rule("PYTHONOPTIMIZE", ("", "0"), HONOURED, ""),
     Rule("PYTHONOPTIMIZE", None, NAMED, "leaves out the checks and texts that packages rely on"),
     Rule("PYTHONWARNINGS", ("*error*",), NAMED, "makes errors of warnings"),
-    Rule("PYTHONMALLOC", ("*debug*", "malloc"), NAMED, "slows every allocation of memory"),
+    Rule("PYTHONMALLOC", ("*debug*", "malloc"), NAMED, _SLOW_MEMORY),
     Rule("PYTHONDEVMODE", ("?*",), NAMED, "turns on slow checks of Python's memory"),
-    Rule("PYTHONTRACEMALLOC", ("?*",), NAMED, "slows every allocation of memory"),
+    Rule("PYTHONTRACEMALLOC", ("?*",), NAMED, _SLOW_MEMORY),
     Rule("PYTHONSAFEPATH", ("?*",), NAMED, "keeps the folder of a script off Python's path"),
     Rule("PYTHON_GIL", ("?*",), NAMED, "changes how Python runs threads"),
     Rule("PYTHON*", None, HONOURED, ""),
     Rule("LD_PRELOAD", ("?*",), NAMED, "loads its libraries before the environment's"),
     Rule("LD_LIBRARY_PATH", ("?*",), NAMED, "has the loader search its folders first"),
     Rule("LD_AUDIT", ("?*",), NAMED, "has a library decide what the loader takes"),
-    Rule("GCC_EXEC_PREFIX", ("?*",), NAMED, "leads the compiler to another one's files"),
-    Rule("COMPILER_PATH", ("?*",), NAMED, "leads the compiler to another one's files"),
+    Rule(
+        "GCC_EXEC_PREFIX COMPILER_PATH", ("?*",), NAMED, "leads the compiler to another one's files"
+    ),
     Rule("CPATH", ("?*",), NAMED, "has the compiler search its folders first"),
-    Rule("C_INCLUDE_PATH", ("?*",), NAMED, "has the compiler search its folders"),
-    Rule("CPLUS_INCLUDE_PATH", ("?*",), NAMED, "has the compiler search its folders"),
+    Rule(
+        "C_INCLUDE_PATH CPLUS_INCLUDE_PATH", ("?*",), NAMED, "has the compiler search its folders"
+    ),
     Rule("LIBRARY_PATH", ("?*",), NAMED, "has the linker search its folders"),
     Rule("NUMBA_DISABLE_JIT", ("", "0"), HONOURED, ""),
     Rule("NUMBA_DISABLE_JIT", None, NAMED, _SLOW_NUMBA),
     Rule("NUMBA_OPT", ("0", "1"), NAMED, _SLOW_NUMBA),
     Rule("NUMBA_LOOP_VECTORIZE", ("0",), NAMED, _SLOW_NUMBA),
-    Rule("NUMBA_SLP_VECTORIZE", ("0",), HONOURED, ""),
     Rule("NUMBA_BOUNDSCHECK", ("1",), NAMED, _SLOW_NUMBA),
     Rule("NUMBA_DEBUG*", ("[1-9]*",), NAMED, _SLOW_NUMBA),
     Rule("NUMBA_CPU_*", ("?*",), NAMED, "has numba compile for another processor"),
     Rule("NUMBA_*", None, HONOURED, ""),
-    Rule("OPENBLAS_CORETYPE", ("?*",), NAMED, _KERNELS),
-    Rule("BLIS_ARCH_TYPE", ("?*",), NAMED, _KERNELS),
-    Rule("MKL_DEBUG_CPU_TYPE", ("?*",), NAMED, _KERNELS),
-    Rule("MKL_ENABLE_INSTRUCTIONS", ("?*",), NAMED, _KERNELS),
-    Rule("MKL_CBWR", ("?*",), NAMED, _KERNELS),
+    Rule(_KERNELS, ("?*",), NAMED, "selects the kernels of the BLAS library"),
     Rule("MKL_THREADING_LAYER", ("seq*",), NAMED, "has MKL run on one thread"),
     Rule("MKL_VERBOSE", ("[1-9]*",), NAMED, "has MKL print a line for each call"),
     Rule("KMP_DUPLICATE_LIB_OK", ("1", "t*", "y*"), NAMED, "hides that OpenMP is loaded twice"),
     Rule("OMP_THREAD_LIMIT", ("?*",), NAMED, "limits the threads of OpenMP"),
     # Numbers of threads and their places: the check `threads` compares them with what runs.
-    Rule("OMP_*", None, HONOURED, ""),
-    Rule("MKL_*", None, HONOURED, ""),
-    Rule("KMP_*", None, HONOURED, ""),
-    Rule("OPENBLAS_*", None, HONOURED, ""),
-    Rule("GOTO_*", None, HONOURED, ""),
-    Rule("BLIS_*", None, HONOURED, ""),
+    Rule("OMP_* MKL_* KMP_* OPENBLAS_* GOTO_* BLIS_*", None, HONOURED, ""),
 )
 
 # Variables with folders, and the environment's folders whose files theirs come before.
@@ -98,18 +89,18 @@ SHOWN = 3
 def rule_of(name, value):
     """Return the Rule of a variable with this value, None for one that is not in the table."""
     for rule in RULES:
-        if fnmatch.fnmatchcase(name, rule.pattern) and _fits(rule.values, value):
+        if _fits(rule.patterns.split(), name) and _fits(rule.values, value.lower()):
             return rule
     return None
 
 
-def _fits(patterns, value):
-    return patterns is None or any(fnmatch.fnmatchcase(value.lower(), each) for each in patterns)
+def _fits(patterns, text):
+    return patterns is None or any(fnmatch.fnmatchcase(text, each) for each in patterns)
 
 
 def dropped():
     """Return the names of the variables that no program of an environment gets, in order."""
-    return [rule.pattern for rule in RULES if rule.action == DROPPED]
+    return [name for rule in RULES if rule.action == DROPPED for name in rule.patterns.split()]
 
 
 def program(environ):

@@ -148,7 +148,7 @@ def run(arguments):
             "threads": [arguments.threads],
             "quick": not arguments.full,
             "pinned": False,
-            "quota": machine.quota(),
+            "quota": machine.quota_and_file()[0],
         },
         "subjects": [_subject(expected, arguments.image_digest)],
         "runs": runs,
@@ -180,14 +180,8 @@ def _subject(expected, image):
 
 
 def _peaks(expected, folder):
-    """Measure the peak of both precisions, on one thread and on all."""
     progress.note("measuring this machine's peak")
-    kernel = kernels.load_peak(expected["flags"].get("cxx", "g++"), folder)
-    counts = sorted({1, machine.usable_cores()})
-    return {
-        dtype: {count: kernels.peak_rate(kernel, dtype, count) for count in counts}
-        for dtype in ("float32", "float64")
-    }
+    return kernels.peaks(kernels.load_peak(expected["flags"].get("cxx", "g++"), folder))
 
 
 def _run(number, name, expected, arguments, folder):

@@ -14,6 +14,7 @@ It ends with its standard input. The system kills it when the process that start
 from __future__ import absolute_import, division, print_function
 
 import argparse
+import functools
 import importlib
 import io
 import json
@@ -55,7 +56,7 @@ def parse(argv):
     parser.add_argument(
         "--profile-calls",
         metavar="N",
-        type=_count,
+        type=functools.partial(program.at_least, 0),
         help="profiled calls after the timed ones (default: as many; 0: no profile)",
     )
     parser.add_argument("--dtype", choices=("float32", "float64"), help="the precision")
@@ -107,10 +108,6 @@ def parse(argv):
     if arguments.profile_calls is None:
         arguments.profile_calls = arguments.calls
     return arguments
-
-
-def _count(text):
-    return program.at_least(0, text)
 
 
 def run(arguments):

@@ -3,7 +3,6 @@
 from __future__ import absolute_import, division, print_function
 
 import os
-import platform
 import sys
 import warnings
 
@@ -130,13 +129,7 @@ class WorkloadRun(object):
                 "grad_seconds": framework.grad_seconds,
                 "linker": arguments.linker or framework.linker,
                 "variant": expectation["variant"] if expectation else None,
-                "framework": {
-                    "name": (expectation or {}).get("framework")
-                    or "%s-%s" % (framework.name, framework.version),
-                    "module": framework.name,
-                    "version": framework.version,
-                    "python": platform.python_version(),
-                },
+                "framework": versions.framework(context),
                 "machine": machine.describe({}),
                 "device": self._device,
                 "settings": settings.in_force(context),
