@@ -32,7 +32,7 @@ if "verify" not in sys.modules:
 # The other programs of the suite. The checks, `profile` and `bench` start them.
 PROGRAMS = {
     "bench": "verify.workloads.bench",
-    "bench-probe": "verify.workloads.bench_probe",
+    "bench-probe": "verify.workloads.rounds",
     "chains-probe": "verify.blas.chains",
     "cost-probe": "verify.checks.settings",
     "device-probe": "verify.device.check",

@@ -32,7 +32,7 @@ def main(suite_folder, readers, how):
     framework = importlib.import_module("verify.core.framework").load()
     if how == "fixed":
         importlib.import_module("theano_stacks_scan")
-    ntm = importlib.import_module("verify.workloads.ntm")
+    ntm = importlib.import_module("verify.workloads.scans")
     ops = importlib.import_module("verify.workloads.ops").Ops(framework, "float64", False)
     if not ops.is_theano:
         # PyTensor compiles the insides of a scan to C whatever the flags say.
@@ -40,7 +40,7 @@ def main(suite_folder, readers, how):
         mode = framework.function_modes.Mode(linker, None)
         scan = ops.scan
         ops.scan = lambda step, name, **named: scan(step, name, mode=mode, **named)
-    sizes = ntm.SMALL._replace(readers=readers)
+    sizes = ntm.SMALL_NTM._replace(readers=readers)
     parameters, cost = ntm.training_cost(ops, sizes)
     names = sorted(parameters)
     gradients = ops.grad(cost, [parameters[name] for name in names])

@@ -15,8 +15,8 @@ import re
 
 DROPPED, NAMED, HONOURED = "dropped", "named", "honoured"
 
-# patterns: the names, as fnmatch has them, with blanks between; values: those that the rule is for, in
-# lower case and as fnmatch has them, None for all; reason: what each does, as the end of a sentence.
+# patterns: the names, as fnmatch has them, with blanks between; values: those that the rule is for,
+# in lower case and as fnmatch has them, None for all; reason: what each does, as a sentence's end.
 Rule = collections.namedtuple("Rule", "patterns values action reason")
 
 _SLOW_NUMBA = "makes numba's programs many times slower"

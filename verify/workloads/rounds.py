@@ -1,11 +1,18 @@
-"""What a round of the bench is: its workloads, calls, cases, variables, names of series.
+"""What a round of the bench is, and the program that times its kernels in an environment.
 
 `./invoke bench` takes its turns by these definitions from outside an environment, the program
-`bench` of an image from inside: so their figures are of the same things. This module needs nothing
-but the standard library, and runs on Python 2.7 too.
+`bench` of an image from inside: so their figures are of the same things.
+
+Arguments of the program: the framework's module, workloads with commas, and optionally `quick` for
+few sizes and samples. It prints a JSON object. Compiled modules stay in the environment's folder.
 """
 
 from __future__ import absolute_import, division, print_function
+
+import json
+
+from verify.core import framework as frameworks
+from verify.core.portable import monotonic
 
 # One process times some of these together.
 KERNELS = ("gemm", "elementwise")
@@ -53,6 +60,14 @@ LIMIT = 3600
 FEW_MODULES = 3
 # Significant digits of a sample; clocks have no more.
 DIGITS = 6
+KERNEL_SAMPLES = 5
+QUICK_KERNEL_SAMPLES = 3
+GEMM_SIZES = (500, 1000, 2000, 4000)
+QUICK_GEMM_SIZES = (2000,)
+# Those of the table of all environments.
+QUICK_FUNCTIONS = ("exp", "tanh")
+# Seconds. Samples are at least this long, so that the clock and a call's overhead do not count.
+LEAST_SECONDS = 0.02
 # The ending of a series' name that PyTensor's numba linker compiled.
 NUMBA = ", numba"
 
@@ -125,3 +140,94 @@ def series(workload, ending, case, seconds, compile_counts):
 def series_name(workload, ending, case):
     """Return the name of the series of a workload's case."""
     return (workload if case == workload else "%s %s" % (workload, case)) + ending
+
+
+def gemm(framework, quick):
+    """Time C = 0.4 C + 0.8 A B, the product that the frameworks' check_blas.py times."""
+    if framework.on_device:
+        return _gemm_on_device(quick)
+    import numpy
+
+    from verify.blas.operations import GemmUpdate, gemm_rate
+
+    random = numpy.random.RandomState(0)
+    modes = {"": None}
+    if framework.runs_numba:
+        modes[", numba"] = "NUMBA"
+    series = []
+    for dtype in ("float64", "float32"):
+        for label in sorted(modes):
+            update = GemmUpdate(framework, dtype, modes[label])
+            for size in QUICK_GEMM_SIZES if quick else GEMM_SIZES:
+                for variable in update.matrices:
+                    variable.set_value(random.rand(size, size).astype(dtype), borrow=True)
+                rates = [gemm_rate(size, seconds) for seconds in _seconds(update.run, quick)]
+                series.append(
+                    _kernel_series("Gemm %s %d%s" % (dtype, size, label), "GFLOP/s", rates)
+                )
+    return series
+
+
+def _gemm_on_device(quick):
+    """Return the series of Theano, and those of the device's BLAS alone."""
+    from verify.device import speed as device_speed
+
+    series = []
+    sizes = device_speed.QUICK_SIZES if quick else device_speed.ALL_SIZES
+    for one in device_speed.products(sizes):
+        name = "%(dtype)s %(size)d" % one
+        series.append(_kernel_series("Gemm " + name, "GFLOP/s", one["theano"]))
+        series.append(_kernel_series("BLAS alone " + name, "GFLOP/s", one["alone"]))
+    return series
+
+
+def elementwise(framework, quick):
+    """Time exp, log, tanh, sigmoid and softmax, in nanoseconds per element; quick: two of them."""
+    import numpy
+
+    from verify.elementwise import loops
+
+    series = []
+    shapes = loops.SHAPES[:1] if quick else loops.SHAPES
+    for dtype in ("float32",) if quick else ("float32", "float64"):
+        for name in QUICK_FUNCTIONS if quick else loops.FUNCTIONS:
+            function = loops.compiled(framework, name, dtype)
+            for shape in shapes:
+                values = numpy.random.RandomState(0).uniform(0.1, 4, shape).astype(dtype)
+                times = _seconds(lambda f=function, v=values: f(v), quick)
+                label = "%s %s %s" % (name, dtype, loops.SHAPE_NAMES[shape])
+                series.append(_kernel_series(label, "ns", [1e9 * t / values.size for t in times]))
+    return series
+
+
+KERNEL_WORKLOADS = {"gemm": gemm, "elementwise": elementwise}
+
+
+def _seconds(call, quick):
+    """Return samples of the seconds of a call, after a first call."""
+    call()
+    start = monotonic()
+    call()
+    seconds = monotonic() - start
+    calls = max(1, int(LEAST_SECONDS / max(seconds, 1e-9)))
+    count = QUICK_KERNEL_SAMPLES if quick else KERNEL_SAMPLES
+    samples = [seconds] if calls == 1 else []
+    while len(samples) < count:
+        start = monotonic()
+        for _ in range(calls):
+            call()
+        samples.append((monotonic() - start) / calls)
+    return samples
+
+
+def _kernel_series(name, unit, samples):
+    return {"name": name, "unit": unit, "samples": samples}
+
+
+def main(argv):
+    """Print the series of the workloads."""
+    framework = frameworks.load(argv[0])
+    series = []
+    for name in argv[1].split(","):
+        series += KERNEL_WORKLOADS[name](framework, argv[2:] == ["quick"])
+    print(json.dumps({"series": series}))

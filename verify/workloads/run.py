@@ -11,7 +11,7 @@ from verify.context import Context
 from verify.core import framework as frameworks
 from verify.core import graph, machine, progress, report
 from verify.core.portable import monotonic
-from verify.workloads import devices, networks, ntm, profiles, scans
+from verify.workloads import devices, networks, profiles, scans
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
@@ -23,7 +23,7 @@ WORKLOADS = {
     "logreg": networks.logreg,
     "lstm": networks.lstm,
     "mlp": networks.mlp,
-    "ntm": ntm.models,
+    "ntm": scans.ntm,
     "scan_gc": scans.scan_gc,
     "scan_outside": scans.scan_outside,
 }

@@ -38,7 +38,7 @@ ON = "no setting turns compiled code off"
         (
             {},
             "",
-            "# the environment's own: a repair would change nothing\n[global]\non_unused_imput = 1\n",
+            "# own: a repair would change nothing\n[global]\non_unused_imput = 1\n",
             {"on_unused_imput": "warn"},
             "theano 1.0.5 has no flag on_unused_imput",
             UNKNOWN,

@@ -172,7 +172,7 @@ def test_an_environment_of_a_device_is_not_timed_as_if_it_were_the_processors(
     assert not calls
 
 
-probe = suite_module("workloads.bench_probe")
+probe = suite_module("workloads.rounds")
 
 
 @pytest.mark.parametrize("argv", [["theano", "gemm"], ["theano", "gemm", "quick"]])
@@ -183,9 +183,9 @@ def test_the_series_of_a_workload_are_printed(
         probe.frameworks, "load", lambda name: SimpleNamespace(name=name, module=None)
     )
     monkeypatch.setitem(
-        probe.WORKLOADS,
+        probe.KERNEL_WORKLOADS,
         "gemm",
-        lambda framework, quick: [probe._series(framework.name, "s", [1.0 + quick])],
+        lambda framework, quick: [probe._kernel_series(framework.name, "s", [1.0 + quick])],
     )
     probe.main(argv)
     series = json.loads(capsys.readouterr().out)["series"]
@@ -194,7 +194,7 @@ def test_the_series_of_a_workload_are_printed(
 
 
 @pytest.mark.parametrize(
-    ("quick", "samples"), [(False, probe.SAMPLES), (True, probe.QUICK_SAMPLES)]
+    ("quick", "samples"), [(False, probe.KERNEL_SAMPLES), (True, probe.QUICK_KERNEL_SAMPLES)]
 )
 def test_samples_of_fast_calls_are_long_enough(
     quick: bool, samples: int, monkeypatch: pytest.MonkeyPatch
@@ -216,5 +216,5 @@ def test_the_second_slow_call_is_a_sample(monkeypatch: pytest.MonkeyPatch) -> No
         calls.append(0.5)
 
     monkeypatch.setattr(probe, "monotonic", lambda: sum(calls))
-    assert probe._seconds(call, True) == [0.5] * probe.QUICK_SAMPLES
-    assert len(calls) == 1 + probe.QUICK_SAMPLES
+    assert probe._seconds(call, True) == [0.5] * probe.QUICK_KERNEL_SAMPLES
+    assert len(calls) == 1 + probe.QUICK_KERNEL_SAMPLES
