@@ -19,7 +19,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import folder_of, report_path
 from stacks.environments.make import packages, prefix, settings
-from stacks.locks import lock, requirements, solution
+from stacks.locks import lock, solution
 from stacks.locks.lock import Lock, lock_folder
 from stacks.locks.solution import Contents
 from stacks.locks.texts import PYLOCK, requirements_of
@@ -218,6 +218,9 @@ def _choose(
     They are chosen against an environment that has all else, which is the base. preferred: their
     versions stay where they fit.
     """
+    # Loaded here: it imports an HTTP library, and a build does not need it.
+    from stacks.locks import requirements
+
     with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
         if os.statvfs(folder).f_flag & os.ST_NOEXEC:
             raise DiskError(
