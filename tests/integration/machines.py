@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,14 +23,7 @@ import psutil
 from integration.programs import invoke
 from integration.tiny import Tiny
 from stacks.cluster.programs import MODULE, worker_command
-from stacks.core.disk import REPOSITORY
 
-LOCKS = (
-    "requirements.lock",
-    "requirements-cluster.lock",
-    "requirements-locking.lock",
-    "requirements-test.lock",
-)
 PATIENCE = 60.0
 
 SUITE = """\
@@ -85,15 +77,8 @@ print(json.dumps({"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [1.0
 
 
 def checkout(tiny: Tiny, folder: Path) -> Path:
-    """Make a checkout whose only framework is the tiny one."""
-    # The builder imports some modules of verify/; its programs are replaced.
-    for name in ("stacks", "recipes", "verify"):
-        shutil.copytree(
-            REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
-        )
-    for name in ("tasks.py", *LOCKS):
-        shutil.copy(REPOSITORY / name, folder / name)
-    shutil.copytree(tiny.envs, folder / "envs")
+    """Make a checkout whose only framework is the tiny one, with stand-ins for the programs."""
+    tiny.copy_checkout(folder)
     (folder / "verify/__main__.py").write_text(SUITE)
     (folder / "verify/bench_probe.py").write_text(PROBE)
     return folder

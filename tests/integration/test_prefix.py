@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,21 +13,12 @@ import pytest
 
 from integration.programs import invoke
 from integration.tiny import Tiny, tree
-from stacks.core.disk import REPOSITORY, hold_lock
+from stacks.core.disk import hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import READY, report_path
 from stacks.environments.make import build as pipeline
 from stacks.variants.load import load_variant
-
-CHECKOUT = (
-    "recipes",
-    "stacks",
-    "verify",
-    "tasks.py",
-    "pyproject.toml",
-    "requirements-locking.lock",
-)
 
 # Multiplies two matrices by a C function that Theano compiles, and prints its library.
 MULTIPLY = """
@@ -103,14 +93,7 @@ class Checkout:
 
     def __init__(self, tiny: Tiny, root: Path) -> None:
         self.root, self.cache = root, tiny.cache
-        for name in CHECKOUT:
-            source = REPOSITORY / name
-            if source.is_dir():
-                ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(source, root / name, ignore=ignored)
-            else:
-                shutil.copy(source, root / name)
-        shutil.copytree(tiny.envs, root / "envs")
+        tiny.copy_checkout(root)
 
     def command(self, *words: str, **variables: str) -> tuple[list[str], dict[str, Any]]:
         command = [*invoke(self.root), *words]

@@ -89,6 +89,15 @@ class Tiny:
         [path] = self.cache.glob(pattern)
         return path
 
+    def copy_checkout(self, folder: Path) -> None:
+        """Copy what `./invoke` needs of this checkout, with these settings and locks."""
+        ignored = shutil.ignore_patterns("__pycache__")
+        for name in ("stacks", "recipes", "verify"):
+            shutil.copytree(REPOSITORY / name, folder / name, ignore=ignored)
+        for path in (REPOSITORY / "tasks.py", *REPOSITORY.glob("requirements*.lock")):
+            shutil.copy(path, folder)
+        shutil.copytree(self.envs, folder / "envs")
+
     def builder(
         self, name: str, *, hold: bool = False, wrapper: Iterable[str | Path] = ()
     ) -> Builder:
