@@ -211,11 +211,6 @@ def test_requests_that_are_refused(request_: str, reason: str, file: Path) -> No
     assert message.startswith("r.txt:3: ") and reason in message
 
 
-def test_lines_that_go_on(file: Path) -> None:
-    (file.parent / "r.txt").write_text("six \\\n  ==1.16.0\nnumpy\nbad bad\n")
-    assert refused(file, "requirements: r.txt\n").startswith("r.txt:4: ")
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -230,12 +225,16 @@ def test_the_encodings_of_a_requirements_file_are_pips(file: Path, data: bytes) 
     assert stack.read(file).requests == ("six==1.16.0",)
 
 
-def test_a_requirements_file_that_cannot_be_read(file: Path) -> None:
+def test_files_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:15: no.txt: No such file" in refused(file, "requirements: no.txt\n")
     (file.parent / "r.txt").write_bytes(b"\xff\xfe\x00")
     assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
     (file.parent / "r.txt").write_bytes(b"# coding: no-such\nsix\n")
     assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
+    # Lines that go on are counted.
+    (file.parent / "r.txt").write_text("six \\\n  ==1.16.0\nnumpy\nbad bad\n")
+    assert refused(file, "requirements: r.txt\n").startswith("r.txt:4: ")
+    assert "stack.yaml:4:1" in refused(file, "piip: [six]\n")
 
 
 @pytest.mark.parametrize(
@@ -274,25 +273,16 @@ def test_a_variable_that_python_would_set_too_late(name: str, reader: str, file:
     assert caught.value.fix and f"{name}=VALUE ./invoke run" in caught.value.fix
 
 
-def test_an_unknown_key(file: Path) -> None:
-    assert "stack.yaml:4:1" in refused(file, "piip: [six]\n")
-
-
-def test_a_template_in_a_folder_whose_name_is_not_utf_8(tmp_path: Path) -> None:
-    file = stack.write_template(
-        Path(os.fsdecode(os.fsencode(tmp_path) + b"/m\xff")),
-        extends="mkl",
-        framework="theano-1.0.5",
-    )
-    assert stack.read(file).content.summary == "m?"
-
-
 def test_the_template_is_a_stack(workspace: Workspace, tmp_path: Path) -> None:
-    file = stack.write_template(
-        tmp_path / 'a "b": {c}', extends="openblas", framework="theano-1.0.5"
-    )
+    def written(folder: Path) -> Path:
+        return stack.write_template(folder, extends="openblas", framework="theano-1.0.5")
+
+    file = written(tmp_path / 'a "b": {c}')
     assert load_variant(workspace, str(file)).summary == 'a "b": {c}'
     before = file.read_text()
     with pytest.raises(UsageError, match="is there already"):
-        stack.write_template(file.parent, extends="mkl", framework="theano-1.0.5")
+        written(file.parent)
     assert file.read_text() == before
+    # A folder whose name is not UTF-8.
+    odd = written(Path(os.fsdecode(os.fsencode(tmp_path) + b"/m\xff")))
+    assert stack.read(odd).content.summary == "m?"
