@@ -5,7 +5,7 @@ from __future__ import absolute_import, division, print_function
 import traceback
 import warnings
 
-from verify.blas import chains, kernels, numerics, serving, threads
+from verify.blas import chains, kernels, operations, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
 from verify.checks import compile_time, files, framework_faults, scan, settings, versions
@@ -54,13 +54,13 @@ def run(context, debug=False):
 
     def add_numbers():
         for operation in blas_operations.OPERATIONS:
-            add_check("%s numbers" % operation.name, numerics.check, operation)
+            add_check("%s numbers" % operation.name, operations.check_numbers, operation)
 
     if context.framework.name == "numpy":
         add_check(serving.NAME, serving.check_numpy)
         add_check(threads.NAME, threads.check)
         add_timings("import", compile_time.imports)
-        add_timings("peak", blas_speed.peaks)
+        add_timings("peak", kernels.time_peaks)
         add_timings("Gemm", blas_speed.products)
         add_check(kernels.NAME, kernels.check)
         for dtype in blas_operations.DTYPES:
@@ -106,7 +106,7 @@ def run(context, debug=False):
         add_check(chains.NAME, chains.check)
     add_check(settings.COST, settings.check_cost)
     add_timings("import", compile_time.imports)
-    add_timings("peak", blas_speed.peaks)
+    add_timings("peak", kernels.time_peaks)
     add_timings("Gemm", blas_speed.products)
     add_timings("numba", blas_speed.numba_products)
     if context.full and context.framework.name == "pytensor":

@@ -75,9 +75,8 @@ def program(expectation_path: str) -> int:
 
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
-    kernels, numerics = modules("blas.kernels", "blas.numerics")
-    chains, operations, serving = modules("blas.chains", "blas.operations", "blas.serving")
-    speed, threads = modules("blas.speed", "blas.threads")
+    chains, kernels, operations = modules("blas.chains", "blas.kernels", "blas.operations")
+    serving, speed, threads = modules("blas.serving", "blas.speed", "blas.threads")
     compile_time, files, framework_faults = modules(
         "checks.compile_time", "checks.files", "checks.framework_faults"
     )
@@ -87,7 +86,7 @@ def run(context: Any, names: Sequence[str]) -> None:
     )
 
     def gemm_speed(context: Any) -> Any:
-        speed.peaks(context)
+        kernels.time_peaks(context)
         speed.products(context)
         return speed.check_speed(context, "float64")
 
@@ -116,7 +115,9 @@ def run(context: Any, names: Sequence[str]) -> None:
     }
     for operation in operations.OPERATIONS:
         checks[operation.name] = functools.partial(operations.check, operation=operation)
-        checks[operation.name + " numbers"] = functools.partial(numerics.check, operation=operation)
+        checks[operation.name + " numbers"] = functools.partial(
+            operations.check_numbers, operation=operation
+        )
     # What tests assert; the figures of a speed are not among it.
     results = [list(checks[name](context)[:4]) for name in names]
     sys.stdout.write(json.dumps(results) + "\n")

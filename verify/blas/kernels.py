@@ -12,8 +12,8 @@ import threading
 
 from verify.blas import bindings
 from verify.blas.library import behind
-from verify.core import machine, process
-from verify.core.report import failed, passed, skipped
+from verify.core import machine, process, progress
+from verify.core.report import failed, passed, skipped, timing
 
 NAME = "kernels"
 # Good kernels reach 80 % and more of a processor's peak. Where AVX-512 is no wider than AVX2, as on
@@ -237,3 +237,18 @@ def rate_of(library, dtype, isa, threads, seconds):
     for worker in workers:
         worker.join()
     return sum(rates) / 1e9
+
+
+def time_peaks(context):
+    """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
+
+    Raises process.NoCompilerError.
+    """
+    progress.note("measuring this machine's peak")
+    kernel = context.peak_kernel = load_peak(context.framework.flag("cxx"), context.folder)
+    context.peaks.update(peaks(kernel))
+    return [
+        timing("peak %s, %d thread%s" % (dtype, count, "s" * (count > 1)), "GFLOP/s", [rate])
+        for dtype in ("float64", "float32")
+        for count, rate in sorted(context.peaks[dtype].items())
+    ]

@@ -1,4 +1,7 @@
-"""Check that every BLAS operation, in both precisions, is C code that calls a BLAS library."""
+"""Check that every BLAS operation is C code that calls a BLAS library, and its results.
+
+The reference of the results is of higher precision.
+"""
 
 from __future__ import absolute_import, division, print_function
 
@@ -8,8 +11,7 @@ import numpy
 
 from verify.blas import bindings
 from verify.core import progress
-from verify.core.fixes import compiler_fix, explained, ldflags_fix
-from verify.core.portable import monotonic
+from verify.core.fixes import compiler_fix, explained, ldflags_fix, library_fix
 from verify.core.report import failed, passed, skipped
 
 DTYPES = ("float64", "float32")
@@ -91,17 +93,6 @@ def ones(operation, size, dtype):
     return [numpy.ones((size,) * len(sizes), dtype) for _, sizes, _ in operation.inputs]
 
 
-def by_numba(context, dtype):
-    """Return the GemmUpdate of PyTensor's numba linker, which is compiled at the first request."""
-    key = "Gemm by numba", dtype
-    if key not in context.operations:
-        progress.note("compiling Gemm %s with numba" % dtype)
-        update = GemmUpdate(context.framework, dtype, mode="NUMBA")
-        update.run()
-        context.operations[key] = update
-    return context.operations[key]
-
-
 def check(context, operation):
     """Check that an operation is C code that calls a BLAS library (the baseline: that not)."""
     name = "%s in C" % operation.name
@@ -145,57 +136,144 @@ def _implementation(context, operation, dtype):
     return False, "is not in the compiled graph, which has: %s" % kinds
 
 
-class GemmUpdate(object):
-    """The function that the frameworks' misc/check_blas.py times: C = 0.4 C + 0.8 A B.
+# (rows, inner, columns). LARGE makes every library use the edges of its kernels.
+SHAPES = ((1, 1, 1), (2, 3, 4), (17, 33, 9), (65, 70, 67), (0, 3, 2), (3, 0, 2), (3, 2, 0))
+LARGE = (210, 301, 203)
+# A product of so many rows runs on all threads, also behind libblas_threads (its MATRIX_LARGE).
+ON_ALL_THREADS = 1100
+LAYOUTS = ("rows", "columns", "strided", "reversed", "reversed columns")
+SCALARS = ((1.0, 0.0), (0.7, 1.0), (-1.3, 0.4))
 
-    mode: name of the framework's mode to compile with; None: that of LoadedFramework.function.
+
+def check_numbers(context, operation):
+    """Check the results of an operation for many memory layouts, sizes and scalars."""
+    name = "%s numbers" % operation.name
+    cases, refused = 0, 0
+    for dtype in DTYPES:
+        done = compiled(context, operation, dtype)
+        if done.error:
+            return skipped(name, "%s does not compile: %s" % (dtype, done.error))
+        for case in _cases():
+            shape, layouts, scalars = case
+            cases += 1
+            try:
+                error = _error(context.products, done.function, operation, dtype, case)
+            except ValueError:
+                # PyTensor 3.0 refuses stacks of empty matrices, which is not the library's fault.
+                if 0 not in shape:
+                    raise
+                refused, error = refused + 1, None
+            if error:
+                detail = "%s, %s x %s x %s, stored by %s and %s, alpha %s, beta %s: %s" % (
+                    (dtype,) + shape + layouts + scalars + (error,)
+                )
+                return failed(name, detail, library_fix(context))
+        if operation.name == "Gemm":
+            cases += 1
+            error = _error_on_all_threads(done.function, dtype)
+            if error:
+                return failed(name, "%s, %s" % (dtype, error), library_fix(context))
+    note = "; empty matrices are refused by the framework" if refused else ""
+    return passed(name, "%d cases, float64 and float32%s" % (cases, note))
+
+
+def _cases():
+    for shape in SHAPES:
+        for left in LAYOUTS:
+            for right in LAYOUTS:
+                yield shape, (left, right), SCALARS[(len(left) + len(right)) % len(SCALARS)]
+    for scalars in SCALARS:
+        yield LARGE, ("rows", "columns"), scalars
+
+
+def _error(products, function, operation, dtype, case):
+    """Return what is wrong with the result of one case, or None.
+
+    products: {key: exact product}, to which this case's are added.
     """
+    shape, layouts, scalars = case
+    random = numpy.random.RandomState(sum(shape))
+    arguments = _arguments(random, operation, dtype, shape, layouts, scalars)
 
-    def __init__(self, framework, dtype, mode=None):
-        self.dtype = dtype
-        shared = framework.module.shared
-        self.matrices = [shared(numpy.ones((1, 1), dtype)) for _ in range(3)]
-        a, b, c = self.matrices
-        scalar = numpy.asarray
-        product = scalar(0.8, dtype) * framework.tensor.dot(a, b)
-        updates = [(c, scalar(0.4, dtype) * c + product)]
-        if mode:
-            self.run = framework.module.function([], [], updates=updates, mode=mode)
-        else:
-            self.run = framework.function([], [], updates=updates, profile=False)
+    def dot(a, b):
+        # Scalars and what is added do not matter here, so these have the same products.
+        kind = "Dot22" if operation.name in ("Gemm", "Dot22Scalar") else operation.name
+        key = kind, dtype, shape, layouts, len(used)
+        used.append(key)
+        if key not in products:
+            products[key] = numpy.dot(a, b)
+        return products[key]
 
-    def resize(self, size):
-        """Set all matrices to ones of (size, size), and warm up."""
-        for variable in self.matrices:
-            variable.set_value(numpy.ones((size, size), self.dtype), borrow=True)
-        self.run()
-
-    def seconds(self, calls=1):
-        """Return the seconds that the calls take."""
-        start = monotonic()
-        for _ in range(calls):
-            self.run()
-        return monotonic() - start
-
-
-class NumPyProduct(GemmUpdate):
-    """The product of two matrices by NumPy, without a framework: C = A B."""
-
-    def __init__(self, dtype):
-        self.dtype = dtype
-        self.matrices = []
-
-    def resize(self, size):
-        """Set all matrices to ones of (size, size), and warm up."""
-        self.matrices = [numpy.ones((size, size), self.dtype) for _ in range(3)]
-        self.run()
-
-    def run(self):
-        """Multiply once."""
-        a, b, c = self.matrices
-        numpy.dot(a, b, out=c)
+    used = []
+    expected, bound = _reference(operation, arguments, dot)
+    result = function(*arguments)
+    if result.shape != expected.shape:
+        return "shape %s instead of %s" % (result.shape, expected.shape)
+    if not expected.size:
+        return None
+    errors = numpy.abs(result - expected)
+    # The rounding error of an inner product of length k is below about k * eps (Higham, Accuracy
+    # and Stability of Numerical Algorithms, 3.1): twice that, and 8 operations around it.
+    allowed = 2 * (shape[1] + 8) * numpy.finfo(dtype).eps * bound
+    if (errors <= allowed).all():
+        return None
+    return "off by %.1e, rounding allows %.1e" % (numpy.nanmax(errors), numpy.nanmax(allowed))
 
 
-def gemm_rate(size, seconds):
-    """Return the GFLOP/s of a product of two (size, size) matrices that takes so many seconds."""
-    return 2.0 * size**3 / seconds / 1e9
+def _error_on_all_threads(gemm, dtype):
+    """Return what is wrong with a product that runs on all threads, or None.
+
+    All sums are whole numbers below 2**24, which both precisions have: the result is exact. Each
+    element of the product is another one than its neighbours.
+    """
+    counts = numpy.arange(ON_ALL_THREADS)
+    left, inner, right = counts % 7 + 1, counts % 3 + 1, counts % 11 + 1
+    a = numpy.outer(left, inner).astype(dtype)
+    b = numpy.outer(inner, right).astype(dtype)
+    c = numpy.outer(right, left).astype(dtype)
+    one = numpy.asarray(1, dtype)
+    expected = numpy.outer(left, right) * (inner**2).sum() + c
+    wrong = int((gemm(one, a, b, one, c) != expected).sum())
+    if not wrong:
+        return None
+    size = "%d x %d" % (ON_ALL_THREADS, ON_ALL_THREADS)
+    return "%d of the elements of a product of %s on all threads are wrong" % (wrong, size)
+
+
+def _arguments(random, operation, dtype, shape, layouts, scalars):
+    sizes, values = dict(zip("ric", shape)), []
+    for name, letters, layout in operation.inputs:
+        if not letters:
+            values.append(numpy.asarray(scalars[name == "beta"], dtype))
+            continue
+        inner = tuple(sizes[letter] for letter in letters if letter in sizes)
+        array = stored(random, inner, dtype, layouts[layout])
+        values.append(numpy.asarray([array, -array[::-1]]) if "s" in letters else array)
+    return values
+
+
+def stored(random, shape, dtype, layout):
+    """Return an array of random numbers in one of LAYOUTS."""
+    sized = [2 * n + 1 for n in shape] if layout == "strided" else list(shape)
+    values = random.uniform(-1, 1, sized).astype(dtype)
+    if layout == "strided":
+        return values[tuple(slice(1, None, 2) for _ in shape)]
+    if layout == "columns":
+        return numpy.asfortranarray(values)
+    if layout == "reversed":
+        return values[::-1]
+    if layout == "reversed columns":
+        return numpy.asfortranarray(values)[..., ::-1]
+    return values
+
+
+def _reference(operation, arguments, dot):
+    """Return (the result in longdouble, the same of the absolute values: the error's bound)."""
+
+    def batched_dot(left, right):
+        return numpy.asarray([dot(a, b) for a, b in zip(left, right)])
+
+    algebra = Algebra(dot, numpy.outer, batched_dot)
+    wide = [numpy.asarray(a, numpy.longdouble) for a in arguments]
+    result = operation.formula(algebra, *wide)
+    return result, operation.formula(algebra, *[abs(a) for a in wide])

@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 
-from verify.blas import bindings, library
+from verify.blas import bindings, library, speed
 from verify.blas import operations as blas_operations
 from verify.core import process
 from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix, repair_fix
@@ -194,7 +194,7 @@ def uncalled(context, callers):
     """Return the mapped BLAS libraries that are not behind those of `callers`."""
     if context.framework.runs_numba:
         # As programs use it, with the libraries that it loads when it compiles and runs.
-        blas_operations.by_numba(context, blas_operations.DTYPES[0])
+        speed.by_numba(context, blas_operations.DTYPES[0])
     called = {library.behind(path) for path in callers}
     libraries = library.libraries_of(called)
     compiled = os.path.realpath(context.framework.flag("compiledir")) + os.sep

@@ -4,13 +4,14 @@ from __future__ import absolute_import, division, print_function
 
 import time
 
+import numpy
+
 from verify.blas import kernels, library
 from verify.blas import operations as blas_operations
-from verify.blas.operations import GemmUpdate, NumPyProduct, gemm_rate
 from verify.blas.threads import RUSAGE_THREAD, processor_time
 from verify.core import machine, progress
 from verify.core.fixes import library_fix
-from verify.core.portable import until_steady
+from verify.core.portable import monotonic, until_steady
 from verify.core.report import failed, measured, passed, skipped, speed_text, timing
 
 CHECK_BLAS_CALLS = 10
@@ -31,21 +32,6 @@ LARGER = 4000
 processor_clock = time.process_time if hasattr(time, "process_time") else time.clock
 
 
-def peaks(context):
-    """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
-
-    Raises process.NoCompilerError.
-    """
-    progress.note("measuring this machine's peak")
-    kernel = context.peak_kernel = kernels.load_peak(context.framework.flag("cxx"), context.folder)
-    context.peaks.update(kernels.peaks(kernel))
-    return [
-        timing("peak %s, %d thread%s" % (dtype, count, "s" * (count > 1)), "GFLOP/s", [rate])
-        for dtype in blas_operations.DTYPES
-        for count, rate in sorted(context.peaks[dtype].items())
-    ]
-
-
 def products(context):
     """Time Gemm in both precisions, and ten calls as misc/check_blas.py does.
 
@@ -61,10 +47,12 @@ def products(context):
         context.gemm[dtype] = list(rates)
         timings.append(timing("Gemm %s %d" % (dtype, size), "GFLOP/s", rates))
         context.alone[dtype] = _one_thread_rate(context, update, size, dtype)
-        if context.full:
-            more = _larger_rates(update, max(rates))
+        # Where the calls would not take too long.
+        if context.full and SAMPLES * 0.2e-9 * LARGER**3 / max(rates) <= LONGEST:
+            update.resize(LARGER)
+            more = [gemm_rate(LARGER, update.seconds()) for _ in range(SAMPLES)]
             context.gemm[dtype] += more
-            timings += [timing("Gemm %s %d" % (dtype, LARGER), "GFLOP/s", more)] if more else []
+            timings.append(timing("Gemm %s %d" % (dtype, LARGER), "GFLOP/s", more))
         if dtype == "float64" and not in_numpy:
             rate = 1e9 * max(rates)
             counted = rates if size == 2000 else []
@@ -83,7 +71,7 @@ def numba_products(context):
         return []
     dtype = blas_operations.DTYPES[0]
     progress.note("timing Gemm %s with numba" % dtype)
-    update = blas_operations.by_numba(context, dtype)
+    update = by_numba(context, dtype)
     size = _gemm_size(update)
     rates = [gemm_rate(size, update.seconds()) for _ in range(SAMPLES)]
     return [timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", rates)]
@@ -140,13 +128,6 @@ def _threads_of_peak(context, dtype):
     return cores, min(1.0, alone / context.peaks[dtype][cores]) if used < cores else 1.0
 
 
-def _larger_rates(update, rate):
-    if SAMPLES * 2.0 * LARGER**3 / (1e9 * rate) > 10 * LONGEST:
-        return []
-    update.resize(LARGER)
-    return [gemm_rate(LARGER, update.seconds()) for _ in range(SAMPLES)]
-
-
 def _one_thread_rate(context, update, size, dtype):
     """Return GFLOP/s by processor time, on one thread where the number can be set.
 
@@ -155,10 +136,9 @@ def _one_thread_rate(context, update, size, dtype):
     serving = context.serving
     is_set = serving and library.set_threads(serving.path, 1)
 
-    # Where the number is set, not that of all threads: idle ones may wait in a loop.
-    clock = _thread_clock if is_set else processor_clock
-
     def seconds():
+        # Where the number is set, not that of all threads: idle ones may wait in a loop.
+        clock = (lambda: processor_time(RUSAGE_THREAD)) if is_set else processor_clock
         start = clock()
         update.run()
         return clock() - start
@@ -183,10 +163,6 @@ def _one_thread_rate(context, update, size, dtype):
     return rate
 
 
-def _thread_clock():
-    return processor_time(RUSAGE_THREAD)
-
-
 def _check_blas(context, update, size, rate, counted=()):
     """Return the time of ten calls, or nothing where they take too long.
 
@@ -203,12 +179,6 @@ def _check_blas(context, update, size, rate, counted=()):
     return [timing("check_blas %d" % size, "s", [total])]
 
 
-def share(context, dtype):
-    """Return the share of the peak that Gemm reaches in its best pair, or None."""
-    shares = context.shares.get(dtype)
-    return max(shares) if shares else None
-
-
 def is_noisy(context, dtype):
     """Return whether the shares of the pairs differ too much to say what the library reaches."""
     shares = context.shares.get(dtype) or [1.0]
@@ -221,11 +191,11 @@ def check_speed(context, dtype):
     It compares processor time, so that other programs on the machine cannot make it fail.
     """
     name = "Gemm %s speed" % dtype
-    reached = share(context, dtype)
-    if reached is None:
+    shares = context.shares.get(dtype)
+    if not shares:
         return skipped(name, "no peak to compare with, or Gemm did not run")
+    reached = max(shares)
     alone = context.alone[dtype] / context.peaks[dtype][1]
-    shares = context.shares[dtype]
     is_unclear = is_noisy(context, dtype) or reached > MOST_SHARE
     # A low share beside something that took time says nothing of the library.
     is_unclear = is_unclear or bool(context.reasons.get(dtype) and reached < GOOD_SHARE)
@@ -258,3 +228,70 @@ def _compared(context, dtype, reached, alone):
     times = max(context.gemm[dtype]) / context.alone[dtype]
     used = context.serving.threads if context.serving and context.serving.threads else threads
     return ["its %d threads compute %.1f times as fast as one" % (used, times)]
+
+
+def by_numba(context, dtype):
+    """Return the GemmUpdate of PyTensor's numba linker, which is compiled at the first request."""
+    key = "Gemm by numba", dtype
+    if key not in context.operations:
+        progress.note("compiling Gemm %s with numba" % dtype)
+        update = GemmUpdate(context.framework, dtype, mode="NUMBA")
+        update.run()
+        context.operations[key] = update
+    return context.operations[key]
+
+
+class GemmUpdate(object):
+    """The function that the frameworks' misc/check_blas.py times: C = 0.4 C + 0.8 A B.
+
+    mode: name of the framework's mode to compile with; None: that of LoadedFramework.function.
+    """
+
+    def __init__(self, framework, dtype, mode=None):
+        self.dtype = dtype
+        shared = framework.module.shared
+        self.matrices = [shared(numpy.ones((1, 1), dtype)) for _ in range(3)]
+        a, b, c = self.matrices
+        scalar = numpy.asarray
+        product = scalar(0.8, dtype) * framework.tensor.dot(a, b)
+        updates = [(c, scalar(0.4, dtype) * c + product)]
+        if mode:
+            self.run = framework.module.function([], [], updates=updates, mode=mode)
+        else:
+            self.run = framework.function([], [], updates=updates, profile=False)
+
+    def resize(self, size):
+        """Set all matrices to ones of (size, size), and warm up."""
+        for variable in self.matrices:
+            variable.set_value(numpy.ones((size, size), self.dtype), borrow=True)
+        self.run()
+
+    def seconds(self, calls=1):
+        """Return the seconds that the calls take."""
+        start = monotonic()
+        for _ in range(calls):
+            self.run()
+        return monotonic() - start
+
+
+class NumPyProduct(GemmUpdate):
+    """The product of two matrices by NumPy, without a framework: C = A B."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        self.matrices = []
+
+    def resize(self, size):
+        """Set all matrices to ones of (size, size), and warm up."""
+        self.matrices = [numpy.ones((size, size), self.dtype) for _ in range(3)]
+        self.run()
+
+    def run(self):
+        """Multiply once."""
+        a, b, c = self.matrices
+        numpy.dot(a, b, out=c)
+
+
+def gemm_rate(size, seconds):
+    """Return the GFLOP/s of a product of two (size, size) matrices that takes so many seconds."""
+    return 2.0 * size**3 / seconds / 1e9

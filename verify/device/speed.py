@@ -11,8 +11,7 @@ import theano
 from theano import tensor
 
 from verify.blas import bindings
-from verify.blas.operations import gemm_rate
-from verify.blas.speed import CHECK_BLAS_CALLS
+from verify.blas.speed import CHECK_BLAS_CALLS, gemm_rate
 from verify.core.portable import monotonic
 from verify.device import cublas, drivers
 from verify.device.report import LEAST_OF_BLAS

@@ -8,7 +8,7 @@ from __future__ import absolute_import, division, print_function
 
 import os
 
-from verify.blas import operations
+from verify.blas import operations, speed
 from verify.core import configuration, machine
 from verify.core import framework as frameworks
 from verify.elementwise import loops, registers
@@ -61,7 +61,7 @@ def main(argv):
     configuration.use_compile_folder(folder)
     framework = frameworks.load(name)
     if argv[2:]:
-        operations.GemmUpdate(framework, operations.DTYPES[0], mode="NUMBA").run()
+        speed.GemmUpdate(framework, operations.DTYPES[0], mode="NUMBA").run()
         return
     for dtype in loops.DTYPES:
         loops.compiled_cases(framework, dtype)

@@ -148,7 +148,7 @@ def gemm(framework, quick):
         return _gemm_on_device(quick)
     import numpy
 
-    from verify.blas.operations import GemmUpdate, gemm_rate
+    from verify.blas.speed import GemmUpdate, gemm_rate
 
     random = numpy.random.RandomState(0)
     modes = {"": None}

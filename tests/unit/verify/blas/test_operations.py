@@ -1,4 +1,7 @@
-"""Whether the BLAS operations are C code that calls a BLAS library."""
+"""Whether the BLAS operations are C code that calls a BLAS library, and the check of numbers.
+
+The numbers themselves are tested on real environments.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -116,3 +119,64 @@ def test_an_operation_that_does_not_compile_has_an_error() -> None:
     dot = operations.Operation("Dot", ("Dot",), (), lambda by: None)
     assert operations.compiled(where, dot, "float64").error == "ValueError: error: unknown type"
     assert operations.compiled(where, dot, "float64").fix.startswith("not recognised")
+
+
+CASES = len(operations.SHAPES) * len(operations.LAYOUTS) ** 2 + len(operations.SCALARS) + 1
+
+
+@pytest.fixture(autouse=True)
+def right_on_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "_error_on_all_threads", lambda function, dtype: None)
+
+
+def compiled_gemm(error: str | None = None) -> SimpleNamespace:
+    compiled = operations.CompiledOperation(None, error, False, None)
+    known = {("Gemm", dtype): compiled for dtype in operations.DTYPES}
+    return context(operations=known, products={}, serving=None, has_ldflags=True)
+
+
+def test_all_cases_of_both_precisions_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "_error", lambda *case: None)
+    check = operations.check_numbers(compiled_gemm(), GEMM)
+    assert (check.status, check.detail) == ("pass", f"{2 * CASES} cases, float64 and float32")
+
+
+def test_a_product_that_is_wrong_on_all_threads_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "_error", lambda *case: None)
+    monkeypatch.setattr(operations, "_error_on_all_threads", lambda function, dtype: "it is wrong")
+    monkeypatch.setattr(operations, "library_fix", lambda context: "a fix")
+    check = operations.check_numbers(compiled_gemm(), GEMM)
+    assert (check.status, check.detail, check.fix) == ("fail", "float64, it is wrong", "a fix")
+
+
+def test_the_first_wrong_case_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        operations, "_error", lambda *given: "off by 1" if "strided" in given[-1][1] else None
+    )
+    check = operations.check_numbers(compiled_gemm(), GEMM)
+    assert check.status == "fail" and "[blas]\nldflags = " in check.fix
+    assert check.detail == (
+        "float64, 1 x 1 x 1, stored by rows and strided, alpha -1.3, beta 0.4: off by 1"
+    )
+
+
+def test_empty_matrices_may_be_refused_and_others_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(smallest: int) -> None:
+        def error(*given: Any) -> None:
+            if min(given[-1][0]) <= smallest:
+                raise ValueError
+
+        monkeypatch.setattr(operations, "_error", error)
+
+    refuse(0)
+    assert operations.check_numbers(compiled_gemm(), GEMM).detail.endswith(
+        "refused by the framework"
+    )
+    refuse(1)
+    with pytest.raises(ValueError):
+        operations.check_numbers(compiled_gemm(), GEMM)
+
+
+def test_an_operation_that_does_not_compile_is_skipped() -> None:
+    check = operations.check_numbers(compiled_gemm("no compiler"), GEMM)
+    assert (check.status, check.detail) == ("skip", "float64 does not compile: no compiler")

@@ -228,7 +228,7 @@ def test_a_library_that_numba_loads_when_it_compiles_counts(
     def compile_by_numba(where: Any, dtype: str) -> None:
         mapped["/x/libotherblas.so"] = 0
 
-    monkeypatch.setattr(serving.blas_operations, "by_numba", compile_by_numba)
+    monkeypatch.setattr(serving.speed, "by_numba", compile_by_numba)
     monkeypatch.setattr(serving.bindings, "mapped_files", lambda: mapped)
     monkeypatch.setattr(serving.bindings, "defining", lambda path: True)
     where = context(FLAGS)
