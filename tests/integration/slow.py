@@ -26,7 +26,7 @@ MODULES = (
     # test_page opens a page in a browser; tests/unit/project/test_site.py.
     "test_kernel",
     "test_site",
-    # tests/unit/project/test_vendor.py.
+    # tests/unit/distribution/test_vendor.py.
     "test_vendor",
     # tests/unit/verify/device and tests/unit/image.
     "test_cuda",

@@ -1,4 +1,4 @@
-"""A person's first project, by the commands that they type: from `init` to a repaired environment.
+"""A person's first project, by the commands that they type: from `init` to a program that samples.
 
 The tests of this module follow one another in one project. They need a network.
 """
