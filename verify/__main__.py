@@ -29,7 +29,8 @@ if "verify" not in sys.modules:
     sys.modules["verify"] = types.ModuleType("verify")
     sys.modules["verify"].__path__ = [_folder]
 
-# The other programs of the suite. The checks, `profile` and `bench` start them.
+# The other programs of the suite, each a module's function, `main` if none is named. The checks,
+# `profile` and `bench` start them.
 PROGRAMS = {
     "bench": "verify.workloads.bench",
     "bench-probe": "verify.workloads.rounds",
@@ -38,7 +39,7 @@ PROGRAMS = {
     "device-probe": "verify.device.check",
     "files": "verify.checks.files",
     "linkers-probe": "verify.checks.compile_time",
-    "precompile": "verify.elementwise.precompile",
+    "precompile": "verify.elementwise.registers:precompile",
     "registers-probe": "verify.elementwise.registers",
     "scan-probe": "verify.checks.scan",
     "threads-probe": "verify.blas.threads",
@@ -57,9 +58,10 @@ def main(argv):
         # The builder has it ignored until here: Python prints a traceback while it starts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         importlib.import_module("verify.core.progress").says_interrupted = False
-    module = PROGRAMS.get(argv[0]) if argv else None
-    program = importlib.import_module(module or "verify.cli")
-    return program.main(argv[1:] if module else argv)
+    program = PROGRAMS.get(argv[0]) if argv else None
+    module, _, function = (program or "verify.cli").partition(":")
+    run_program = getattr(importlib.import_module(module), function or "main")
+    return run_program(argv[1:] if program else argv)
 
 
 def cannot_start(error, trace):

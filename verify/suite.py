@@ -12,7 +12,7 @@ from verify.checks import compile_time, files, framework_faults, scan, settings,
 from verify.core import machine, process, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
-from verify.elementwise import libm, loops, precompile, registers
+from verify.elementwise import libm, loops, registers
 
 
 def run(context, debug=False):
@@ -74,7 +74,10 @@ def run(context, debug=False):
     add_timings("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
-    finish_numba, finish_compiling = precompile.start_numba(context), precompile.start(context)
+    finish_numba, finish_compiling = (
+        registers.start_numba(context),
+        registers.start_compiling(context),
+    )
     add_check(serving.NAME, serving.check)
     finish_threads = start(threads.NAME, threads.start)
     add_check(framework_faults.NAME, framework_faults.check)

@@ -1,4 +1,4 @@
-"""Check that compiled code clears the upper halves of the vector registers.
+"""Check that compiled code clears the upper halves of the vector registers; compile beside it.
 
 If AVX code returns with numbers in them, every later SSE instruction has to preserve them, and
 waits for the instruction that wrote them: on AMD's Zen 5 MKL's small matrix products take twice
@@ -16,8 +16,9 @@ import tempfile
 import numpy
 
 from verify.blas import operations as blas_operations
+from verify.blas import speed
 from verify.context import Context
-from verify.core import configuration, fixes, process, progress
+from verify.core import configuration, fixes, machine, process, progress
 from verify.core import framework as frameworks
 from verify.core.report import failed, passed, skipped
 from verify.elementwise import loops
@@ -29,7 +30,7 @@ HIDDEN = "the C library frees them between two calls from Python"
 # and Python calls them between an operation and this check.
 TUNABLE = "glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
 TUNABLES = "GLIBC_TUNABLES"
-# Seconds for the program below: it compiles what this process has compiled already.
+# Seconds for each program below. What is not compiled by then, this process compiles.
 LONGEST = 600
 # A multiple of every vector's length, so that no scalar loop over the rest follows.
 SIZE = 16
@@ -168,3 +169,58 @@ def main(argv):
         print(json.dumps({"unknown": str(error)}))
     else:
         print(json.dumps({"unclean": found[0], "count": found[1]}))
+
+
+def start_compiling(context):
+    """Start to compile; return the function that waits for it and takes the modules, or None.
+
+    Nothing is started where it would not save time: on a single processor, where modules are shared
+    with other environments or kept, without a compiler. An error is no fault: whoever calls one of
+    the functions later compiles it again, and reports it.
+    """
+    if context.modules or not context.framework.flag("cxx"):
+        return None
+    started = _start_program(context, "precompiled")
+
+    def finish():
+        started.finish(LONGEST)
+        target = str(context.framework.flag("base_compiledir"))
+        configuration.take(os.path.join(context.folder, "precompiled"), target)
+
+    return started and finish
+
+
+def start_numba(context):
+    """Start to compile a product with numba into what the environment keeps; return as above."""
+    kept = os.path.join(str(context.framework.flag("base_compiledir")), frameworks.NUMBA)
+    if not (context.framework.runs_numba and os.path.islink(kept)):
+        return None
+    started = _start_program(context, frameworks.NUMBA, frameworks.NUMBA)
+    return started and (lambda: started.finish(LONGEST))
+
+
+def _start_program(context, name, *more):
+    has_kept = context.verified and os.path.isdir(context.verified)
+    if machine.usable_cores() < 2 or has_kept:
+        return None
+    try:
+        return context.start("precompile", name, *more)
+    except EnvironmentError:
+        return None
+
+
+def precompile(argv):
+    """Compile each elementwise function, or with `numba` a product in place of them.
+
+    Arguments: the framework's module, the folder to compile into, and optionally `numba`.
+    """
+    name, folder = argv[:2]
+    configuration.use_compile_folder(folder)
+    framework = frameworks.load(name)
+    if argv[2:]:
+        speed.GemmUpdate(framework, blas_operations.DTYPES[0], mode="NUMBA").run()
+        return
+    for dtype in loops.DTYPES:
+        loops.compiled_cases(framework, dtype)
+    for function in ELEMENTWISE:
+        loops.compiled(framework, function, "float32")
