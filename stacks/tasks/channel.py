@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from invoke.context import Context
-
 from stacks.core.console import display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
@@ -28,9 +26,7 @@ from stacks.tasks.task import excludes, needs, require_checkout, task
     rules=(excludes("alive", "check expired", "pins nothing"), needs("json", "alive")),
     protects=("cache",),
 )
-def pin(
-    context: Context, check: bool = False, expired: str = "", alive: bool = False, json: str = ""
-) -> None:
+def pin(check: bool = False, expired: str = "", alive: bool = False, json: str = "") -> None:
     """Pin the current sources and show what changed."""
     from stacks.project import alive as survival
     from stacks.project import pinning
@@ -58,7 +54,6 @@ def pin(
     protects=("cache",),
 )
 def lock(
-    context: Context,
     variant: str = "",
     framework: str = "",
     channel: str = "",
@@ -123,7 +118,6 @@ def lock(
     protects=("cache",),
 )
 def publish_channel(
-    context: Context,
     to: str = "",
     include: str = "",
     key: str = "",
@@ -166,7 +160,7 @@ def publish_channel(
     protects=("cache",),
     in_checkout=True,
 )
-def release(context: Context, to: str, tag: str = "", channel: bool = False) -> None:
+def release(to: str, tag: str = "", channel: bool = False) -> None:
     """Write the files of a release: wheel, blas-verify.pyz, digests."""
     from stacks.distribution import release as releasing
 
@@ -185,7 +179,7 @@ def release(context: Context, to: str, tag: str = "", channel: bool = False) -> 
     },
     protects=("build", "cache"),
 )
-def serve(context: Context, port: int = 8420, variant: str = "") -> None:
+def serve(port: int = 8420, variant: str = "") -> None:
     """Serve the channel on this machine for conda clients."""
     from stacks.environments.use import serve as serving
     from stacks.variants.load import select
@@ -199,7 +193,7 @@ def serve(context: Context, port: int = 8420, variant: str = "") -> None:
     "reproduce --variant blis --framework theano-0.8.2",
     protects=("build", "cache"),
 )
-def reproduce(context: Context, variant: str, framework: str = "") -> None:
+def reproduce(variant: str, framework: str = "") -> None:
     """Build an image twice in different ways and compare both."""
     workspace = default_workspace()
     from stacks.image import reproduce
@@ -217,7 +211,7 @@ def reproduce(context: Context, variant: str, framework: str = "") -> None:
     },
     in_checkout=True,
 )
-def matrix(context: Context, changed: str = "") -> None:
+def matrix(changed: str = "") -> None:
     """Print the matrix of CI's jobs, as JSON in one line."""
     workspace = default_workspace()
     import json

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from invoke.context import Context
-
 from stacks.core.console import as_typed, display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
@@ -51,7 +49,6 @@ from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainde
     protects=("build", "cache"),
 )
 def build(
-    context: Context,
     variant: str = "",
     framework: str = "",
     channel: str = "",
@@ -135,7 +132,6 @@ def build(
     ),
 )
 def verify(
-    context: Context,
     variant: str = "",
     framework: str = "",
     python: str = "",
@@ -170,9 +166,7 @@ def verify(
     rules=(needs("variant", "--"), excludes("busy", "-- variant", "times workloads only")),
     takes_command=True,
 )
-def recommend(
-    context: Context, variant: str = "", framework: str = "", rounds: int = 9, busy: int = 0
-) -> None:
+def recommend(variant: str = "", framework: str = "", rounds: int = 9, busy: int = 0) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
     program = remainder()
@@ -203,7 +197,7 @@ def recommend(
 
 
 @task("list", name="list")
-def list_(context: Context) -> None:
+def list_() -> None:
     """Show every variant: built, verified, how fast."""
     workspace = default_workspace()
     from stacks.environments.care import listing
@@ -222,7 +216,7 @@ def list_(context: Context) -> None:
     },
     rules=(needs("framework", "variant"),),
 )
-def clean(context: Context, variant: str = "", framework: str = "", cache: bool = False) -> None:
+def clean(variant: str = "", framework: str = "", cache: bool = False) -> None:
     """Remove environments and reports; with --cache, the cache too."""
     workspace = default_workspace()
     from stacks.environments.care import clean as cleaning

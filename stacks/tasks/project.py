@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
-
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import file_of, folder_of, path_of
 from stacks.tasks.task import excludes, needs, one_of, task
@@ -37,7 +35,6 @@ from stacks.tasks.task import excludes, needs, one_of, task
     in_checkout=True,
 )
 def test(
-    context: Context,
     unit: bool = False,
     integration: bool = False,
     images: bool = False,
@@ -71,7 +68,7 @@ def test(
     help={"check": "change nothing; fail where a committed schema is stale"},
     in_checkout=True,
 )
-def schema(context: Context, check: bool = False) -> None:
+def schema(check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
     from stacks.project import schemas
 
@@ -96,9 +93,7 @@ def schema(context: Context, check: bool = False) -> None:
     protects=("build",),
     in_checkout=True,
 )
-def docs(
-    context: Context, to: str = "", serve: bool = False, port: int = 8000, check: bool = False
-) -> None:
+def docs(to: str = "", serve: bool = False, port: int = 8000, check: bool = False) -> None:
     """Make the documentation's site, and the pages of the reference that follow from the code.
 
     A broken link or anchor, or a page that the index lacks, is an error.
@@ -144,7 +139,6 @@ def docs(
     protects=("cache",),
 )
 def vendor(
-    context: Context,
     folder: str,
     variants: str = "",
     framework: str = "",
@@ -193,7 +187,7 @@ def vendor(
     },
     rules=(excludes("debian-mirror", "no-debian-mirror", "saves a mirror"),),
 )
-def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool = False) -> None:
+def configure(debian_mirror: str = "", no_debian_mirror: bool = False) -> None:
     """Show or change your configuration, which is kept outside of the checkout."""
     from stacks.project import configure as configuration
 
@@ -214,7 +208,7 @@ def configure(context: Context, debian_mirror: str = "", no_debian_mirror: bool 
     },
     positional=["file"],
 )
-def verify_app(context: Context, file: str, wheel: bool = False) -> None:
+def verify_app(file: str, wheel: bool = False) -> None:
     """Write the verification as one file, for any Python with a framework or NumPy.
 
     It needs nothing else: python blas-verify.pyz, on Python 2.7 to 3.14.
@@ -232,7 +226,7 @@ def verify_app(context: Context, file: str, wheel: bool = False) -> None:
 
 
 @task("version")
-def version(context: Context) -> None:
+def version() -> None:
     """Print the version of this project, and the commit of the checkout."""
     from stacks.core.version import described
 

@@ -61,13 +61,14 @@ def task(
     def decorate(body: Callable[..., None]) -> Any:
         task_name = name or body.__name__.replace("_", "-")
         EXAMPLES[task_name] = examples
-        shared = SHARED.keys() & inspect.signature(body).parameters
+        signature = inspect.signature(body)
+        shared = SHARED.keys() & signature.parameters
         texts = HELP[task_name] = {**{each: SHARED[each] for each in shared}, **(help or {})}
         if takes_command:
             TAKING_COMMANDS.add(task_name)
 
         @functools.wraps(body)
-        def run(*args: Any, **options: Any) -> None:
+        def run(_context: object, *args: Any, **options: Any) -> None:
             try:
                 _check_no_command(task_name)
                 _check_rules(rules, body, options, remainder())
@@ -92,6 +93,11 @@ def task(
                 _write_log(task_name, error)
                 raise
 
+        # invoke gives each task a context first, which none of these reads.
+        first = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[first, *signature.parameters.values()]
+        )
         options = {"help": texts, "positional": positional, "iterable": repeated}
         return invoke.tasks.task(name=name, **options)(run)
 

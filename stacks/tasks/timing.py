@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from invoke.context import Context
-
 from stacks.core.console import next_step
 from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
@@ -53,7 +51,6 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
     takes_command=True,
 )
 def bench(
-    context: Context,
     variants: str = "",
     framework: str = "",
     all_: bool = False,
@@ -111,7 +108,7 @@ def bench(
     "results --machine amd-epyc",
     help={"machine": "show all results of this machine (default: the last of each machine)"},
 )
-def results(context: Context, machine: str = "") -> None:
+def results(machine: str = "") -> None:
     """Show the results in results/."""
     from stacks.bench import command
 
@@ -134,7 +131,7 @@ def results(context: Context, machine: str = "") -> None:
     rules=(excludes("check", "add prune", "writes nothing"),),
     in_checkout=True,
 )
-def publish(context: Context, add: list[str], check: bool = False, prune: bool = False) -> None:
+def publish(add: list[str], check: bool = False, prune: bool = False) -> None:
     """Write docs/timings.md, its picture and site/index.html from results/."""
     workspace = default_workspace()
     from stacks.timings import command
@@ -176,7 +173,6 @@ def publish(context: Context, add: list[str], check: bool = False, prune: bool =
     takes_command=True,
 )
 def profile(
-    context: Context,
     variant: str,
     workload: str = "",
     framework: str = "",
@@ -228,7 +224,6 @@ def profile(
     takes_command=True,
 )
 def compare(
-    context: Context,
     before: str,
     after: str,
     workload: str = "",

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from invoke.context import Context
-
 from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
@@ -30,7 +28,7 @@ NO_JOBS = -sys.maxsize
     },
     positional=["folder"],
 )
-def init(context: Context, folder: str, extends: str = "openblas", framework: str = "") -> None:
+def init(folder: str, extends: str = "openblas", framework: str = "") -> None:
     """Write a stack.yaml, which adds your packages to a variant, next to your code."""
     from stacks.core.errors import UsageError
     from stacks.variants import stack
@@ -63,7 +61,6 @@ def init(context: Context, folder: str, extends: str = "openblas", framework: st
     takes_command=True,
 )
 def run(
-    context: Context,
     variant: str,
     framework: str = "",
     jobs: int = NO_JOBS,
@@ -98,7 +95,7 @@ def run(
 
 
 @task("shell --variant mkl", "shell --variant ~/model/stack.yaml")
-def shell(context: Context, variant: str, framework: str = "") -> None:
+def shell(variant: str, framework: str = "") -> None:
     """Open a shell in an environment."""
     from stacks.environments.use import run as run_module
 
@@ -120,7 +117,6 @@ def shell(context: Context, variant: str, framework: str = "") -> None:
     protects=("build", "cache"),
 )
 def kernel(
-    context: Context,
     variant: str = "",
     framework: str = "",
     name: str = "",
@@ -163,9 +159,7 @@ def kernel(
         "output)",
     },
 )
-def export(
-    context: Context, variant: str, as_: str = "", framework: str = "", to: str = ""
-) -> None:
+def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> None:
     """Write a variant's lock in the format of another tool."""
     import sys
 
@@ -200,7 +194,7 @@ def export(
 
 
 @task("completion bash", "completion fish", help={"name": "bash, zsh or fish"}, positional=["name"])
-def completion(context: Context, name: str) -> None:
+def completion(name: str) -> None:
     """Print a script by which your shell completes tasks, options, variants and frameworks.
 
     Append it to ~/.bashrc or ~/.zshrc, or write it to ~/.config/fish/completions/invoke.fish.
@@ -243,7 +237,7 @@ INSECURE_ADDRESS = (
     },
     takes_command=True,
 )
-def worker(context: Context, address: str, name: str = "", insecure_address: bool = False) -> None:
+def worker(address: str, name: str = "", insecure_address: bool = False) -> None:
     """Work for a dask scheduler; words after -- go to `dask worker`."""
     prepare_cluster()
     from stacks.cluster import programs
@@ -257,7 +251,7 @@ def worker(context: Context, address: str, name: str = "", insecure_address: boo
     help={"insecure_address": INSECURE_ADDRESS},
     takes_command=True,
 )
-def scheduler(context: Context, insecure_address: bool = False) -> None:
+def scheduler(insecure_address: bool = False) -> None:
     """Run a dask scheduler on loopback; words after -- go to `dask scheduler`."""
     prepare_cluster()
     from stacks.cluster import programs

@@ -24,7 +24,6 @@ disk.REPOSITORY = ROOT
 
 import invoke  # noqa: E402
 from invoke.collection import Collection  # noqa: E402
-from invoke.context import Context  # noqa: E402
 
 from faults.plan import Plan  # noqa: E402
 from stacks.core.workspace import default_workspace  # noqa: E402
@@ -73,7 +72,7 @@ class Injector:
 
 
 @task(protects=("build", "cache"))
-def make(context: Context, variant: str, repair: bool = False) -> None:
+def make(variant: str, repair: bool = False) -> None:
     """Make an environment, as `build` does, without the verification."""
     from stacks.environments.make import build as pipeline
     from stacks.variants.load import load_variant
@@ -84,7 +83,7 @@ def make(context: Context, variant: str, repair: bool = False) -> None:
 
 
 @task(protects=("cache",))
-def fetch(context: Context, pins: str) -> None:
+def fetch(pins: str) -> None:
     """Fetch the pinned files that a JSON file lists."""
     from stacks.sources.fetch import fetch
     from stacks.sources.pins import DebPin, IndexPin
@@ -98,7 +97,7 @@ def fetch(context: Context, pins: str) -> None:
 
 
 @task(protects=("cache",))
-def package(context: Context, name: str) -> None:
+def package(name: str) -> None:
     """Build a package of the channel."""
     from stacks.channel import build as package_builds
     from stacks.channel.offers import read_channel

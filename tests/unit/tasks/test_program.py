@@ -37,7 +37,7 @@ class HalfMade:
         raise AttributeError("_ssock")
 
 @task()
-def make(context):
+def make():
     half_made = HalfMade()
     raise KeyboardInterrupt
 

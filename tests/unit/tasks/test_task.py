@@ -19,11 +19,11 @@ from stacks.core.errors import UsageError
 from stacks.tasks.task import remainder, task
 
 @task()
-def mistake(context):
+def mistake():
     raise UsageError("[no] such thing", expected="x", fix="y")
 
 @task()
-def logged(context):
+def logged():
     from pathlib import Path
     from stacks.core import log
     from stacks.core.process import call
@@ -34,24 +34,24 @@ def logged(context):
     call(["false"])
 
 @task()
-def defect(context):
+def defect():
     raise ZeroDivisionError("a defect")
 
 @task()
-def stopped(context):
+def stopped():
     raise KeyboardInterrupt
 
 @task(help={{"size": "how large"}}, takes_command=True)
-def echo(context, size="1"):
+def echo(size="1"):
     "Say it again."
     print(size, remainder())
 
 @task(protects=("cache",))
-def building(context):
+def building():
     print("built")
 
 @task()
-def much(context):
+def much():
     for _ in range(100000):
         print("much")
 """
