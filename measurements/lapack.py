@@ -3,10 +3,10 @@
     .venv/bin/python measurements/lapack.py [--variants openblas,blis,mkl] [--sizes 50,200]
         [--rounds N] [--busy N] [--seconds S]
 
-float64. The variants must be built. In a round the three ways follow each other, beside --busy endless loops;
-each call is repeated for --seconds, and the first third of the times is left out. Prints
-microseconds: the median and the mean of a call, the median of the rounds; then the ratio of the
-chosen median to the better of the other two, and of the chosen mean to that of one thread.
+float64. The variants must be built. In a round the three ways follow each other, beside --busy
+endless loops. Each call is repeated for --seconds, and the first third of the times is left out.
+Prints microseconds: the median and the mean of a call, the median of the rounds; then the ratio of
+the chosen median to the better of the other two, and of the chosen mean to that of one thread.
 """
 
 from __future__ import annotations
