@@ -21,19 +21,13 @@ from stacks.core.errors import FetchError, ScarceError, StacksError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts
 from stacks.sources import debian_release
+from stacks.sources import places as known
 from stacks.sources.channels import published_channels
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
 from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins
-from stacks.sources.places import (
-    Holdings,
-    Place,
-    index_places,
-    mirror_place,
-    survey,
-    vendored_places,
-)
+from stacks.sources.places import Holdings, Place
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import StoppedError, Web, environment_web
 from stacks.variants.load import all_variants
@@ -63,12 +57,12 @@ def report(workspace: Workspace, *, path: Path | None = None, now: datetime | No
     """
     pins, stop = read_pins(workspace.sources_lock), threading.Event()
     web, roots = environment_web(stop), _archive_roots(workspace)
-    places = [mirror_place(web, root) for root in roots]
+    places = [known.mirror_place(web, root) for root in roots]
     channels = published(workspace, pins, web)
-    places += [*index_places(stop), *vendored_places(stop), *channels.places]
+    places += [*known.index_places(stop), *known.vendored_places(stop), *channels.places]
     files: list[Pin] = [*pins.debs, *pins.sources, *pins.files, *channels.packages]
     with step("asked", f"{plural(len(places), 'place')} for {len(files)} files"):
-        answers = survey(places, files, stop)
+        answers = known.survey(places, files, stop)
     failures = [each.failure for each in answers if each.failure]
     if places and len(failures) == len(places):
         raise FetchError(
