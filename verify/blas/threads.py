@@ -65,9 +65,7 @@ def start(context):
 def check(context, measure_alone=None):
     """Check the number that the library reports, and by processor time that so many threads work.
 
-    measure_alone: returns what `measure` does of one thread, if its process runs already.
-
-    After a product on several threads, a forked process must end its own where libblas_threads is
+    measure_alone: returns what `measure` does of one thread, if its process runs already. After a product on several threads, a forked process must end its own where libblas_threads is
     expected, which sees to that. Elsewhere it is no fault: not all programs fork.
     """
     serving = context.serving
@@ -203,8 +201,7 @@ def measure(context, count, **more):
 
 
 def _start(context, count, **more):
-    variables = dict(os.environ, **dict.fromkeys(EVERY_VARIABLE, str(count)))
-    variables.update(more)
+    variables = dict(os.environ, **dict(dict.fromkeys(EVERY_VARIABLE, str(count)), **more))
     variables.pop("GOTO_NUM_THREADS", None)
     target = context.serving.path if context.has_ldflags else "numpy"
     path = os.path.join(context.folder, "threads-%d.txt" % count)
