@@ -65,8 +65,9 @@ def start(context):
 def check(context, measure_alone=None):
     """Check the number that the library reports, and by processor time that so many threads work.
 
-    measure_alone: returns what `measure` does of one thread, if its process runs already. After a product on several threads, a forked process must end its own where libblas_threads is
-    expected, which sees to that. Elsewhere it is no fault: not all programs fork.
+    measure_alone: returns what `measure` does of one thread, if its process runs already. After a
+    product on several threads, a forked process must end its own where libblas_threads is expected,
+    which sees to that. Elsewhere it is no fault: not all programs fork.
     """
     serving = context.serving
     if serving is None:
