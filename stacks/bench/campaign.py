@@ -17,9 +17,8 @@ from stacks.bench.candidates import candidates, prepare
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.schedule import BenchOptions
 from stacks.core import cores
-from stacks.core.console import next_step, plural, show_error
+from stacks.core.console import duration, next_step, plural, show_error
 from stacks.core.errors import StacksError
-from stacks.core.progress import duration
 from stacks.core.workspace import Workspace
 from stacks.environments.care import verify
 from stacks.environments.make import build

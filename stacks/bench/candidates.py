@@ -11,9 +11,8 @@ from typing import Any
 
 from stacks.bench import machine
 from stacks.bench.result import Device, MeasuredPackage, Subject
-from stacks.core.console import show_error
+from stacks.core.console import duration, show_error
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.progress import duration
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import folder_of, key_of, read_report, report_path

@@ -15,8 +15,7 @@ from stacks.bench.schedule import BenchOptions, Plan, split
 from stacks.core import cores
 from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
-from stacks.core.version import revision
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import Workspace, revision
 from stacks.variants.variant import SCAN_FIX
 
 # Seconds. A larger difference means that the clock was set during the run.

@@ -15,9 +15,8 @@ from stacks.bench import command, machine, store
 from stacks.bench.result import Peak, Result
 from stacks.bench.schedule import BenchOptions, rotated
 from stacks.core import cores
-from stacks.core.console import plural, step
+from stacks.core.console import Progress, plural, step
 from stacks.core.errors import UsageError
-from stacks.core.progress import Progress
 from stacks.core.workspace import Workspace
 from stacks.image import engine as engines
 from stacks.image.engine import Container, Engine, EngineError

@@ -14,10 +14,9 @@ from stacks.bench.program import Measure, Open, TimedProgram
 from stacks.bench.result import Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, remaining
 from stacks.core import cores
-from stacks.core.console import plural, show_error
+from stacks.core.console import Progress, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.models import one_line
-from stacks.core.progress import Progress
 from verify.workloads.rounds import calls_of
 
 

@@ -28,11 +28,10 @@ from stacks.bench.intervals import speedup, summary
 from stacks.bench.result import Noise
 from stacks.bench.schedule import rotated
 from stacks.core import cores
-from stacks.core.console import display_path, print_table
+from stacks.core.console import Progress, display_path, duration, print_table
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
-from stacks.core.progress import Progress, duration
 from stacks.environments.use import run as runs
 from stacks.profiles.program import failure, hook_variables, read_processes
 from stacks.variants.variant import Variant

@@ -20,8 +20,7 @@ from stacks.channel.package import Built
 from stacks.core import log
 from stacks.core.console import plural, step
 from stacks.core.errors import IntegrityError, StacksError, UsageError
-from stacks.core.version import VERSION
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import VERSION, Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
 

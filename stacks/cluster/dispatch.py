@@ -20,11 +20,10 @@ from stacks.cluster import connect, messages
 from stacks.cluster.connect import RESUMES, Cluster, ClusterError, Task, Worker
 from stacks.cluster.messages import Answer, Order, Share
 from stacks.core import console
-from stacks.core.console import as_typed
+from stacks.core.console import as_typed, duration
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import ended_like_by_interrupt
-from stacks.core.progress import duration
 from stacks.core.workspace import Workspace
 from stacks.environments.use.jobs import Job as UserJob
 from stacks.environments.use.jobs import check_number, recorded

@@ -37,8 +37,7 @@ from stacks.cluster.messages import (
 )
 from stacks.core.disk import hold_lock, scratch
 from stacks.core.errors import StacksError, StaleError, UsageError
-from stacks.core.version import revision
-from stacks.core.workspace import Workspace, default_workspace
+from stacks.core.workspace import Workspace, default_workspace, revision
 from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.environments.make import build as pipeline

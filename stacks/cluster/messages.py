@@ -22,8 +22,7 @@ from stacks.core.console import plural
 from stacks.core.disk import sha256_of, write_atomically
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.models import Strict
-from stacks.core.version import revision
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import Workspace, revision
 from stacks.environments.use.jobs import Job
 from stacks.locks.lock import lock_folder
 from stacks.variants.variant import Variant

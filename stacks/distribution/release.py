@@ -27,8 +27,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.process import call
 from stacks.core.reproducible import CREATED, environment
 from stacks.core.venv import RELEASE_LOCK, prepare_tools
-from stacks.core.version import VERSION, described, revision
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import VERSION, Workspace, described, revision
 from stacks.distribution import channel
 
 DIGESTS = "SHA256SUMS"
@@ -115,7 +114,7 @@ def _notes_for(workspace: Workspace, tag: str) -> str:
         raise UsageError(
             f"the tag {tag} is not that of this version",
             expected=f"v{VERSION}",
-            fix="edit stacks/core/version.py, or name the right tag",
+            fix="edit stacks/core/workspace.py, or name the right tag",
         )
     commit, is_changed = revision(workspace.root)
     if is_changed:

@@ -36,8 +36,8 @@ from stacks.image import builder
 from stacks.locks import lock
 from stacks.locks.publication import entries_of, packages_of
 from stacks.sources.fetch import fetch
+from stacks.sources.mirrors import CHANNEL, DIGESTS, TOOLS, VARIABLE, pip_options, vendored_path
 from stacks.sources.pins import Pin
-from stacks.sources.vendored import CHANNEL, DIGESTS, TOOLS, VARIABLE, pip_options, vendored_path
 from stacks.variants.variant import Variant
 
 REQUIREMENTS = REPOSITORY / "requirements.lock"

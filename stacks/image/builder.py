@@ -26,8 +26,8 @@ from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.sources import unpack
 from stacks.sources.fetch import fetch
+from stacks.sources.mirrors import CHANNEL, VARIABLE
 from stacks.sources.pins import DebPin, read_pins
-from stacks.sources.vendored import CHANNEL, VARIABLE
 from stacks.variants.load import load_variant, on_framework
 from verify.core import surroundings
 

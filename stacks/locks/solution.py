@@ -15,8 +15,7 @@ from stacks.channel.offers import Channel, Offer, with_settings
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically, write_atomically
 from stacks.core.errors import StacksError, StaleError, UsageError
-from stacks.core.version import VERSION
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import VERSION, Workspace
 from stacks.locks import conda_lock, lock
 from stacks.locks.lock import Lock, command_of, fix_of, lock_folder
 from stacks.locks.texts import requirements_of, seal_of, specs_hash, texts_of

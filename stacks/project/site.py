@@ -21,7 +21,7 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import call
 from stacks.core.venv import DOCS_LOCK, prepare_environment
 from stacks.core.workspace import Workspace
-from stacks.sources.vendored import pip_options
+from stacks.sources.mirrors import pip_options
 
 # Written by Sphinx into every site.
 MARK = "searchindex.js"

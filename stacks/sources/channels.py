@@ -23,11 +23,10 @@ from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.download import get_document
-from stacks.sources.mirrors import public_url, valid_url
+from stacks.sources.mirrors import public_url, valid_url, vendored_folder
 from stacks.sources.pins import CondaPin, Pin
 from stacks.sources.places import Place
 from stacks.sources.registry import Registry, Tokens, is_registry, registry_at
-from stacks.sources.vendored import vendored_folder
 from stacks.sources.web import Web, environment_web, host_of
 
 CHANNEL = "THEANO_STACKS_CHANNEL"

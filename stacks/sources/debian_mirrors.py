@@ -21,8 +21,8 @@ import yaml
 from stacks.core.console import display_path
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.core.user_config import config_path, read_config
+from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.mirrors import public_url, valid_url
-from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.sources.web import StoppedError
 
 # A wheel of the package index whose settings have the addresses; it is read, never installed.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
+from stacks.sources.mirrors import vendored_folder
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import Pin, cached_path, cached_sha256
-from stacks.sources.vendored import vendored_folder
 
 
 def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -> dict[Pin, Path]:

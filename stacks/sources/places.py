@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 
 from stacks.core.errors import FetchError, IntegrityError, StacksError
 from stacks.sources.download import size_at
-from stacks.sources.mirrors import pip_settings, public_url
+from stacks.sources.mirrors import pip_settings, public_url, vendored_folder, vendored_path
 from stacks.sources.package_index import Index, NotListedError, indexes_of
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin
 from stacks.sources.retries import NotAskedError
-from stacks.sources.vendored import vendored_folder, vendored_path
 from stacks.sources.web import (
     MissingError,
     StoppedError,

@@ -103,7 +103,7 @@ class Program(invoke.program.Program):
     def print_version(self) -> None:
         """Print the version of this project, and the commit."""
         # Loaded here: it starts git.
-        from stacks.core.version import described
+        from stacks.core.workspace import described
 
         print(f"theano-stacks {described()}")
 

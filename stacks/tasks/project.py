@@ -228,6 +228,6 @@ def verify_app(file: str, wheel: bool = False) -> None:
 @task("version")
 def version() -> None:
     """Print the version of this project, and the commit of the checkout."""
-    from stacks.core.version import described
+    from stacks.core.workspace import described
 
     print(f"theano-stacks {described()}")

@@ -26,8 +26,8 @@ from stacks.image import engine as engine_door
 from stacks.image.engine import Engine
 from stacks.sources.channels import CHANNEL
 from stacks.sources.fetch import fetch
+from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.pins import DebPin
-from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.variants.load import load_variant
 
 Prefix = Callable[[str, str], Path]

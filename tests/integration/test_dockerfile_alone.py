@@ -21,7 +21,7 @@ from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
 from stacks.image import base, builder, layout, packing
-from stacks.sources.vendored import CHANNEL
+from stacks.sources.mirrors import CHANNEL
 from stacks.variants.load import load_variant
 
 KINDS = {

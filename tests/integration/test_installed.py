@@ -18,8 +18,7 @@ import pytest
 
 from integration.tiny import DEAD, Tiny
 from stacks.core.disk import REPOSITORY, sha256_of
-from stacks.core.version import VERSION
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import VERSION, Workspace
 from stacks.distribution import release
 
 

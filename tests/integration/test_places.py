@@ -14,7 +14,7 @@ from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.sources.channels import CHANNEL
-from stacks.sources.vendored import VARIABLE as VENDOR
+from stacks.sources.mirrors import VARIABLE as VENDOR
 
 pytestmark = pytest.mark.usefixtures("no_other_place")
 

@@ -14,8 +14,7 @@ from integration.bare_machine import copy_checkout
 from integration.programs import called
 from integration.tiny import Tiny, tree
 from stacks.core import digest_list
-from stacks.core.version import VERSION
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import VERSION, Workspace
 from stacks.distribution import release
 from stacks.distribution.release import DIGESTS
 from stacks.tasks import channel as tasks

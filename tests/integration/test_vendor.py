@@ -16,7 +16,7 @@ from integration.tiny import Tiny, flip, tree
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
-from stacks.sources.vendored import VARIABLE
+from stacks.sources.mirrors import VARIABLE
 from stacks.variants.load import load_variant
 
 

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from stacks.core import console
-from stacks.core.progress import Progress, duration
+from stacks.core.console import Progress, duration
 
 
 class Terminal(io.StringIO):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 from importlib.metadata import PathDistribution
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from stacks.core import version
+from stacks.core import workspace
 from stacks.core.disk import REPOSITORY
 
 
@@ -33,26 +34,26 @@ def checkout(tmp_path: Path) -> Path:
 def test_the_project_takes_its_version_from_here() -> None:
     project = (REPOSITORY / "pyproject.toml").read_text()
     assert 'dynamic = ["version"]' in project
-    assert '[tool.hatch.version]\npath = "stacks/core/version.py"\n' in project
-    assert str(Version(version.VERSION)) == version.VERSION, "as Python writes it"
+    assert '[tool.hatch.version]\npath = "stacks/core/workspace.py"\n' in project
+    assert str(Version(workspace.VERSION)) == workspace.VERSION, "as Python writes it"
 
 
 def test_the_commit_of_a_checkout(checkout: Path) -> None:
     commit = git(checkout, "rev-parse", "HEAD")
-    assert version.revision(checkout) == (commit, False)
-    assert version.described(checkout) == f"{version.VERSION}, commit {commit[:12]}"
+    assert workspace.revision(checkout) == (commit, False)
+    assert workspace.described(checkout) == f"{workspace.VERSION}, commit {commit[:12]}"
     (checkout / "results/new").touch()
-    assert version.revision(checkout) == (commit, False)
+    assert workspace.revision(checkout) == (commit, False)
     (checkout / "file").write_text("changed")
-    assert version.described(checkout).endswith(", with changes")
+    assert workspace.described(checkout).endswith(", with changes")
 
 
 def test_a_copy_without_git_has_no_commit(checkout: Path, tmp_path: Path) -> None:
     # Also one that lies in another project's checkout.
     for folder in (tmp_path / "copy", checkout / "copy"):
         folder.mkdir()
-        assert version.revision(folder) == (None, True)
-        assert version.described(folder) == version.VERSION
+        assert workspace.revision(folder) == (None, True)
+        assert workspace.described(folder) == workspace.VERSION
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,6 @@ def test_the_installed_command_has_the_commit_of_its_repository(
     (tmp_path / "METADATA").write_text("Name: theano-stacks\n")
     if direct_url:
         (tmp_path / "direct_url.json").write_text(direct_url)
-    monkeypatch.setattr(version, "INSTALLED", True)
-    monkeypatch.setattr(version, "distribution", lambda name: PathDistribution(tmp_path))
-    assert version.described() == version.VERSION + (", commit 0123456789ab" if shown else "")
+    monkeypatch.setattr(workspace, "INSTALLED", True)
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: PathDistribution(tmp_path))
+    assert workspace.described() == workspace.VERSION + (", commit 0123456789ab" if shown else "")

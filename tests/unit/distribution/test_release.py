@@ -18,8 +18,7 @@ import pytest
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
-from stacks.core.version import VERSION
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import VERSION, Workspace
 from stacks.distribution import release
 from stacks.distribution.release import DIGESTS, notes
 from unit.helpers.checkout import CHECKOUT

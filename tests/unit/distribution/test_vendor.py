@@ -11,7 +11,7 @@ from stacks.core import digest_list
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
-from stacks.sources.vendored import DIGESTS
+from stacks.sources.mirrors import DIGESTS
 
 
 def write_list(folder: Path) -> None:

@@ -21,7 +21,7 @@ from stacks.core.workspace import Workspace
 from stacks.image import base, builder, layout
 from stacks.image.metadata import config_of
 from stacks.locks import lock
-from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
+from stacks.sources.mirrors import VARIABLE, vendored_folder, vendored_path
 from stacks.variants.load import all_variants, load_variant, on_framework
 from stacks.variants.variant import Variant
 from unit.helpers.archives import ar, member, tar

@@ -18,10 +18,9 @@ from stacks.sources import debian_mirrors, places
 from stacks.sources.channels import LIST, PublishedChannel, channel_at
 from stacks.sources.debian_release import PACKAGE
 from stacks.sources.debian_release import TABLE as TABLE_PATH
-from stacks.sources.mirrors import PipSettings
+from stacks.sources.mirrors import PipSettings, vendored_path
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, read_pins, write_pins
 from stacks.sources.places import Holdings, survey
-from stacks.sources.vendored import vendored_path
 from stacks.sources.web import Web
 from unit.helpers.archives import deb as packed_deb
 from unit.helpers.archives import member

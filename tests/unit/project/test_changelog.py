@@ -8,7 +8,7 @@ import re
 from packaging.version import Version
 
 from stacks.core.disk import REPOSITORY
-from stacks.core.version import VERSION
+from stacks.core.workspace import VERSION
 
 TEXT = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}

@@ -19,8 +19,8 @@ from stacks.sources.channels import (
     published_channels,
     release_address,
 )
+from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.pins import CondaPin
-from stacks.sources.vendored import VARIABLE as VENDOR
 from stacks.sources.web import environment_web
 from unit.helpers.serving import raw_serving
 

@@ -17,7 +17,7 @@ from stacks.core.process import CommandError
 from stacks.core.venv import LOCKING_LOCK
 from stacks.sources import condarc
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
-from stacks.sources.vendored import VARIABLE
+from stacks.sources.mirrors import VARIABLE
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from stacks.core.errors import DiskError, FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import retries
 from stacks.sources.fetch import fetch
+from stacks.sources.mirrors import VARIABLE, vendored_folder, vendored_path
 from stacks.sources.parallel import download_progress, parallel_map
 from stacks.sources.pins import DebPin, cached_path
-from stacks.sources.vendored import VARIABLE, vendored_folder, vendored_path
 from unit.helpers.serving import BODY, DEB, Answer, Site, closed_port, deb, part_of, sha256
 
 pytestmark = pytest.mark.usefixtures("room")
