@@ -28,7 +28,7 @@ from stacks.variants.variant import Variant
 from verify.workloads.rounds import QUICK_ROUNDS
 
 WORKLOADS = "gemm,elementwise,check_blas,logreg,mlp,lenet,lstm"
-# The three steps of the article that the project began with: see stacks/timings/article.py.
+# The three steps of the article that the project began with: see stacks/timings/survey.py.
 STEPS_FRAMEWORK, STEPS = "theano-0.8.2", ("pip-default", "mkl", "mkl-amdlibm")
 STEPS_WORKLOAD = "ntm"
 # Of an environment that are no hard links to the cache, and of what it adds to the cache.
