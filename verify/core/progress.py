@@ -27,7 +27,7 @@ says_interrupted = True
 def begin():
     """Write the first line of a log. On a terminal note() shows the progress."""
     if not sys.stderr.isatty():
-        sys.stderr.write("verifying: 15 s on an idle machine, 40 s with numba ...\n")
+        sys.stderr.write("verifying: 15 s on an idle machine, 30 s the first time with numba ...\n")
         sys.stderr.flush()
 
 

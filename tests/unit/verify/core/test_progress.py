@@ -27,7 +27,7 @@ def test_a_log_has_one_line_of_progress_and_the_remarks(capsys: pytest.CaptureFi
     write_all()
     assert (
         capsys.readouterr().err
-        == "verifying: 15 s on an idle machine, 40 s with numba ...\na remark\n"
+        == "verifying: 15 s on an idle machine, 30 s the first time with numba ...\na remark\n"
     )
 
 
