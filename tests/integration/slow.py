@@ -98,6 +98,7 @@ TESTS = (
     "test_users::test_two_users_*",
     # test_guides builds and verifies the environment of the tutorial.
     "test_verify_environments::test_a_built_environment_passes*",
+    "test_verify_environments::test_kept_modules_*",
     "test_verify_environments::test_the_linkers_*",
     "test_verify_faults::test_mkl_by_itself_*",
     # The other tests of a second BLAS; tests/unit/verify/blas/test_chains.py.

@@ -83,6 +83,21 @@ def test_the_linkers_compute_the_same(prefix: Prefix, tmp_path: Path, framework:
     assert list((tmp_path / "cvm").rglob("*.so"))
 
 
+def test_kept_modules_that_are_damaged_are_compiled_again(prefix: Prefix, tmp_path: Path) -> None:
+    place = prefix("aesara-2.8.7", "openblas")
+    words = (SUITE, "--expect", place / EXPECTATION)
+    assert run(place, *words, cwd=tmp_path).returncode == 0
+    kept = place / "var/compiledir/verified"
+    libraries = sorted(kept.rglob("*.so"))
+    assert any((path.parent / "key.pkl").is_file() for path in libraries)
+    for path in libraries:
+        os.truncate(path, 5000)
+    done = run(place, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert sorted(kept.rglob("*.so"))
+    assert not [path for path in kept.rglob("*.so") if path.stat().st_size == 5000]
+
+
 def test_an_interrupt_ends_it_without_a_traceback(prefix: Prefix, tmp_path: Path) -> None:
     place = prefix("theano-1.0.5", "pip-openblas")
     # Only a terminal is told which check is running.
