@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -35,18 +35,26 @@ from stacks.variants.load import all_variants
 # Each file should be at so many places: one may go at any time.
 ENOUGH = 2
 SOON = timedelta(days=180)
-BUILT = "built from sources"
 # Of a pin in the report.
 KEYS = ("name", "version", "filename", "size", "sha256")
 
 
 @dataclass(frozen=True)
 class Group:
-    """One class of pinned files: its name, the files, and why mirrors will drop them soon."""
+    """One class of pinned files with the places of each, and why mirrors will drop them soon."""
 
     name: str
-    pins: tuple[Pin, ...]
+    places: Mapping[Pin, Sequence[str]]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def scarce(self) -> dict[Pin, str]:
+        """The files that are at one place only, with that place, or at none."""
+        return {
+            pin: "".join(places) or "none"
+            for pin, places in self.places.items()
+            if len(places) < ENOUGH
+        }
 
 
 def report(workspace: Workspace, *, path: Path | None = None, now: datetime | None = None) -> None:
@@ -58,27 +66,28 @@ def report(workspace: Workspace, *, path: Path | None = None, now: datetime | No
     pins, stop = read_pins(workspace.sources_lock), threading.Event()
     web, roots = environment_web(stop), _archive_roots(workspace)
     places = [known.mirror_place(web, root) for root in roots]
-    channels = published(workspace, pins, web)
-    places += [*known.index_places(stop), *known.vendored_places(stop), *channels.places]
-    files: list[Pin] = [*pins.debs, *pins.sources, *pins.files, *channels.packages]
-    with step("asked", f"{plural(len(places), 'place')} for {len(files)} files"):
-        answers = known.survey(places, files, stop)
+    places += [*known.index_places(stop), *known.vendored_places(stop)]
+    channels = _channels(workspace, web)
+    made = packages_by_source(workspace, pins) if channels else {}
+    packages = {package for members in made.values() for package in members}
+    files: list[Pin] = [*pins.debs, *pins.sources, *pins.files]
+    asked = [*files, *sorted(packages, key=lambda pin: pin.filename)]
+    count = plural(len(places) + len(channels), "place")
+    with step("asked", f"{count} for {len(asked)} files"):
+        answers = known.survey([*places, *channels], asked, stop)
     failures = [each.failure for each in answers if each.failure]
-    if places and len(failures) == len(places):
+    if answers and len(failures) == len(answers):
         raise FetchError(
-            f"none of {plural(len(places), 'place')} answers to the end",
+            f"none of {count} answers to the end",
             found="; ".join(failures),
             fix="check the network and try again",
         )
-    holdings = with_packages(answers, channels)
-    now = now or datetime.now(timezone.utc)
-    groups = _groups(pins, _warnings(workspace, pins, web, roots, now))
-    if channels.packages:
-        groups.append(Group("packages made of these", channels.packages))
-    _print(groups, holdings)
+    warnings = _warnings(workspace, pins, web, roots, now or datetime.now(timezone.utc))
+    groups = _groups(pins, warnings, [with_sources(each, made) for each in answers])
+    _print(groups, answers)
     if path:
-        write_atomically(path, as_json(groups, holdings))
-    _require_enough(groups, holdings)
+        write_atomically(path, _as_json(groups, answers))
+    _require_enough(groups)
 
 
 def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
@@ -135,36 +144,35 @@ def _expired(web: Web, root: str, suite: str, now: datetime) -> str | None:
     return f"expired {until:%Y-%m-%d} at {public_url(root)}" if until and until < now else None
 
 
-def _groups(pins: Pins, warnings: Mapping[str, tuple[str, ...]]) -> list[Group]:
+def _groups(
+    pins: Pins, warnings: Mapping[str, tuple[str, ...]], holdings: Sequence[Holdings]
+) -> list[Group]:
+    def group(name: str, members: Iterable[Pin], reasons: tuple[str, ...] = ()) -> Group:
+        places = {pin: [e.place for e in holdings if pin in e.held] for pin in members}
+        return Group(name, places, reasons)
+
     groups = [
-        Group(f"{kind} of {suite}", members, warnings[suite])
-        for suite in sorted(warnings)
+        group(f"{kind} of {suite}", [pin for pin in every if pin.suite == suite], reasons)
+        for suite, reasons in sorted(warnings.items())
         for kind, every in (("debs", pins.debs), ("source packages", pins.sources))
-        if (members := tuple(pin for pin in every if pin.suite == suite))
     ]
-    if pins.files:
-        groups.append(Group("files of the package index", pins.files))
-    return groups
+    groups.append(group("files of the package index", pins.files))
+    return [each for each in groups if each.places]
 
 
-def _places_of(pin: Pin, holdings: Sequence[Holdings]) -> list[str]:
-    return [each.place for each in holdings if pin in each.held]
-
-
-def _print(groups: Sequence[Group], holdings: Sequence[Holdings]) -> None:
+def _print(groups: Sequence[Group], answers: Sequence[Holdings]) -> None:
     rows = []
     for group in groups:
-        counts = [len(_places_of(pin, holdings)) for pin in group.pins]
+        counts = [len(places) for places in group.places.values()]
         numbers = (len(counts), sum(c >= ENOUGH for c in counts), counts.count(1), counts.count(0))
         rows.append((group.name, "; ".join(group.warnings), *map(str, numbers)))
     print_table(
         ("pinned", "dropped soon?"), ("files", f"{ENOUGH} places or more", "1 place", "none"), rows
     )
-    scarce = [row for group in groups for row in _scarce_rows(group, holdings)]
-    if scarce:
+    if scarce := [row for group in groups for row in _scarce_rows(group)]:
         print()
         print_table(("file", "its only place"), (), scarce)
-    for each in holdings:
+    for each in answers:
         if each.failure:
             print(f"\n{each.place} was not asked to the end: {each.failure}")
         for pin, problem in each.problems.items():
@@ -177,24 +185,17 @@ def _label(pin: Pin) -> str:
     return pin.filename
 
 
-def _scarce(group: Group, holdings: Sequence[Holdings]) -> list[tuple[Pin, str]]:
-    """Return the files of a group that have one place or none, with that place."""
-    located = [(pin, _places_of(pin, holdings)) for pin in group.pins]
-    return [(pin, "".join(where) or "none") for pin, where in located if len(where) < ENOUGH]
+def _scarce_rows(group: Group) -> list[tuple[str, str]]:
+    places = set(group.scarce.values())
+    if len(group.scarce) == len(group.places) > 1 and len(places) == 1:
+        return [(f"all {len(group.scarce)} {group.name}", places.pop())]
+    return [(_label(pin), place) for pin, place in group.scarce.items()]
 
 
-def _scarce_rows(group: Group, holdings: Sequence[Holdings]) -> list[tuple[str, str]]:
-    scarce = _scarce(group, holdings)
-    places = {place for _, place in scarce}
-    if len(scarce) == len(group.pins) > 1 and len(places) == 1:
-        return [(f"all {len(scarce)} {group.name}", places.pop())]
-    return [(_label(pin), place) for pin, place in scarce]
-
-
-def _require_enough(groups: Sequence[Group], holdings: Sequence[Holdings]) -> None:
-    scarce = [each for group in groups for each in _scarce(group, holdings)]
+def _require_enough(groups: Sequence[Group]) -> None:
+    scarce = [place for group in groups for place in group.scarce.values()]
     if scarce:
-        gone = sum(place == "none" for _, place in scarce)
+        gone = scarce.count("none")
         raise ScarceError(
             f"{plural(len(scarce), 'pinned file')} at fewer than {ENOUGH} places",
             expected=f"{ENOUGH} places or more for each",
@@ -204,10 +205,10 @@ def _require_enough(groups: Sequence[Group], holdings: Sequence[Holdings]) -> No
         )
 
 
-def as_json(groups: Sequence[Group], holdings: Sequence[Holdings]) -> str:
+def _as_json(groups: Sequence[Group], answers: Sequence[Holdings]) -> str:
     """Return the report as JSON: the same answers give the same text."""
     content = {
-        "places": [{"place": each.place, "failure": each.failure} for each in holdings],
+        "places": [{"place": each.place, "failure": each.failure} for each in answers],
         "groups": [
             {
                 "name": group.name,
@@ -215,10 +216,10 @@ def as_json(groups: Sequence[Group], holdings: Sequence[Holdings]) -> str:
                 "files": [
                     {
                         **{key: getattr(pin, key) for key in KEYS},
-                        "places": _places_of(pin, holdings),
-                        "problems": [e.problems[pin] for e in holdings if pin in e.problems],
+                        "places": places,
+                        "problems": [e.problems[pin] for e in answers if pin in e.problems],
                     }
-                    for pin in group.pins
+                    for pin, places in group.places.items()
                 ],
             }
             for group in groups
@@ -227,42 +228,13 @@ def as_json(groups: Sequence[Group], holdings: Sequence[Holdings]) -> str:
     return json.dumps(content, indent=1, sort_keys=True) + "\n"
 
 
-@dataclass(frozen=True)
-class Published:
-    """The vendored and published channels that a build asks, and the packages of the locks.
-
-    sources: what each package is made of. direct: the pins that environments need as they are.
-    """
-
-    places: tuple[Place, ...] = ()
-    packages: tuple[CondaPin, ...] = ()
-    sources: Mapping[CondaPin, Sequence[Pin]] = field(default_factory=dict)
-    direct: frozenset[Pin] = frozenset()
-
-
-def published(workspace: Workspace, pins: Pins, web: Web) -> Published:
-    """Return the channels and their packages; nothing if no channel is known."""
-    places = [
+def _channels(workspace: Workspace, web: Web) -> list[Place]:
+    """Return the vendored and published channels that a build asks."""
+    return [
         place
         for channel in published_channels(workspace)
         if (place := channel.place(web)) and (channel.configured or _is_published(place))
     ]
-    if not places:
-        return Published()
-    variants = all_variants(workspace)
-    locked = (each for variant in variants for each in lock.read(workspace, variant).packages)
-    packages = {each.file_name: pin_of(each) for each in locked}
-    offers = with_settings(read_channel(workspace), variants).offers
-    sources = {
-        # With those of the tools that make it.
-        package: tuple(pin for each in (offer, *offer.tools) for pin in each.recipe.pins(pins))
-        for name, package in packages.items()
-        # One that the recipes no longer give cannot be built.
-        if (offer := offers.get(name))
-    }
-    direct = {pin for variant in variants for pin in texts.requirements_of(variant, pins)}
-    ordered = tuple(packages[name] for name in sorted(packages))
-    return Published(tuple(places), ordered, sources, frozenset(direct))
 
 
 def _is_published(place: Place) -> bool:
@@ -276,25 +248,25 @@ def _is_published(place: Place) -> bool:
     return True
 
 
-def with_packages(holdings: Sequence[Holdings], channels: Published) -> list[Holdings]:
-    """Return the holdings with what the packages of a place stand for, and what can be built.
+def packages_by_source(workspace: Workspace, pins: Pins) -> dict[Pin, frozenset[CondaPin]]:
+    """Return the packages of the locks that are made of each source, but of what pip installs.
 
-    A place that has every package made of a source needs that source no more, unless it is one of
-    `direct`. A package whose sources are all somewhere has a place more: it can be built.
+    A place that has all of them needs the source no more.
     """
-    if not channels.packages:
-        return list(holdings)
-    made: dict[Pin, set[Pin]] = {}
-    for package, pins in channels.sources.items():
-        for pin in pins:
-            made.setdefault(pin, set()).add(package)
-    somewhere = {pin for each in holdings for pin in each.held}
-    buildable = frozenset(
-        package for package, pins in channels.sources.items() if somewhere.issuperset(pins)
-    )
-    needless = {pin: packages for pin, packages in made.items() if pin not in channels.direct}
-    found = []
-    for each in holdings:
-        covered = {pin for pin, packages in needless.items() if each.held.issuperset(packages)}
-        found.append(replace(each, held=each.held | covered))
-    return [*found, Holdings(BUILT, buildable)]
+    variants = all_variants(workspace)
+    locked = (each for variant in variants for each in lock.read(workspace, variant).packages)
+    packages = {each.file_name: pin_of(each) for each in locked}
+    direct = {pin for variant in variants for pin in texts.requirements_of(variant, pins)}
+    made: dict[Pin, set[CondaPin]] = {}
+    for name, offer in with_settings(read_channel(workspace), variants).offers.items():
+        # With the sources of the tools that make it.
+        for each in (offer, *offer.tools) if name in packages else ():
+            for pin in set(each.recipe.pins(pins)) - direct:
+                made.setdefault(pin, set()).add(packages[name])
+    return {pin: frozenset(members) for pin, members in made.items()}
+
+
+def with_sources(holdings: Holdings, made: Mapping[Pin, frozenset[CondaPin]]) -> Holdings:
+    """Return the holdings of a place with the sources that its packages stand for."""
+    covered = {pin for pin, packages in made.items() if holdings.held.issuperset(packages)}
+    return replace(holdings, held=holdings.held | covered)
