@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench.result import Machine, Noise
-from stacks.core.cores import PROC, text_of
 from verify.core import machine as suite_machine
 from verify.core import machine as suite_noise
 
@@ -90,7 +89,7 @@ def between(before: Reading, after: Reading, cores: int) -> Noise:
 def processor_seconds(process: int) -> float:
     """Return the processor time of a process so far, without its children; 0 if it is gone."""
     # proc(5): utime, stime. The second field, a name in brackets, may have spaces.
-    fields = text_of(PROC / str(process) / "stat").rpartition(")")[2].split()
+    fields = suite_machine.text_of(f"/proc/{process}/stat").rpartition(")")[2].split()
     return float(sum(map(int, fields[11:13])) / suite_noise.TICKS)
 
 

@@ -24,8 +24,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 INSTALLED = REPOSITORY.name == "theano_stacks" and not (REPOSITORY / "invoke").exists()
 # How the names of temporary folders in TMPDIR begin; no person's or program's own begin so.
 SCRATCH = "theano-stacks-scratch-"
-# Bytes of a name that still has room for what temporary folders beside it add; names may have 255.
-LONGEST = 200
 # In a temporary folder: what was at the path that it replaces.
 REPLACED = "replaced"
 
@@ -105,19 +103,13 @@ def replace_atomically(target: Path) -> Iterator[Path]:
             fix = "choose a folder inside of it"
             raise DiskError(f"{target} is a mount point, which cannot be replaced", fix=fix)
         remove_leftovers(target)
-        with temporary_folder(target.parent, _part_prefix(target.name), ".part") as folder:
+        with temporary_folder(target.parent, f".{target.name}.", ".part") as folder:
             new = folder / target.name
             yield new
             if target.is_symlink() or not target.is_dir():
                 new.replace(target)
             elif not exchange(new, target):
                 _rename_twice(new, target)
-
-
-def _part_prefix(name: str) -> str:
-    """Return how the names of the temporary folders beside a path of this name begin."""
-    data = os.fsencode(name)
-    return f".{name if len(data) <= LONGEST else hashlib.sha256(data).hexdigest()}."
 
 
 def _rename_twice(new: Path, target: Path) -> None:
@@ -176,7 +168,7 @@ def remove_leftovers(target: Path) -> None:
     What _rename_twice has moved there is put back.
     """
     # Eight characters, as mkdtemp adds: `a` must not remove the files of `a.b`.
-    for left in target.parent.glob(f"{glob.escape(_part_prefix(target.name))}{'?' * 8}.part"):
+    for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 8}.part"):
         remove_leftover(left, target)
 
 

@@ -19,14 +19,9 @@ class StacksError(Exception):
         self, what: str, *, expected: object = None, found: object = None, fix: str | None = None
     ) -> None:
         self.what, self.expected, self.found, self.fix = what, expected, found, fix
-        lines = [what]
-        if expected is not None:
-            lines.append(f"  expected: {expected}")
-        if found is not None:
-            lines.append(f"  found:    {found}")
-        if fix is not None:
-            lines.append(f"  fix:      {fix}")
-        super().__init__("\n".join(lines))
+        parts = (("expected:", expected), ("found:", found), ("fix:", fix))
+        lines = (f"  {name:<9} {part}" for name, part in parts if part is not None)
+        super().__init__("\n".join([what, *lines]))
 
 
 class UsageError(StacksError):

@@ -102,18 +102,18 @@ def _mode(folder: os.stat_result, lock: os.stat_result) -> int:
 
 
 def holders(lock: Path) -> str:
-    """Return the processes that hold a lock file, for a message."""
+    """Return the processes that hold a lock file, for a message; of other users none is seen."""
     try:
         status = lock.stat()
     except OSError:
         return "a process that has ended"
-    numbers = sorted(_own_holders(status) or _listed_holders(status))
+    numbers = sorted(_holders(status))
     processes = [f"process {number}: {command(Path(f'/proc/{number}'))}" for number in numbers]
     more = f" and {len(processes) - NAMED} more" if len(processes) > NAMED else ""
-    return "; ".join(processes[:NAMED]) + more or "a process on another machine"
+    return "; ".join(processes[:NAMED]) + more or "a process of another user or machine"
 
 
-def _own_holders(status: os.stat_result) -> set[int]:
+def _holders(status: os.stat_result) -> set[int]:
     """Return the person's processes that hold a lock, also those that inherited it."""
     numbers = set()
     # Unlike Path.glob, it skips processes of other users and those that end meanwhile.
@@ -124,17 +124,6 @@ def _own_holders(status: os.stat_result) -> set[int]:
                 if "FLOCK" in Path(f"/proc/{process}/fdinfo/{descriptor}").read_text():
                     numbers.add(int(process))
     return numbers
-
-
-def _listed_holders(status: os.stat_result) -> set[int]:
-    """Return the processes that took a lock, of all users. Source: proc_locks(5)."""
-    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
-    try:
-        lines = Path("/proc/locks").read_text().splitlines()
-    except OSError:
-        return set()
-    fields = [line.split() for line in lines if "->" not in line]
-    return {int(each[4]) for each in fields if each[5] == device and int(each[4]) > 0}
 
 
 def _is_same(path: str | Path, status: os.stat_result) -> bool:

@@ -18,29 +18,27 @@ CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 class _Memory(logging.Handler):
-    """Keeps the records, without the credentials that an address in them may have."""
+    """Keeps the records, without the credentials that an address in them may have.
 
-    def __init__(self) -> None:
+    If verbose, prints each one; a progress bar may have replaced sys.stderr.
+    """
+
+    def __init__(self, *, verbose: bool = False) -> None:
         super().__init__()
         self.records: list[logging.LogRecord] = []
+        self.verbose = verbose
 
     def emit(self, record: logging.LogRecord) -> None:
         record.msg, record.args = CREDENTIALS.sub("", record.getMessage()), None
         self.records.append(record)
-
-
-class _StandardError(_Memory):
-    """Keeps the records and prints each one; a progress bar may have replaced sys.stderr."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        super().emit(record)
-        print(record.msg, file=sys.stderr, flush=True)
+        if self.verbose:
+            print(record.msg, file=sys.stderr, flush=True)
 
 
 def start(*, verbose: bool) -> None:
     """Keep the log of this process from now on; if verbose, print it too."""
     LOGGER.setLevel(logging.INFO)
-    LOGGER.handlers = [_StandardError() if verbose else _Memory()]
+    LOGGER.handlers = [_Memory(verbose=verbose)]
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def cache_root() -> Path:
 
     `THEANO_STACKS_CACHE`, else `$XDG_CACHE_HOME/theano-stacks`, else `~/.cache/theano-stacks`.
     """
-    return _folder_of_user("cache", "THEANO_STACKS_CACHE", "XDG_CACHE_HOME", "~/.cache")
+    return user_folder("cache", "XDG_CACHE_HOME", "~/.cache", "THEANO_STACKS_CACHE")
 
 
 def home_root() -> Path:
@@ -83,16 +83,21 @@ def home_root() -> Path:
 
     `THEANO_STACKS_HOME`, else `$XDG_DATA_HOME/theano-stacks`, else `~/.local/share/theano-stacks`.
     """
-    return _folder_of_user("home", "THEANO_STACKS_HOME", "XDG_DATA_HOME", "~/.local/share")
+    return user_folder("home", "XDG_DATA_HOME", "~/.local/share", "THEANO_STACKS_HOME")
 
 
-def _folder_of_user(what: str, variable: str, parent_variable: str, parent: str) -> Path:
+def user_folder(what: str, parent_variable: str, parent: str, variable: str = "") -> Path:
+    """Return the user's folder of this project below the folder that `parent_variable` names.
+
+    parent: where that is by default. variable: names another folder for all of it. Raises DiskError
+    if there is no home folder.
+    """
     if folder := os.environ.get(variable):
         return expanded(folder).absolute()
     base = os.environ.get(parent_variable) or os.path.expanduser(parent)  # noqa: PTH111
     if base.startswith("~"):
         raise DiskError(
             f"the {what} has no folder: there is no home folder",
-            fix=f"set {variable} to a folder that you may write",
+            fix=f"set {variable or parent_variable} to a folder that you may write",
         )
     return Path(base).absolute() / "theano-stacks"

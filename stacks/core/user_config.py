@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import yaml
@@ -12,6 +11,7 @@ from stacks.core.console import as_typed
 from stacks.core.disk import explain_disk_errors, replace_atomically
 from stacks.core.errors import DiskError
 from stacks.core.models import Strict
+from stacks.core.paths import user_folder
 
 HEADER = "# Written by `./invoke configure`.\n"
 
@@ -27,13 +27,7 @@ def config_path() -> Path:
 
     DiskError if there is no home folder.
     """
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
-    if base.startswith("~"):
-        raise DiskError(
-            "the configuration has no folder: there is no home folder",
-            fix="set XDG_CONFIG_HOME to a folder that you may write",
-        )
-    return Path(base).absolute() / "theano-stacks" / "config.yaml"
+    return user_folder("configuration", "XDG_CONFIG_HOME", "~/.config") / "config.yaml"
 
 
 def read_config() -> UserConfig:

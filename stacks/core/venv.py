@@ -19,37 +19,25 @@ TEST_LOCK = REPOSITORY / "requirements-test.lock"
 RELEASE_LOCK = REPOSITORY / "requirements-release.lock"
 
 
-def prepare_environment(folder: Path, lock: Path, options: Sequence[str] = ()) -> Path:
-    """Install requirements-NAME.lock into a venv of its own and return that venv's Python.
+def prepare_tools(lock: Path, folder: Path | None = None, options: Sequence[str] = ()) -> Path:
+    """Install requirements-NAME.lock into a venv, once for each version; return its Python.
 
-    options: of pip.
+    folder: of a venv that has nothing else, made if need be; by default it is the running one.
+    options: of pip. Raises CommandError with what pip lacks.
     """
-    python = folder / "bin/python"
-    if not _is_current(_stamp(folder, lock), lock):
-        with hold_lock(folder, str(folder)):
-            # One without the stamp may be the rest of a killed process.
-            if not _stamp(folder, lock).is_file():
-                call([sys.executable, "-I", "-m", "venv", "--clear", folder])
-            prepare_tools(folder, lock, python, options)
-    return python
-
-
-def prepare_tools(
-    venv: Path, lock: Path, python: str | Path = sys.executable, options: Sequence[str] = ()
-) -> None:
-    """Install requirements-NAME.lock into a venv, once for each version of the file.
-
-    python: that of the venv; by default the running one. options: of pip. Raises CommandError with
-    what pip lacks.
-    """
-    stamp = _stamp(venv, lock)
+    python = folder / "bin/python" if folder else Path(sys.executable)
+    stamp = (folder or Path(sys.prefix)) / lock.stem.replace("requirements", "stamp")
     if _is_current(stamp, lock):
-        return
-    with hold_lock(stamp, f"{venv.name} with {lock.name}"):
+        return python
+    with hold_lock(folder or stamp, f"{stamp.parent.name} with {lock.name}"):
+        # One without the stamp may be the rest of a killed process.
+        if folder and not stamp.is_file():
+            call([sys.executable, "-I", "-m", "venv", "--clear", folder])
         if not _is_current(stamp, lock):
-            _install(venv, lock, [python, "-I", "-m", "pip"], options)
+            _install(stamp.parent, lock, [python, "-I", "-m", "pip"], options)
             write_atomically(stamp, sha256_of(lock))
     importlib.invalidate_caches()
+    return python
 
 
 def _is_current(stamp: Path, lock: Path) -> bool:
@@ -70,7 +58,3 @@ def _install(venv: Path, lock: Path, pip: Sequence[str | Path], options: Sequenc
             "bundle; without a network, ./invoke vendor DIR of this version writes what "
             "./invoke, its lock and its docs install",
         ) from error
-
-
-def _stamp(venv: Path, lock: Path) -> Path:
-    return venv / lock.stem.replace("requirements", "stamp")

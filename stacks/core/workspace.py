@@ -57,11 +57,6 @@ class Workspace:
         return self.root / "docker"
 
     @property
-    def workflows(self) -> Path:
-        """The workflows of CI."""
-        return self.root / ".github" / "workflows"
-
-    @property
     def results(self) -> Path:
         """The results of `bench` here, by machine."""
         return (self.home or self.root) / "results"

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -25,6 +25,8 @@ from stacks.core.errors import UsageError
 from stacks.core.models import Keys
 
 M = TypeVar("M", bound=BaseModel)
+# A line and a column, both counted from 1.
+Position = tuple[int, int]
 
 # A hundred times what the largest file of the project has; deeper nesting has no meaning.
 MAX_MEBIBYTES = 4
@@ -46,14 +48,6 @@ DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?")
 
 
 @dataclass(frozen=True)
-class Position:
-    """A line and a column, both counted from 1."""
-
-    line: int
-    column: int
-
-
-@dataclass(frozen=True)
 class Positions:
     """The positions of a file's keys and values, by the path of keys to each."""
 
@@ -69,7 +63,7 @@ class Positions:
 
     def at(self, position: Position) -> str:
         """Return `file:line:column` of a position."""
-        return f"{display_path(self.path)}:{position.line}:{position.column}"
+        return f"{display_path(self.path)}:{position[0]}:{position[1]}"
 
 
 @dataclass(frozen=True)
@@ -146,7 +140,7 @@ def parse(path: Path, data: bytes) -> tuple[Any, Positions]:
         what = str(error).splitlines()[0]
         line = data[: getattr(error, "position", 0)].count(b"\n") + 1
         raise UsageError(f"{display_path(path)}:{line}:1: expected YAML: {what}") from None
-    positions.values.setdefault((), Position(1, 1))
+    positions.values.setdefault((), (1, 1))
     return value, positions
 
 
@@ -165,7 +159,7 @@ def _prefix(keys: Keys) -> str:
 
 
 def _position(mark: Any) -> Position:
-    return Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
 class _Reader:
@@ -196,17 +190,18 @@ class _Reader:
     def _value(self, event: Any, keys: Keys) -> Any:
         position = _position(event.start_mark)
         # Checked while the events come: what follows is never read.
-        if len(keys) > MAX_DEPTH:
-            raise self._too_much(position, f"{MAX_DEPTH} levels of nesting")
-        if len(self._positions.values) >= MAX_VALUES:
-            raise self._too_much(position, f"{MAX_VALUES} values")
+        for is_beyond, limit in (
+            (len(keys) > MAX_DEPTH, f"{MAX_DEPTH} levels of nesting"),
+            (len(self._positions.values) >= MAX_VALUES, f"{MAX_VALUES} values"),
+        ):
+            if is_beyond:
+                where = self._positions.at(position)
+                raise UsageError(f"{where}: expected at most {limit}, found more")
         self._positions.values[keys] = position
-        if isinstance(event, yaml.AliasEvent):
-            raise self._refused(keys, "a value written out", f"the alias {event.anchor!r}")
         if event.anchor is not None:
-            raise self._refused(keys, "a value written out", f"the anchor {event.anchor!r}")
+            self._refuse(keys, "a value written out", _anchor(event))
         if event.tag not in (None, "!"):
-            raise self._refused(keys, "a plain value", f"the tag {event.tag}")
+            self._refuse(keys, "a plain value", f"the tag {event.tag}")
         if isinstance(event, yaml.MappingStartEvent):
             return dict(self._pairs(keys))
         if isinstance(event, yaml.SequenceStartEvent):
@@ -227,42 +222,41 @@ class _Reader:
             name: Any = getattr(event, "value", None)
             if not _is_text_key(event):
                 self._positions.values[keys] = position
-                alias = isinstance(event, yaml.AliasEvent)
-                found = f"the alias {event.anchor!r}" if alias else f"{name!r}: put it in quotes"
-                raise self._refused(keys, "a key that is text", found)
+                is_alias = isinstance(event, yaml.AliasEvent)
+                found = _anchor(event) if is_alias else f"{name!r}: put it in quotes"
+                self._refuse(keys, "a key that is text", found)
             inner = (*keys, name)
             if inner in self._positions.keys:
                 raise UsageError(
                     f"{self._positions.at(position)}: {_prefix(inner)}expected each key once, "
-                    f"found it again; the first is in line {self._positions.keys[inner].line}"
+                    f"found it again; the first is in line {self._positions.keys[inner][0]}"
                 )
             self._positions.keys[inner] = position
             yield name, self._value(next(self._events), inner)
 
     def _scalar(self, text: str, keys: Keys) -> str | bool | int | float:
         if len(text) > MAX_DIGITS and INTEGER.fullmatch(text):
-            found = f"{len(text)} characters"
-            raise self._refused(keys, f"a number of at most {MAX_DIGITS} digits", found)
+            most = f"a number of at most {MAX_DIGITS} digits"
+            self._refuse(keys, most, f"{len(text)} characters")
         value = _plain(text)
         if value is None:
-            self._positions.values[keys] = self._positions.keys.get(
-                keys, self._positions.values[keys]
-            )
-            found = "nothing: leave the key out where none is meant"
-            raise self._refused(keys, "a value", found)
+            if keys in self._positions.keys:
+                self._positions.values[keys] = self._positions.keys[keys]
+            self._refuse(keys, "a value", "nothing: leave the key out where none is meant")
         if value in (math.inf, -math.inf):
-            raise self._refused(keys, "a number of at most 1.7e308", text)
+            self._refuse(keys, "a number of at most 1.7e308", text)
         if isinstance(value, str) and DATE.fullmatch(value):
-            raise self._refused(keys, "text, a number, true or false", f"a date: {value}")
+            self._refuse(keys, "text, a number, true or false", f"a date: {value}")
         return value
 
-    def _too_much(self, position: Position, limit: str) -> UsageError:
-        return UsageError(f"{self._positions.at(position)}: expected at most {limit}, found more")
+    def _refuse(self, keys: Keys, expected: str, found: str) -> NoReturn:
+        where = self._positions.where(keys)
+        raise UsageError(f"{where}: {_prefix(keys)}expected {expected}, found {found}")
 
-    def _refused(self, keys: Keys, expected: str, found: str) -> UsageError:
-        return UsageError(
-            f"{self._positions.where(keys)}: {_prefix(keys)}expected {expected}, found {found}"
-        )
+
+def _anchor(event: Any) -> str:
+    kind = "alias" if isinstance(event, yaml.AliasEvent) else "anchor"
+    return f"the {kind} {event.anchor!r}"
 
 
 def _is_text_key(event: Any) -> bool:

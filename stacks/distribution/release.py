@@ -83,7 +83,7 @@ def release(
     digest_list.check_rewritable(folder, DIGESTS, "release")
     notes_of_tag = _notes_for(workspace, tag) if tag else None
     what = f"theano-stacks {described(workspace.root)}"
-    prepare_tools(Path(sys.prefix), RELEASE_LOCK)
+    prepare_tools(RELEASE_LOCK)
     with step("release", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         new.mkdir()
         write_wheel(workspace, new)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.channel.recipe import read_recipes
@@ -70,19 +69,10 @@ OTHERS = ("docs", "examples", "measurements", "results", "site", "tests")
 SAMPLE = "openblas"
 
 
-@dataclass(frozen=True)
-class Trials:
-    """The trials of the fault injector: how many, of which seed; or only the one of a number."""
-
-    count: int = TRIALS
-    seed: int = SEED
-    number: int | None = None
-
-    @property
-    def options(self) -> list[str]:
-        """The options of tests/faults/conftest.py."""
-        options = ["--fault-trials", str(self.count), "--fault-seed", str(self.seed)]
-        return options + ([] if self.number is None else ["--fault-trial", str(self.number)])
+def fault_options(trials: int = TRIALS, seed: int = SEED, number: int = -1) -> list[str]:
+    """Return the options of tests/faults/conftest.py: the trials of a seed, or one of them."""
+    options = ["--fault-trials", str(trials), "--fault-seed", str(seed)]
+    return options + ([] if number < 0 else ["--fault-trial", str(number)])
 
 
 class CheckError(StacksError):
@@ -92,17 +82,18 @@ class CheckError(StacksError):
 def test(
     parts: Collection[str] = (),
     keyword: str | None = None,
-    trials: Trials | None = None,
+    trials: Sequence[str] = (),
     *,
     slow: bool = False,
 ) -> None:
     """Run the checks in order and stop at the first that fails.
 
-    With `parts` (of PARTS), `keyword` or `trials`, only the tests that they choose are run. slow:
-    without a choice, run the slow tests, too. Raises CheckError naming the command that failed.
+    With `parts` (of PARTS), `keyword` or `trials` (fault_options), only the tests that they choose
+    are run. slow: without a choice, run the slow tests, too. Raises CheckError naming the command
+    that failed.
     """
     for requirements in (LOCKING_LOCK, CLUSTER_LOCK, RELEASE_LOCK, TEST_LOCK):
-        prepare_tools(Path(sys.prefix), requirements)
+        prepare_tools(requirements)
     environment = clean_environment(os.environ)
     for command in commands(parts, keyword, trials, slow=slow):
         print(f"+ {quoted(command)}", file=sys.stderr, flush=True)
@@ -123,7 +114,7 @@ def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def commands(
-    parts: Collection[str], keyword: str | None, trials: Trials | None, *, slow: bool = False
+    parts: Collection[str], keyword: str | None, trials: Sequence[str], *, slow: bool = False
 ) -> Iterator[list[str]]:
     """Yield the programs to run, with their arguments."""
     python = [sys.executable, "-m"]
@@ -151,8 +142,8 @@ def commands(
         options = [*PARALLEL, *SLOWEST, *marker]
         yield [*python, "pytest", *options, "tests/integration"]
     if everything or trials:
-        options = (trials or Trials()).options
-        yield [*python, "pytest", *TRIALS_PARALLEL, *options, "tests/faults"]
+        options = [*TRIALS_PARALLEL, *(trials or fault_options())]
+        yield [*python, "pytest", *options, "tests/faults"]
 
 
 def _marker_options(parts: Collection[str]) -> list[str]:
@@ -210,9 +201,9 @@ def _republish(workspace: Workspace) -> dict[tuple[str, str], str]:
 def changed(workspace: Workspace, variants: Sequence[Variant], since: str) -> list[Variant]:
     """Return those of the variants that the commits and changes since another commit concern.
 
-    since: a commit of the checkout. What concerns a variant alone, as its lock, selects that
-    variant; what concerns all, as the code, selects one flavour of each framework: the others
-    differ in what their locks name. Raises UsageError if there is no such commit.
+    since: a commit of the checkout. A lock selects its variant; what concerns all, as the code,
+    selects one flavour of each framework: the others differ in what their locks name. Raises
+    UsageError if there is no such commit.
     """
     concerned = {
         variant.id
@@ -246,11 +237,5 @@ def _concerned(path: Path, variants: Sequence[Variant]) -> Iterator[Variant]:
             yield from (v for v in variants if (v.framework.name, v.name) == (framework, flavour))
         case ("envs", "locks", _):
             return
-        case ("envs", "frameworks", _):
-            yield from (v for v in variants if v.framework.name == path.stem)
-        case ("envs", "variants", _):
-            yield from (v for v in variants if v.name == path.stem)
-        case ("envs", "blas", _):
-            yield from (v for v in variants if v.blas and v.blas.name == path.stem)
         case _:
             yield from (v for v in variants if v.name == SAMPLE)

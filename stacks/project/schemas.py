@@ -41,15 +41,14 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema(schema_generator=_WithoutNull)
 
 
-def schema_of(model: type[BaseModel]) -> str:
-    """Return a model's JSON schema as the text of a file."""
-    dialect = {"$schema": _WithoutNull.schema_dialect}
-    return json.dumps({**dialect, **json_schema(model)}, indent=2, ensure_ascii=False) + "\n"
-
-
 def schemas(workspace: Workspace) -> dict[Path, str]:
     """Return {path: text} of every schema."""
-    return {workspace.root / name: schema_of(model) for name, model in MODELS.items()}
+    dialect = {"$schema": _WithoutNull.schema_dialect}
+    contents = {name: {**dialect, **json_schema(model)} for name, model in MODELS.items()}
+    return {
+        workspace.root / name: json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        for name, content in contents.items()
+    }
 
 
 def write(files: Mapping[Path, str]) -> None:

@@ -11,7 +11,7 @@ import http.server
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from stacks.core import digest_list, reproducible
@@ -19,7 +19,7 @@ from stacks.core.console import display_path, plural, step
 from stacks.core.disk import fixed_umask, replace_atomically, scratch
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import call
-from stacks.core.venv import DOCS_LOCK, prepare_environment
+from stacks.core.venv import DOCS_LOCK, prepare_tools
 from stacks.core.workspace import Workspace
 from stacks.sources.mirrors import pip_options
 
@@ -50,7 +50,7 @@ def build(workspace: Workspace, folder: Path) -> None:
     UsageError if something else is in the folder.
     """
     digest_list.check_rewritable(folder, MARK, "site that this command wrote")
-    python = prepare_environment(Path(sys.prefix) / "docs", DOCS_LOCK, pip_options())
+    python = prepare_tools(DOCS_LOCK, Path(sys.prefix) / "docs", pip_options())
     with scratch() as temporary, step("docs", display_path(folder)) as summaries:
         source, warnings = temporary / "source", temporary / "warnings"
         written = write_source(workspace.root, source)
@@ -116,17 +116,34 @@ def pages(root: Path) -> list[str]:
 
 
 def write_source(root: Path, folder: Path) -> dict[str, str]:
-    """Write the pages, with what they show and link to; return {path in the folder: page}."""
-    names = pages(root)
-    written = {}
+    """Write the pages, with what they show and link to; return {path in the folder: page}.
+
+    A link to a folder becomes one to its README.md, or none if that is no page. Lines keep their
+    numbers.
+    """
+    names, linked, name = pages(root), set[str](), ""
+
+    def moved(match: re.Match[str]) -> str:
+        words, link = match.groups()
+        path, mark, anchor = link.partition("#")
+        target = os.path.normpath(PurePosixPath(name).parent / path)
+        if not path or ":" in path or target.startswith(".."):
+            return match[0]
+        if (root / target).is_dir():
+            target += "/README.md"
+            if target not in names:
+                return words
+        linked.add(target)
+        place = os.path.relpath(staged(target), PurePosixPath(staged(name)).parent)
+        return f"[{words}]({place}{mark}{anchor})"
+
     for name in names:
-        text = (root / name).read_text(encoding="utf-8")
-        place = staged(name)
-        written[place] = name
-        _put(folder / place, page(root, name, text, names).encode())
-        for link in _files(root, name, text, names):
-            _put(folder / staged(link), (root / link).read_bytes())
-    return written
+        text = LINK.sub(moved, (root / name).read_text(encoding="utf-8"))
+        _put(folder / staged(name), (text + _sidebar(name, text)).encode())
+    for file in linked.difference(names):
+        if (root / file).is_file():
+            _put(folder / staged(file), (root / file).read_bytes())
+    return {staged(name): name for name in names}
 
 
 def staged(path: str) -> str:
@@ -134,58 +151,21 @@ def staged(path: str) -> str:
     return path.removeprefix(f"{FOLDER}/")
 
 
-def page(root: Path, name: str, text: str, names: Collection[str]) -> str:
-    """Return a page's text with the links of its new place; that of the index has the sidebar.
-
-    names: those of all pages. A link to a folder becomes one to its README.md, or none if that is
-    no page. Lines keep their numbers.
-    """
-
-    def moved(match: re.Match[str]) -> str:
-        words, link = match.groups()
-        target, anchor = _target(name, link)
-        if not target:
-            return match[0]
-        if (root / target).is_dir():
-            target += "/README.md"
-            if target not in names:
-                return words
-        place = os.path.relpath(staged(target), PurePosixPath(staged(name)).parent)
-        return f"[{words}]({place}{anchor})"
-
-    text = LINK.sub(moved, text)
+def _sidebar(name: str, text: str) -> str:
+    """Return what a page adds to the sidebar: sections of the index, and folders below a README."""
     if name == INDEX:
-        # A part of the sidebar for each section.
         _, *parts = HEADING.split(text)
-        for heading, section in zip(parts[::2], parts[1::2], strict=True):
-            text += _toctree(LINK.findall(section), f":caption: {heading}")
-    elif PurePosixPath(name).match("*/README.md"):
-        # The index of the folders below it.
-        below = [(words, link) for words, link in LINK.findall(text) if link.endswith("/README.md")]
-        text += _toctree(below) if below else ""
-    return text
+        sections = zip(parts[::2], parts[1::2], strict=True)
+        return "".join(
+            _toctree(LINK.findall(section), f":caption: {heading}") for heading, section in sections
+        )
+    below = [(words, link) for words, link in LINK.findall(text) if link.endswith("/README.md")]
+    return _toctree(below) if below and PurePosixPath(name).match("*/README.md") else ""
 
 
 def _toctree(links: Sequence[tuple[str, str]], *options: str) -> str:
     entries = (f"{words} <{link}>" for words, link in links)
     return "\n".join(["", "```{toctree}", ":hidden:", *options, "", *entries, "```", ""])
-
-
-def _files(root: Path, name: str, text: str, names: Collection[str]) -> Iterator[str]:
-    """Yield the files of the checkout that a page shows or links to and that are no pages."""
-    for _, link in LINK.findall(text):
-        target, _ = _target(name, link)
-        if target and target not in names and (root / target).is_file():
-            yield target
-
-
-def _target(name: str, link: str) -> tuple[str, str]:
-    """Return where a link of a page leads in the checkout, "" for elsewhere; and its anchor."""
-    path, mark, anchor = link.partition("#")
-    if not path or ":" in path:
-        return "", ""
-    target = os.path.normpath(PurePosixPath(name).parent / path)
-    return ("", "") if target.startswith("..") else (target, mark + anchor)
 
 
 def _put(path: Path, data: bytes) -> None:

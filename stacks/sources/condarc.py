@@ -10,13 +10,11 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,7 +26,7 @@ from stacks.sources.web import Web, environment_web
 
 def prepare_conda_lock() -> None:
     """Install conda-lock into the running venv if it is missing. Raises CommandError."""
-    prepare_tools(Path(sys.prefix), LOCKING_LOCK, options=pip_options())
+    prepare_tools(LOCKING_LOCK, options=pip_options())
 
 
 @dataclass(frozen=True)

@@ -44,21 +44,6 @@ your program follow.
 """
 
 
-def asked_for(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with `TASK --help` as `--help TASK`, as invoke has it.
-
-    Help without a task is the list of them, as without words.
-    """
-    if list(words) in (["--help"], ["-h"]):
-        return []
-    own = list(words[: words.index("--")] if "--" in words else words)
-    task = next((at for at, word in enumerate(own) if not word.startswith("-")), None)
-    # A task may have -h for an option of its own.
-    if task is None or "--help" not in own[task + 1 :]:
-        return list(words)
-    return ["--help", own[task]]
-
-
 def with_each_file(words: Sequence[str]) -> list[str]:
     """Return the words of a command line with `--add A B` as `--add A --add B`, as invoke has it.
 

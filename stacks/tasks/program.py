@@ -25,7 +25,7 @@ from stacks.core.console import PROGRAM, as_typed, show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError, nearest
 from stacks.core.process import interrupted_once
-from stacks.tasks.help import asked_for, candidates, name_of, text_of, with_each_file
+from stacks.tasks.help import candidates, name_of, text_of, with_each_file
 from stacks.tasks.options import VALUES, is_variant
 from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
 
@@ -57,6 +57,20 @@ class Program(invoke.program.Program):
         """Return invoke's own options, and --verbose."""
         text = "Show each command that runs, each file fetched and each package built."
         return [*super().core_args(), Argument(names=("verbose", "v"), kind=bool, help=text)]
+
+    def parse_core(self, argv: list[str] | None) -> None:
+        """Parse invoke's own options, and `TASK --help`, also where the task lacks an argument.
+
+        Help without a task is the list of them, as without words.
+        """
+        super().parse_core(argv)
+        words, asked = self.core.unparsed, self.args.help
+        # A task may have -h for an option of its own.
+        if "--help" in words[1:] and not words[0].startswith("-"):
+            asked.set_value(words[0], cast=False)
+            words.clear()
+        elif asked.value is True:
+            asked.set_value(None, cast=False)
 
     def execute(self) -> None:
         """Run the tasks, and keep a log."""
@@ -194,7 +208,7 @@ def new_program() -> Program:
 
 def words_of(words: Sequence[str]) -> list[str]:
     """Return a command line as invoke reads it, from the words after ./invoke."""
-    return [as_typed(PROGRAM), "--search-root", str(REPOSITORY), *with_each_file(asked_for(words))]
+    return [as_typed(PROGRAM), "--search-root", str(REPOSITORY), *with_each_file(words)]
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def test(
     chosen["examples"] = examples
     if faults < 0:
         raise UsageError("--faults takes a number of trials", found=faults)
-    trials = checks.Trials(faults, seed, trial if trial >= 0 else None) if faults else None
+    trials = checks.fault_options(faults, seed, trial) if faults else ()
     parts = [part for part, wanted in chosen.items() if wanted]
     checks.test(parts, keyword or None, trials, slow=all_)
 

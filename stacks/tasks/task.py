@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import invoke.exceptions
@@ -71,7 +70,9 @@ def task(
         def run(_context: object, *args: Any, **options: Any) -> None:
             try:
                 _check_no_command(task_name)
-                _check_rules(rules, body, options, remainder())
+                line = _command_line(body, options)
+                for rule in rules:
+                    rule(line)
                 if in_checkout:
                     require_checkout(task_name)
                 _protect(protects)
@@ -138,7 +139,7 @@ def prepare_cluster() -> None:
     """Install requirements-cluster.lock, which stacks.cluster imports, into the running venv."""
     from stacks.core.venv import CLUSTER_LOCK, prepare_tools
 
-    prepare_tools(Path(sys.prefix), CLUSTER_LOCK)
+    prepare_tools(CLUSTER_LOCK)
 
 
 def _check_no_command(task_name: str) -> None:
@@ -180,72 +181,61 @@ class CommandLine:
         return [option for option in options.split() if self.has(option)]
 
 
-# Returns the error of a command line, None if it keeps the rule.
-Rule = Callable[[CommandLine], UsageError | None]
+# Raises UsageError if a command line breaks the rule.
+Rule = Callable[[CommandLine], None]
 
 
 def excludes(option: str, others: str, why: str) -> Rule:
     """Return the rule that others have no meaning with an option; why: ends the message."""
 
-    def fault(line: CommandLine) -> UsageError | None:
-        present = line.given(others)
-        if not (line.has(option) and present):
-            return None
-        names = _listed(present, "and")
-        return UsageError(f"{_typed(option)} {why}", found=names, fix=f"leave out {names}")
+    def check(line: CommandLine) -> None:
+        if line.has(option) and (present := line.given(others)):
+            names = _listed(present, "and")
+            raise UsageError(f"{_typed(option)} {why}", found=names, fix=f"leave out {names}")
 
-    return fault
+    return check
 
 
 def needs(option: str, others: str) -> Rule:
     """Return the rule that an option has a meaning only with one of others."""
 
-    def fault(line: CommandLine) -> UsageError | None:
-        if not line.has(option) or line.given(others):
-            return None
-        names = _listed(others.split(), "or")
-        fix = f"add {names}, or leave out {_typed(option)}"
-        return UsageError(f"{_typed(option)} needs {names}", fix=fix)
+    def check(line: CommandLine) -> None:
+        if line.has(option) and not line.given(others):
+            names = _listed(others.split(), "or")
+            fix = f"add {names}, or leave out {_typed(option)}"
+            raise UsageError(f"{_typed(option)} needs {names}", fix=fix)
 
-    return fault
+    return check
 
 
 def one_of(options: str) -> Rule:
     """Return the rule that exactly one of several options is needed."""
 
-    def fault(line: CommandLine) -> UsageError | None:
+    def check(line: CommandLine) -> None:
         present = line.given(options)
-        if len(present) == 1:
-            return None
-        found = _listed(present, "and") if present else "none of them"
-        return UsageError(f"give exactly one of {_listed(options.split(), 'and')}", found=found)
+        if len(present) != 1:
+            found = _listed(present, "and") if present else "none of them"
+            raise UsageError(f"give exactly one of {_listed(options.split(), 'and')}", found=found)
 
-    return fault
+    return check
 
 
 def values(option: str, known: str) -> Rule:
     """Return the rule that an option has one of some values, or its default."""
 
-    def fault(line: CommandLine) -> UsageError | None:
+    def check(line: CommandLine) -> None:
         value = line.values[option]
-        if not line.has(option) or value in known.split():
-            return None
-        return unknown(f"value of --{option}", value, known.split())
+        if line.has(option) and value not in known.split():
+            raise unknown(f"value of --{option}", value, known.split())
 
-    return fault
+    return check
 
 
-def _check_rules(
-    rules: Sequence[Rule], task: Callable[..., None], options: Mapping[str, Any], program: list[str]
-) -> None:
-    """Raise the error of the first rule that a command line breaks."""
+def _command_line(task: Callable[..., None], options: Mapping[str, Any]) -> CommandLine:
     parameters = inspect.signature(task).parameters
     defaults = {_option(name): each.default for name, each in parameters.items()}
     given = {_option(name): value for name, value in options.items()}
-    line = CommandLine({**defaults, **given}, defaults, program)
-    for rule in rules:
-        if error := rule(line):
-            raise error
+    return CommandLine({**defaults, **given}, defaults, remainder())
 
 
 def _option(parameter: str) -> str:

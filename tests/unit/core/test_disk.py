@@ -1,17 +1,26 @@
+"""Files and folders put in place of others: the old or the new, never neither; paths of a person.
+
+Disks that refuse, and the folders that killed processes leave.
+"""
+
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
 import os
-import subprocess
-import sys
+import shutil
+import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from stacks.core import disk, paths
 from stacks.core.disk import (
     REPOSITORY,
+    exchange,
     explain_disk_errors,
     hold_lock,
     remove_leftover,
@@ -22,21 +31,124 @@ from stacks.core.disk import (
     temporary_folder,
     write_atomically,
 )
-from stacks.core.errors import DiskError
+from stacks.core.errors import DiskError, UsageError
 from stacks.core.locking import acquire_folder
-from stacks.core.paths import cache_root
+from stacks.core.paths import cache_root, home_root
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """Give a folder that has one file."""
+    target = tmp_path / "folder"
+    target.mkdir()
+    (target / "old").touch()
+    return target
+
+
+def replace(target: Path) -> None:
+    with replace_atomically(target) as made:
+        made.mkdir()
+        (made / "new").touch()
+
+
 def test_a_file_is_put_in_place_whole(tmp_path: Path) -> None:
-    target = tmp_path / "new/folder/file"
-    write_atomically(target, "old")
-    write_atomically(target, b"new")
-    assert target.read_bytes() == b"new"
-    assert names(target.parent) == ["file"]
+    path = tmp_path / "new/folder/file"
+    write_atomically(path, "old")
+    write_atomically(path, b"abc" * 1_000_000)
+    assert sha256_of(path) == hashlib.sha256(b"abc" * 1_000_000).hexdigest()
+    assert names(path.parent) == ["file"]
+
+
+def test_a_folder_takes_the_place_of_another(target: Path) -> None:
+    replace(target)
+    assert (names(target), names(target.parent)) == (["new"], ["folder"])
+
+
+def test_a_failure_leaves_the_old_folder_and_nothing_else(target: Path) -> None:
+    with pytest.raises(ZeroDivisionError), replace_atomically(target) as made:
+        made.mkdir()
+        raise ZeroDivisionError
+    with pytest.raises(FileNotFoundError), replace_atomically(target):
+        pass
+    assert (names(target), names(target.parent)) == (["old"], ["folder"])
+
+
+def test_a_folder_is_never_missing_while_it_is_replaced(target: Path) -> None:
+    ended, missing = threading.Event(), []
+
+    def watch() -> None:
+        while not ended.is_set():
+            try:
+                target.stat()
+            except FileNotFoundError as error:
+                missing.append(error)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for _ in range(1000):
+        replace(target)
+    ended.set()
+    watcher.join()
+    assert not missing
+
+
+def test_a_file_system_without_an_exchange_is_named(
+    target: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(disk, "exchange", lambda first, second: False)
+    test_a_failure_leaves_the_old_folder_and_nothing_else(target)
+    capsys.readouterr()
+    test_a_folder_takes_the_place_of_another(target)
+    assert capsys.readouterr().err == (
+        f"note: {target.parent}: its file system cannot exchange folders: folder is missing for a "
+        "moment\n"
+    )
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_folder_of_a_lower_layer_is_copied_before_it_is_removed(
+    target: Path, monkeypatch: pytest.MonkeyPatch, interrupted: bool
+) -> None:
+    rename, remove = Path.rename, shutil.rmtree
+
+    def renamed(path: Path, to: Path) -> Path:
+        if path == target:
+            raise OSError(errno.EXDEV, "Invalid cross-device link", str(path))
+        return rename(path, to)
+
+    def removed(path: Path, **options: Any) -> None:
+        if interrupted and path == target and not options:
+            raise KeyboardInterrupt
+        remove(path, **options)
+
+    monkeypatch.setattr(disk, "exchange", lambda first, second: False)
+    monkeypatch.setattr(Path, "rename", renamed)
+    monkeypatch.setattr(shutil, "rmtree", removed)
+    if interrupted:
+        with pytest.raises(KeyboardInterrupt):
+            replace(target)
+        assert (names(target), names(target.parent)) == (["old"], ["folder"])
+    else:
+        test_a_folder_takes_the_place_of_another(target)
+
+
+def test_what_cannot_be_replaced(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DiskError, match=r"folder: Is a directory\n  fix: +a folder stands where"):
+        write_atomically(target, "{}")
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == target)
+    with pytest.raises(DiskError, match=r"folder is a mount point(?s:.*)a folder inside of it"):
+        replace(target)
+    assert names(target) == ["old"]
+    os.mkfifo(target / "pipe")
+    (target / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(UsageError, match=f"{name} is a device or a pipe"):
+            replace(target / name)
+    assert (target / "pipe").is_fifo() and (target / "link").is_symlink()
 
 
 def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
@@ -45,6 +157,24 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
     write_atomically(tmp_path / "pipe", "{}")
     assert os.read(reader, 9) == b"{}" and (tmp_path / "pipe").is_fifo()
     os.close(reader)
+
+
+def test_a_link_is_replaced_and_not_followed(target: Path) -> None:
+    link = target.with_name("link")
+    link.symlink_to("folder")
+    write_atomically(link, "text")
+    assert not link.is_symlink() and names(target) == ["old"]
+
+
+def test_what_killed_processes_left_is_removed_or_put_back(tmp_path: Path) -> None:
+    (tmp_path / ".folder.old.abcd1234.part").mkdir()
+    (tmp_path / ".folder.abcd1234.part/replaced/old").mkdir(parents=True)
+    with pytest.raises(ValueError, match="x"), replace_atomically(tmp_path / "folder"):
+        raise ValueError("x")
+    assert names(tmp_path / "folder") == ["old"]
+    (tmp_path / ".folder.abcd1234.part/large").mkdir(parents=True)
+    replace(tmp_path / "folder")
+    assert names(tmp_path) == [".folder.old.abcd1234.part", "folder"]
 
 
 def test_a_temporary_folder_in_use_is_not_removed(tmp_path: Path) -> None:
@@ -56,12 +186,11 @@ def test_a_temporary_folder_in_use_is_not_removed(tmp_path: Path) -> None:
     assert names(tmp_path) == [".a.lock", "a"]
 
 
-def test_a_link_in_place_of_a_leftover_is_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "real/file").mkdir(parents=True)
-    link = tmp_path / ".a.12345678.part"
-    link.symlink_to("real")
+def test_a_link_in_place_of_a_leftover_is_not_followed(target: Path) -> None:
+    link = target.with_name(".a.12345678.part")
+    link.symlink_to("folder")
     assert not remove_leftover(link)
-    assert names(tmp_path / "real") == ["file"]
+    assert names(target) == ["old"]
 
 
 def test_a_temporary_folder_that_was_taken_as_left_over_is_made_again(
@@ -93,12 +222,17 @@ def test_a_file_system_without_locks_of_folders(
     assert names(tmp_path) == []
 
 
-def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    target = tmp_path / "link"
-    target.symlink_to("real")
-    write_atomically(target, "text")
-    assert not target.is_symlink() and names(tmp_path / "real") == []
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL, errno.EXDEV, None])
+def test_a_system_or_a_c_library_that_cannot(
+    number: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def renameat2(*words: object) -> int:
+        ctypes.set_errno(number or 0)
+        return -1
+
+    library = SimpleNamespace(renameat2=renameat2) if number else SimpleNamespace()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name, use_errno: library)
+    assert not exchange(Path("a"), Path("b"))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +249,7 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
         (errno.ENOTDIR, "a file stands where a folder is needed"),
         (errno.EISDIR, "a folder stands where a file is needed"),
         (errno.ELOOP, "a symbolic link leads to itself"),
+        (errno.ENAMETOOLONG, "choose a shorter name"),
     ],
 )
 def test_refusals_of_the_disk(number: int, fix: str) -> None:
@@ -128,13 +263,16 @@ def test_refusals_of_the_disk(number: int, fix: str) -> None:
     ("place", "fix"),
     [
         (REPOSITORY / "build/x", "use a checkout in a folder that you may write"),
+        (Path("/d/theano-stacks"), "set THEANO_STACKS_HOME to a folder that you may write"),
         (Path("/tmp/x"), "set TMPDIR to a folder that you may write"),
         (Path("/srv/x"), "choose a folder that you may write"),
     ],
-)
+)  # fmt: skip
 def test_the_fix_is_for_the_place(place: Path, fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setenv("THEANO_STACKS_CACHE", "/elsewhere")
+    monkeypatch.setenv("XDG_DATA_HOME", "/d")
+    monkeypatch.setattr(disk, "INSTALLED", True)
     with pytest.raises(DiskError) as caught, explain_disk_errors(Path("/any")):
         raise PermissionError(errno.EACCES, "no", str(place))
     assert (caught.value.what, caught.value.fix) == (f"{place}: no", fix)
@@ -145,12 +283,6 @@ def test_other_errors_are_not_hidden() -> None:
         raise FileNotFoundError(errno.ENOENT, "none")
 
 
-def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    with pytest.raises(DiskError, match=r"(?s)none that may be written.*set TMPDIR"), scratch():
-        pass
-
-
 def test_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert scratch_parent() == tmp_path
@@ -159,70 +291,28 @@ def test_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.Monk
     assert scratch_parent() == tmp_path
     # None is tried by a file, which would stay if this process were killed.
     assert not list(tmp_path.iterdir())
-
-
-HOLDER = """
-import sys
-from pathlib import Path
-from typing import Any
-from stacks.core.disk import hold_lock
-with hold_lock(Path(sys.argv[1]), "it"):
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
-
-
-def test_a_lock_is_waited_for_and_what_was_left_is_removed(tmp_path: Path) -> None:
-    target = tmp_path / "a"
-    for name in (".a.12345678.part", ".a.b.12345678.part", ".ab.12345678.part"):
-        (tmp_path / name).mkdir()
-    command = [sys.executable, "-c", HOLDER, str(target)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
-    ) as first:
-        assert first.stdin and first.stdout
-        assert first.stdout.readline() == "held\n"
-        assert names(tmp_path) == [".a.b.12345678.part", ".a.lock", ".ab.12345678.part"]
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=REPOSITORY,
-        ) as second:
-            assert second.stderr
-            holder = f"waiting: it is being made by process {first.pid}: "
-            assert second.stderr.readline().startswith(holder)
-            first.stdin.write("\n")
-            first.stdin.close()
-            assert second.communicate("\n")[0] == "held\n"
-        assert second.returncode == 0
-
-
-def test_a_lock_falls_with_its_holder(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLDER, str(tmp_path / "a")]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY
-    ) as holder:
-        assert holder.stdout and holder.stdout.readline() == "held\n"
-        holder.kill()
-    with hold_lock(tmp_path / "a", "it"):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(DiskError, match=r"(?s)none that may be written.*set TMPDIR"), scratch():
         pass
 
 
 @pytest.mark.parametrize(
-    ("chosen", "xdg", "found"),
-    [("/c", "/x", "/c"), ("~/c", "", "/home/me/c"), ("", "/x", "/x/theano-stacks"),
-     ("", "", "/home/me/.cache/theano-stacks")],
+    ("variables", "cache", "home"),
+    [
+        ({"THEANO_STACKS_CACHE": "/c", "THEANO_STACKS_HOME": "~/h"}, "/c", "/home/me/h"),
+        ({"XDG_CACHE_HOME": "/x", "XDG_DATA_HOME": "/d"}, "/x/theano-stacks", "/d/theano-stacks"),
+        ({"XDG_CACHE_HOME": "", "XDG_DATA_HOME": ""}, "/home/me/.cache/theano-stacks",
+         "/home/me/.local/share/theano-stacks"),
+    ],
 )  # fmt: skip
-def test_the_folder_of_the_cache(
-    chosen: str, xdg: str, found: str, monkeypatch: pytest.MonkeyPatch
+def test_the_folders_of_the_user(
+    variables: dict[str, str], cache: str, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    monkeypatch.setenv("THEANO_STACKS_CACHE", chosen)
-    monkeypatch.setenv("XDG_CACHE_HOME", xdg)
-    assert cache_root() == Path(found)
+    for name in ("CACHE", "HOME"):
+        monkeypatch.delenv(f"THEANO_STACKS_{name}", raising=False)
+    for name, value in {**variables, "HOME": "/home/me"}.items():
+        monkeypatch.setenv(name, value)
+    assert (cache_root(), home_root()) == (Path(cache), Path(home))
 
 
 def test_no_home_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,42 +321,29 @@ def test_no_home_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     with pytest.raises(DiskError, match=r"(?s)no home.*THEANO_STACKS_CACHE"):
         cache_root()
+    with pytest.raises(UsageError, match="~no-such-user-here/x: no home folder of that name"):
+        paths.expanded("~no-such-user-here/x")
 
 
-def test_the_sha256_of_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"abc" * 1_000_000)
-    assert sha256_of(path) == hashlib.sha256(b"abc" * 1_000_000).hexdigest()
+def test_what_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, **_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    assert not paths.exists(tmp_path / "nothing") and paths.is_dir(tmp_path)
+    assert not paths.is_file(tmp_path / ("x" * 300))
+    monkeypatch.setattr(Path, "stat", refuse)
+    assert paths.exists(tmp_path)
+    for check in (paths.is_file, paths.is_dir):
+        with pytest.raises(UsageError, match=r": Permission denied\n  fix: "):
+            check(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("variables", "folder"),
-    [
-        ({"THEANO_STACKS_HOME": "/mine", "XDG_DATA_HOME": "/data"}, "/mine"),
-        ({"XDG_DATA_HOME": "/data"}, "/data/theano-stacks"),
-        ({"XDG_DATA_HOME": ""}, "/home/me/.local/share/theano-stacks"),
-    ],
-)
-def test_the_home_of_the_installed_command(
-    variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+def test_the_working_folder_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", "/home/me")
-    for name in ("THEANO_STACKS_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert paths.home_root() == Path(folder)
-    monkeypatch.setattr(disk, "INSTALLED", True)
-    with pytest.raises(DiskError) as caught, explain_disk_errors(Path(folder, "build")):
-        raise PermissionError(errno.EACCES, "no")
-    assert caught.value.fix == "set THEANO_STACKS_HOME to a folder that you may write"
-
-
-def test_a_long_name_has_room_for_the_temporary_folders_beside_it(tmp_path: Path) -> None:
-    name = "ü" * 127
-    (tmp_path / f".{hashlib.sha256(name.encode()).hexdigest()}.12345678.part").mkdir()
-    write_atomically(tmp_path / name, "text")
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["text"]
-    with pytest.raises(DiskError, match="File name too long") as caught:
-        write_atomically(tmp_path / f"{name}xx", "text")
-    assert caught.value.fix == "choose a shorter name"
+    (tmp_path / "a/b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a/b")
+    paths.check_working_folder(tmp_path / "a/c")
+    for folder in (tmp_path / "a", tmp_path / "a/b"):
+        with pytest.raises(UsageError, match="is the folder that you stand in"):
+            paths.check_working_folder(folder)

@@ -1,4 +1,4 @@
-"""Locks between real processes, some of them of another person."""
+"""Locks between real processes: who may hold them, and who holds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,102 +14,13 @@ import pytest
 from stacks.core import locking
 from stacks.core.disk import REPOSITORY, hold_lock
 
-# Any number that is nobody's here; the group is another one.
-PERSON, GROUP = 54_321, 54_322
-# It must not import this checkout, which the other person may not be able to read.
-OTHER = f"""
-import fcntl, os, sys
-lock, group = sys.argv[1], int(sys.argv[2])
-os.setgroups([])
-os.setresgid(group, group, group)
-os.setresuid({PERSON}, {PERSON}, {PERSON})
-try:
-    file = os.open(lock, os.O_RDWR if sys.argv[3] == "write" else os.O_RDONLY)
-    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-except OSError as error:
-    print(type(error).__name__, flush=True)
-else:
-    print("held", flush=True)
-    sys.stdin.readline()
-"""
-NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another person")
 
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder that other people can reach."""
-    closed = []
-    for parent in (tmp_path, *tmp_path.parents):
-        mode = stat.S_IMODE(parent.stat().st_mode)
-        if not mode & 0o001 and parent.stat().st_uid == os.geteuid():
-            closed.append((parent, mode))
-            parent.chmod(mode | 0o011)
-    made = tmp_path / "folder"
-    made.mkdir()
-    made.chmod(0o755)
-    yield made
-    for parent, mode in closed:
-        parent.chmod(mode)
-
-
-def other(lock: Path, group: int = PERSON, way: str = "read") -> subprocess.Popen[str]:
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-I", "-S", "-c", OTHER, str(lock), str(group), way]
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
-
-
-def answer(lock: Path, group: int = PERSON, way: str = "read") -> str:
-    return other(lock, group, way).communicate("\n")[0].strip()
-
-
-@NEEDS_ROOT
-def test_a_person_who_may_only_read_cannot_hold_a_lock(folder: Path) -> None:
-    lock = folder / ".target.lock"
-    with hold_lock(folder / "target", "it"):
-        assert answer(lock) == "PermissionError"
-    assert answer(lock) == "PermissionError"
-
-
-@NEEDS_ROOT
-def test_a_lock_of_an_earlier_version_is_corrected(folder: Path) -> None:
-    lock = folder / ".target.lock"
-    lock.touch()
-    lock.chmod(0o644)
-    assert answer(lock) == "held"
-    with hold_lock(folder / "target", "it"):
-        pass
-    assert answer(lock) == "PermissionError"
-
-
-@NEEDS_ROOT
-def test_a_person_of_the_folders_group_shares_its_locks(folder: Path) -> None:
-    os.chown(folder, -1, GROUP)
-    folder.chmod(0o775)
-    with hold_lock(folder / "target", "it"):
-        pass
-    lock = folder / ".target.lock"
-    assert answer(lock, GROUP, "write") == "held"
-    assert answer(lock, PERSON) == "PermissionError"
-
-
-@NEEDS_ROOT
-def test_a_lock_that_root_makes_is_of_the_folders_owner(folder: Path) -> None:
-    os.chown(folder, PERSON, PERSON)
-    with hold_lock(folder / "target", "it"):
-        pass
-    assert answer(folder / ".target.lock", PERSON, "write") == "held"
-
-
-@NEEDS_ROOT
-def test_the_process_of_another_person_is_named(folder: Path) -> None:
-    lock = folder / ".target.lock"
-    lock.touch()
-    lock.chmod(0o644)
-    with other(lock) as reader:
-        assert reader.stdout and reader.stdout.readline() == "held\n"
-        assert locking.acquire(lock, fcntl.LOCK_EX, limit=0) is None
-        assert locking.holders(lock).startswith(f"process {reader.pid}: ")
-        reader.communicate("\n")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another person")
+def test_a_lock_that_root_makes_is_of_the_folders_owner_and_group(tmp_path: Path) -> None:
+    os.chown(tmp_path, 54_321, 54_322)
+    with hold_lock(tmp_path / "target", "it"):
+        status = (tmp_path / ".target.lock").stat()
+    assert (status.st_uid, status.st_gid) == (54_321, 54_322)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +42,42 @@ def test_those_who_may_write_to_the_folder_may_lock(
     finally:
         os.umask(before)
         tmp_path.chmod(0o700)
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from stacks.core.disk import hold_lock
+with hold_lock(Path(sys.argv[1]), "it"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def holder(target: Path) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", HOLDER, str(target)]
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
+    )
+
+
+def test_a_lock_is_waited_for_and_what_was_left_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    for name in (".a.12345678.part", ".a.b.12345678.part", ".ab.12345678.part"):
+        (tmp_path / name).mkdir()
+    with holder(target) as first:
+        assert first.stdout and first.stdout.readline() == "held\n"
+        left = sorted(path.name for path in tmp_path.iterdir())
+        assert left == [".a.b.12345678.part", ".a.lock", ".ab.12345678.part"]
+        with holder(target) as second:
+            assert second.stderr
+            message = f"waiting: it is being made by process {first.pid}: "
+            assert second.stderr.readline().startswith(message)
+            # A lock falls with its holder.
+            first.kill()
+            assert second.communicate("\n")[0] == "held\n"
+        assert second.returncode == 0
 
 
 def test_a_link_in_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
@@ -161,7 +107,7 @@ def test_a_process_that_only_waits_is_not_a_holder(tmp_path: Path) -> None:
             opener.communicate(b"\n")
     assert descriptor is not None
     os.close(descriptor)
-    assert locking.holders(lock) == "a process on another machine"
+    assert locking.holders(lock) == "a process of another user or machine"
     lock.unlink()
     assert locking.holders(lock) == "a process that has ended"
 
@@ -179,7 +125,3 @@ def test_our_own_program_is_named_as_a_person_types_it(tmp_path: Path) -> None:
     (folder / "cmdline").write_bytes(b"\0".join([b"x" * (locking.LONGEST + 1)]) + b"\0")
     assert locking.command(folder) == "x" * locking.LONGEST + " ..."
     assert locking.command(tmp_path / "2") == "it has ended"
-
-
-def test_the_words_by_which_our_own_program_is_known() -> None:
-    assert locking.OWN_PROGRAM in (REPOSITORY / "invoke").read_text()

@@ -6,23 +6,6 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from stacks.core import models
-from stacks.core.models import Strict
-
-
-class Model(Strict):
-    number: int
-
-
-@pytest.mark.parametrize("content", [{"number": "1"}, {"number": 1, "more": 2}, {}])
-def test_no_conversion_and_no_unknown_key(content: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError):
-        Model.model_validate(content)
-
-
-def test_a_model_is_frozen() -> None:
-    with pytest.raises(ValidationError):
-        Model(number=1).number = 2
-
 
 NASTY = (
     "a\nb", "a\r[blas]", "a\n[global]\ncxx = evil", "a\0", "a\x1b[2J", "a\x85b", "a\u2028b",
@@ -76,12 +59,6 @@ def test_no_value_of_a_file_has_more_than_one_line(kind: Any, text: str) -> None
 def test_what_each_kind_of_text_accepts(kind: Any, accepted: list[str], refused: list[str]) -> None:
     assert [text for text in accepted if not valid(kind, text)] == []
     assert [text for text in refused if valid(kind, text)] == []
-
-
-def test_every_pattern_has_words_for_messages() -> None:
-    patterns = {name for name, value in vars(models).items() if name.isupper() and name[0] != "_"}
-    patterns -= {"FILE", "IN_WORDS", "LONGEST", "EXPECTED"}
-    assert {vars(models)[name] for name in patterns} == set(models.IN_WORDS)
 
 
 def test_a_text_of_several_lines_as_one() -> None:

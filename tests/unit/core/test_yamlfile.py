@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field, ValidationError
 
 from stacks.core import jsonfile, yamlfile
 from stacks.core.errors import UsageError
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+from stacks.core.models import Strict
 
 
 class Debs(Strict):
@@ -38,7 +34,7 @@ class Wheel(Strict):
 
 class Copy(Strict):
     stage: Literal["copy"]
-    links: dict[str, str] = {}
+    links: dict[str, str] = Field(default_factory=dict)
 
 
 class Recipe(Strict):
@@ -65,25 +61,26 @@ def fault(file: Path, text: str | bytes) -> str:
 
 def test_reads_a_file(file: Path) -> None:
     file.write_text(
-        "# a comment\n"
-        "name: a\n"
+        "# a comment; `no` is text in YAML 1.2\n"
+        "name: no\n"
         "source:\n- {suite: bullseye, debs: [x, 'é']}\n"
         "- {project: p, version: '1.0', file: f}\n"
         "extra: {stage: copy, links: {a: b}}\n"
     )
-    assert yamlfile.load(file, Recipe) == Recipe(
-        name="a",
+    document = yamlfile.read(file, Recipe)
+    assert document.value == Recipe(
+        name="no",
         source=(
             Debs(suite="bullseye", debs=("x", "é")),
             File(project="p", version="1.0", file="f"),
         ),
         extra=Copy(stage="copy", links={"a": "b"}),
     )
-
-
-def test_yes_and_no_are_text_as_in_yaml_1_2(file: Path) -> None:
-    file.write_text("name: no\n")
-    assert yamlfile.load(file, Recipe).name == "no"
+    # For errors that show later.
+    assert document.positions.where(("extra", "links", "a")) == "r.yaml:6:33"
+    assert document.positions.where(("source", 3)) == "r.yaml:4:1"
+    with pytest.raises(ValidationError):
+        document.value.name = "b"
 
 
 @pytest.mark.parametrize(
@@ -197,22 +194,6 @@ def test_an_error_names_the_line_and_the_key(file: Path, text: str | bytes, mess
     assert fault(file, text) == message
 
 
-def test_an_error_lists_every_fault(file: Path) -> None:
-    assert fault(file, "name: 1\nnumber: x\n").count("\n") == 1
-
-
-def test_a_missing_file(file: Path) -> None:
-    with pytest.raises(UsageError, match=r"^r\.yaml: no such file$"):
-        yamlfile.load(file, Recipe)
-
-
-def test_keeps_the_places_for_errors_that_show_later(file: Path) -> None:
-    file.write_text("name: a\nextra:\n  stage: copy\n  links: {x: y}\n")
-    where = yamlfile.read(file, Recipe).positions.where
-    assert where(("extra", "links", "x")) == "r.yaml:4:14"
-    assert where(("source", 3)) == "r.yaml:1:1"
-
-
 DEEP = "expected at most 32 levels of nesting, found more"
 
 
@@ -233,39 +214,41 @@ DEEP = "expected at most 32 levels of nesting, found more"
     ],
     ids=["flow", "block", "mappings", "values", "keys"],
 )
-def test_a_yaml_bomb_is_refused_in_little_time_and_memory(
+def test_a_yaml_bomb_is_refused_in_little_memory(
     file: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(yamlfile, "MAX_VALUES", 1000)
     tracemalloc.start()
-    began = time.process_time()
     try:
         assert fault(file, text) == message
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
-    assert time.process_time() - began < 10
 
 
-def test_a_file_of_100_mb_is_refused_unread(file: Path) -> None:
-    with file.open("wb") as out:
-        out.truncate(100 << 20)
+def sparse(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 100 << 20)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "no such file"),
+        (sparse, "expected at most 4 MiB, found more"),
+        (os.mkfifo, "not a file"),
+        (Path.mkdir, "not a file"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_unread(file: Path, make: Callable[[Path], object], message: str) -> None:
+    make(file)
     tracemalloc.start()
     try:
-        with pytest.raises(UsageError, match=r"^r\.yaml: expected at most 4 MiB, found more$"):
+        with pytest.raises(UsageError, match=rf"^r\.yaml: {message}$"):
             yamlfile.load(file, Recipe)
         assert tracemalloc.get_traced_memory()[1] < 16 << 20
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir])
-def test_what_is_no_file_is_refused_without_waiting(
-    file: Path, make: Callable[[Path], None]
-) -> None:
-    make(file)
-    with pytest.raises(UsageError, match=r"^r\.yaml: not a file$"):
-        yamlfile.load(file, Recipe)
 
 
 def test_long_keys_and_values_are_cut_in_messages(file: Path) -> None:
@@ -280,23 +263,16 @@ def test_of_many_faults_the_first_are_listed(file: Path) -> None:
     assert lines[-1] == "r.yaml: 4980 more faults"
 
 
-def test_reads_a_json_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text('{"é": [1, null]}', encoding="utf-8")
-    assert jsonfile.read(path) == {"é": [1, None]}
-
-
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "{", ""])
-def test_what_is_no_json_or_nested_too_deeply_is_a_value_error(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(text)
+def test_what_is_no_json_or_nested_too_deeply_is_a_value_error(file: Path, text: str) -> None:
+    file.write_text(text)
     with pytest.raises(ValueError, match=r"too deeply nested|Expecting"):
-        jsonfile.read(path)
+        jsonfile.read(file)
 
 
-def test_a_file_that_is_too_large_is_not_parsed(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    with path.open("wb") as file:
-        file.truncate(1 << 30)
+def test_json_that_is_too_large_is_not_parsed(file: Path) -> None:
+    file.write_text('{"é": [1, null]}', encoding="utf-8")
+    assert jsonfile.read(file) == {"é": [1, None]}
+    os.truncate(file, 1 << 30)
     with pytest.raises(ValueError, match="more than 32 MiB"):
-        jsonfile.read(path)
+        jsonfile.read(file)

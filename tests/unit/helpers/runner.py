@@ -10,11 +10,13 @@ from typing import Any
 
 import yaml
 
-from unit.helpers.checkout import CHECKOUT
+from stacks.core.disk import REPOSITORY
+
+WORKFLOWS = REPOSITORY / ".github/workflows"
 
 
 def step(workflow: str, job: str, name: str) -> dict[str, Any]:
-    jobs = yaml.safe_load((CHECKOUT.workflows / workflow).read_text())["jobs"]
+    jobs = yaml.safe_load((WORKFLOWS / workflow).read_text())["jobs"]
     (found,) = [each for each in jobs[job]["steps"] if each.get("name") == name]
     return dict(found)
 

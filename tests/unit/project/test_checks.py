@@ -10,9 +10,9 @@ from stacks.project.checks import (
     PARALLEL,
     SLOWEST,
     UNIT_PARALLEL,
-    Trials,
     clean_environment,
     commands,
+    fault_options,
 )
 
 PYTEST = [sys.executable, "-m", "pytest"]
@@ -25,63 +25,45 @@ def integration(*options: str) -> list[str]:
 
 
 def test_all_checks_run_in_order_without_a_choice() -> None:
-    names = [" ".join(Path(word).name for word in words[:3]) for words in commands((), None, None)]
-    assert [name.split(maxsplit=1)[1] for name in names] == [
-        "-m ruff",
-        "-m ruff",
-        "-m codespell_lib",
-        "-m mypy",
-        "--no-cache",
-        "-m pytest",
-        "-m pytest",
-        "-m pytest",
-    ]
+    every = list(commands((), None, ()))
+    tools = [words[2] if words[1] == "-m" else Path(words[0]).name for words in every[:-3]]
+    assert tools == ["ruff", "ruff", "codespell_lib", "mypy", "lint-imports"]
     trials = [*FAULTS, "--fault-trials", "40", "--fault-seed", "1", "tests/faults"]
-    usual = integration("-m", "not slow")
-    assert list(commands((), None, None))[-3:] == [UNIT, usual, trials]
-    assert list(commands((), None, None, slow=True))[-3:] == [UNIT, integration(), trials]
+    assert every[-3:] == [UNIT, integration("-m", "not slow"), trials]
+    assert list(commands((), None, (), slow=True))[-3:] == [UNIT, integration(), trials]
 
 
-def test_parts_select_tests_by_folder_and_marker() -> None:
-    assert list(commands(["unit"], None, None)) == [UNIT]
-    both = integration("-m", "images or browser")
-    assert list(commands(["images", "browser"], None, None)) == [both]
-    assert list(commands(["integration"], None, None)) == [
-        integration("-m", "not (images or browser or examples)")
-    ]
-    assert list(commands(["browser", "integration"], None, None)) == [
-        integration("-m", "not (images or examples)")
-    ]
+@pytest.mark.parametrize(
+    ("parts", "marker"),
+    [
+        ("images browser", "images or browser"),
+        ("integration", "not (images or browser or examples)"),
+        ("browser integration", "not (images or examples)"),
+    ],
+)
+def test_parts_select_tests_by_folder_and_marker(parts: str, marker: str) -> None:
+    assert list(commands(["unit"], None, ())) == [UNIT]
+    assert list(commands(parts.split(), None, ())) == [integration("-m", marker)]
 
 
 def test_faults_select_random_trials_or_one_to_repeat() -> None:
     many = [*FAULTS, "--fault-trials", "1000", "--fault-seed", "3", "tests/faults"]
-    assert list(commands((), None, Trials(1000, 3))) == [many]
-    assert list(commands(["unit"], None, Trials(1000, 3))) == [UNIT, many]
+    assert list(commands((), None, fault_options(1000, 3))) == [many]
+    assert list(commands(["unit"], None, fault_options(1000, 3))) == [UNIT, many]
     one = ["--fault-trials", "1", "--fault-seed", "3", "--fault-trial", "17"]
-    assert list(commands((), None, Trials(1, 3, 17))) == [[*FAULTS, *one, "tests/faults"]]
+    assert list(commands((), None, fault_options(1, 3, 17))) == [[*FAULTS, *one, "tests/faults"]]
 
 
 def test_a_keyword_selects_tests_by_name() -> None:
     both = ["tests/unit", "tests/integration"]
-    assert list(commands((), "lock", None)) == [[*PYTEST, "-k", "lock", *both]]
-    assert list(commands(["unit"], "lock", None)) == [[*PYTEST, "-k", "lock", "tests/unit"]]
+    assert list(commands((), "lock", ())) == [[*PYTEST, "-k", "lock", *both]]
+    assert list(commands(["unit"], "lock", ())) == [[*PYTEST, "-k", "lock", "tests/unit"]]
 
 
 def test_tests_see_only_the_variables_that_the_readme_names() -> None:
-    observed = {
-        "PATH": "/bin",
-        "PIP_INDEX_URL": "file:///index",
-        "THEANO_STACKS_CACHE": "/cache",
-        "OPENBLAS_CORETYPE": "Haswell",
-        "PYTHONUNBUFFERED": "1",
-        "THEANO_FLAGS": "device=cuda",
-    }
-    assert clean_environment(observed) == {
-        "PATH": "/bin",
-        "PIP_INDEX_URL": "file:///index",
-        "THEANO_STACKS_CACHE": "/cache",
-    }
+    seen = {"PATH": "/bin", "PIP_INDEX_URL": "file:///index", "THEANO_STACKS_CACHE": "/cache"}
+    hidden = {"OPENBLAS_CORETYPE": "Haswell", "THEANO_FLAGS": "device=cuda"}
+    assert clean_environment(seen | hidden) == seen
 
 
 @pytest.mark.parametrize(

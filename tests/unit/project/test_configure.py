@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import FetchError, IntegrityError, UsageError
-from stacks.core.user_config import config_path, read_config
+from stacks.core.errors import DiskError, FetchError, IntegrityError, UsageError
+from stacks.core.user_config import UserConfig, config_path, read_config, write_config
 from stacks.core.workspace import Workspace
 from stacks.project import configure
 from stacks.sources import debian_mirrors
@@ -40,6 +41,8 @@ def test_a_mirror_is_tried_and_saved(
     assert f"{archive.url}/debian has bookworm\n" in printed
     assert "it lacks bullseye" in printed
     assert f"written: {config_path()}" in printed
+    # An address may contain a password.
+    assert stat.S_IMODE(config_path().stat().st_mode) == 0o600
     configure.remove_debian_mirror()
     assert read_config().debian_mirror is None
     assert not config_path().exists()
@@ -128,3 +131,20 @@ def test_what_is_not_known_is_shown_with_the_ways_out(
 
 def no_mirrors(wheel: debian_mirrors.Wheel) -> tuple[Mirror, ...]:
     raise FetchError("no mirror of Debian's archive is known", fix="export DEBIAN_MIRROR=")
+
+
+@pytest.mark.parametrize("text", ["other: 1\n", "debian_mirror: 1\n", "[", "debian_mirror:\n"])
+def test_an_invalid_configuration_is_an_error_with_its_line(text: str) -> None:
+    config_path().parent.mkdir(parents=True)
+    config_path().write_text(text)
+    with pytest.raises(UsageError, match=r"config\.yaml:\d+:\d+"):
+        read_config()
+
+
+def test_without_a_home_nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert read_config() == UserConfig()
+    with pytest.raises(DiskError, match="XDG_CONFIG_HOME"):
+        write_config(UserConfig())

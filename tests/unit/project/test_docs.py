@@ -53,21 +53,6 @@ def test_each_command_names_a_task_and_options_that_exist(page: Path) -> None:
     ] == []
 
 
-@pytest.mark.parametrize(
-    ("command", "fault"),
-    [
-        ("build --variant mkl --to docker", ""),
-        ("-v build", ""),
-        ("TASK --help", ""),
-        ("run --variant V -- python train.py --epochs 2", ""),
-        ("biuld --variant mkl", "biuld"),
-        ("build --varaint mkl", "build --varaint"),
-    ],
-)
-def test_a_wrong_command_is_found(command: str, fault: str) -> None:
-    assert wrong(command) == fault
-
-
 def wrong(command: str) -> str:
     """Return the task or the option of a command that does not exist, "" if all do."""
     words = [word.rstrip(".,:") for word in command.split(" -- ")[0].split()]
@@ -93,12 +78,6 @@ def test_each_page_is_reached_from_the_index() -> None:
     index = docs / "index.md"
     linked = {docs / link for link in LINK.findall(index.read_text())}
     assert [page for page in PAGES if docs in page.parents and page not in linked] == [index]
-
-
-def test_the_readme_is_short_and_leads_to_the_index() -> None:
-    text = (REPOSITORY / "README.md").read_text()
-    assert len(text.splitlines()) <= 120
-    assert "](docs/index.md)" in text
 
 
 def test_the_pages_that_the_code_names_are_there() -> None:

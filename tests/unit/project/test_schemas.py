@@ -62,21 +62,3 @@ def test_the_schemas_refuse_what_the_models_refuse() -> None:
     for wrong in ({"summary": "s", "bals": "x"}, {"summary": 1}, {"summary": "s", "blas": None}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, variant)
-
-
-def test_keys_of_each_file() -> None:
-    text = schemas.document()
-    for line in (
-        "## stack.yaml",
-        "| `framework` | text | required | which Theano on which Python |",
-        "## envs/blas/NAME.yaml",
-        "| `libm` | `glibc` or `amdlibm` | `glibc` | what computes exp, log and the like over "
-        "arrays |",
-        "| `baseline` | `true` or `false` | `false` | the slow path is expected: ratios are "
-        "relative to this one |",
-        "| `conda_forge` | [CondaForge](#condaforge) |  | the differences of another channel's "
-        "packages |",
-        "### CondaForge",
-        "| `ldflags` | text | required | the framework's blas.ldflags there |",
-    ):
-        assert line in text.splitlines()

@@ -113,19 +113,12 @@ def test_what_is_made_from_code_has_the_same_words(name: str) -> None:
         ("See [here](a.md).", "link text that says where it leads"),
         (" ".join(["word"] * 31) + ".", "31 words: "),
         ("| a | " + " ".join(["word"] * 25) + " |", "25 words: "),
+        ("```sh\na; b\n```\n    a; b\nType `a; b`. It ships with it.", ""),
     ],
 )
 def test_what_is_not_plain_is_found(text: str, fault: str) -> None:
-    [found] = faults(text)
-    assert fault in found
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["```sh\na; b\n```", "    a; b", "Type `a; b`.", "A library ships with it.", "One. Two."],
-)
-def test_code_and_plain_words_pass(text: str) -> None:
-    assert faults(text) == []
+    found = faults(text)
+    assert len(found) == bool(fault) and fault in "".join(found)
 
 
 def test_the_documentation_is_short() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 import threading
 from pathlib import Path
 
@@ -135,14 +134,14 @@ def test_how_servers_are_reached(rc: Path) -> None:
 def test_it_comes_from_the_vendored_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     monkeypatch.setattr(
-        condarc, "prepare_tools", lambda venv, lock, options: calls.append((venv, lock, options))
+        condarc, "prepare_tools", lambda lock, options: calls.append((lock, options))
     )
     monkeypatch.delenv(VARIABLE, raising=False)
     condarc.prepare_conda_lock()
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     condarc.prepare_conda_lock()
     carried = ["--no-index", "--find-links", str(tmp_path / "tools")]
-    assert calls == [(Path(sys.prefix), LOCKING_LOCK, options) for options in ([], carried)]
+    assert calls == [(LOCKING_LOCK, options) for options in ([], carried)]
 
 
 def test_what_pip_lacks_is_no_fault_of_condas_configuration(

@@ -21,7 +21,6 @@ from stacks.environments.folders import READY, folder_of
 from stacks.environments.make import build
 from stacks.image import docker
 from stacks.locks import lock
-from stacks.project import alive
 from stacks.tasks.options import file_of, names_of, path_of
 from stacks.variants.load import all_variants, load_variant
 from unit.tasks.conftest import CommandLine
@@ -111,16 +110,6 @@ def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
     )
     loaded = set(json.loads(done.stdout.splitlines()[-1]))
     assert not loaded & HEAVY
-
-
-def test_alive_takes_a_file_for_its_report(
-    invoke: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    paths: list[Path | None] = []
-    monkeypatch.setattr(alive, "report", lambda workspace, path: paths.append(path))
-    invoke("pin", "--alive", "--json", str(tmp_path / "a.json"))
-    invoke("pin", "--alive")
-    assert paths == [tmp_path / "a.json", None]
 
 
 @pytest.mark.parametrize(

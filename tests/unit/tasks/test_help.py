@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import inspect
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 
 import pytest
 from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
 import tasks
+from stacks.core import console
 from stacks.core.disk import REPOSITORY
 from stacks.tasks import help as task_help
-from stacks.tasks.help import SCRIPTS, all_tasks, candidates, commands
-from stacks.tasks.program import Program
-from stacks.tasks.task import EXAMPLES
+from stacks.tasks.help import SCRIPTS, all_tasks, candidates
+from stacks.tasks.program import Program, words_of
+from stacks.tasks.task import EXAMPLES, TAKING_COMMANDS
 from unit.tasks.conftest import CommandLine
 
 NAMES = sorted(name.strip("_").replace("_", "-") for name in tasks.__all__)
@@ -31,100 +31,66 @@ class Parsing(Program):
         """Do nothing."""
 
 
-def parse(*words: str) -> int | str | None:
-    """Return the exit status of a command line whose tasks do nothing."""
-    given = task_help.with_each_file(task_help.asked_for(words))
-    argv = ["./invoke", "--search-root", str(REPOSITORY), *given]
-    try:
-        Parsing(name="Invoke", binary="./invoke").run(argv)
-    except SystemExit as end:
-        return end.code
-    return 0
+@pytest.fixture(params=["./invoke", "theano-stacks"])
+def texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Give the help of each task, of a checkout and of the installed command."""
+    monkeypatch.setattr(console, "INSTALLED", request.param != "./invoke")
+    every = all_tasks()
+    return {
+        name: task_help.text_of(
+            context,
+            inspect.getdoc(every[name]) or "",
+            EXAMPLES[name],
+            takes_command=name in TAKING_COMMANDS,
+        )
+        for context in every.to_contexts()
+        for name in [str(context.name)]
+    }
 
 
-def texts_of(prelude: str = "") -> dict[str, str]:
-    """Return the help of each task, of one new process: invoke gives the options' texts once."""
-    code = (
-        "import io, json, sys; from contextlib import redirect_stdout\n"
-        "sys.path[:0] = sys.argv[1:]\n"
-        f"{prelude}\n"
-        "from unit.tasks.test_help import Parsing\n"
-        "program = Parsing(name='Invoke', binary='./invoke')\n"
-        "program.run(['./invoke', '--search-root', sys.argv[1], 'list'], exit=False)\n"
-        "found = {}\n"
-        "for name in program.parser.contexts:\n"
-        "    with redirect_stdout(io.StringIO()) as output: program.print_task_help(name)\n"
-        "    found[name] = output.getvalue()\n"
-        "print(json.dumps(found))\n"
-    )
-    folders = (REPOSITORY, REPOSITORY / "tests")
-    found: dict[str, str] = json.loads(
-        subprocess.check_output([sys.executable, "-c", code, *folders], text=True)
-    )
-    return found
-
-
-@pytest.fixture(scope="module")
-def texts() -> dict[str, str]:
-    return texts_of()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_task_has_help_and_examples_that_can_be_read(
-    name: str, texts: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    usage, empty, summary = texts[name].splitlines()[:3]
-    assert usage.startswith(f"Usage: ./invoke {name}") and empty == "" and summary
-    assert max(map(len, texts[name].splitlines())) <= task_help.WIDTH
-    assert not re.search(r"--\w+_", texts[name]), "an option as it is typed"
-    shown = re.findall(r"^  \./invoke (.*)$", texts[name].partition("Examples:\n")[2], re.MULTILINE)
-    assert tuple(shown) == EXAMPLES[name] and shown
-    for example in shown:
-        assert example.split()[0] == name
-        assert parse(*shlex.split(example)) == 0, capsys.readouterr().err
-
-
-def test_the_help_of_the_installed_command_has_its_name_in_80_columns() -> None:
-    texts = texts_of("from stacks.core import console; console.INSTALLED = True")
-    assert texts.keys() == set(NAMES)
-    for text in texts.values():
-        assert text.startswith("Usage: theano-stacks ") and "./invoke" not in text
+def test_each_task_has_help_in_80_columns(texts: dict[str, str]) -> None:
+    assert sorted(texts) == NAMES
+    other = "theano-stacks" if "Usage: ./invoke" in texts["build"] else "./invoke"
+    for name, text in texts.items():
+        usage, empty, summary = text.splitlines()[:3]
+        assert re.match(rf"Usage: \S+ {name}\b", usage) and empty == "" and summary
+        assert f"{other} " not in text
         assert max(map(len, text.splitlines())) <= task_help.WIDTH, text
+        assert not re.search(r"--\w+_", text), "an option as it is typed"
+        assert f"\nExamples:\n  {usage.split()[1]} {EXAMPLES[name][0]}" in text
+
+
+@pytest.mark.parametrize("example", [line for lines in EXAMPLES.values() for line in lines])
+def test_each_example_can_be_read(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Parsing(name="Invoke", binary="./invoke").run(words_of(shlex.split(example)), exit=False)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("build --help", "--help build"),
-        ("-v build --variant mkl --help", "--help build"),
-        ("--help build", "--help build"),
-        (
-            "run --variant mkl -- python train.py --help",
-            "run --variant mkl -- python train.py --help",
-        ),
-        ("--help", ""),
-        ("-h", ""),
-        ("", ""),
-        ("list", "list"),
-    ],
+    "words", ["build --help", "-v build --variant mkl --help", "run --help", "--help init"]
 )
-def test_help_may_stand_before_or_after_the_task(words: str, expected: str) -> None:
-    assert task_help.asked_for(words.split()) == expected.split()
+def test_help_may_stand_before_or_after_the_task(words: str, invoke: CommandLine) -> None:
+    ended = invoke(*words.split())
+    [task] = {"build", "run", "init"} & set(words.split())
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.startswith(f"Usage: ./invoke {task} ")
+
+
+def test_help_of_a_program_is_its_own(invoke: CommandLine) -> None:
+    assert "list takes no words after --" in invoke("list", "--", "python", "--help").err
 
 
 def test_defaults_and_places_are_shown(texts: dict[str, str]) -> None:
     assert "(default: 8420, as in the locks)" in " ".join(texts["serve"].split())
-    assert texts["worker"].startswith("Usage: ./invoke worker ADDRESS [OPTIONS] [-- WORDS]\n")
+    for name, usage in (
+        ("worker", "ADDRESS [OPTIONS] [-- WORDS]"),
+        ("shell", "--variant TEXT [OPTIONS]"),
+        ("release", "--to TEXT [OPTIONS]"),
+        ("publish", "[OPTIONS]"),
+    ):
+        assert re.match(rf"Usage: \S+ {name} {re.escape(usage)}\n", texts[name])
     assert "\n  --insecure-address " in texts["worker"]
-    assert texts["shell"].startswith("Usage: ./invoke shell --variant TEXT [OPTIONS]\n")
-    assert texts["release"].startswith("Usage: ./invoke release --to TEXT [OPTIONS]\n")
-    assert texts["publish"].startswith("Usage: ./invoke publish [OPTIONS]\n")
     assert "\n  --add FILE ... " in texts["publish"]
-
-
-def test_the_help_of_a_misspelt_task_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert parse("bild", "--help") == 2
-    assert "did you mean `./invoke build`?" in capsys.readouterr().err
 
 
 def test_several_files_may_follow_an_option() -> None:
@@ -150,10 +116,6 @@ TASKS = {
 }
 
 
-def names() -> list[str]:
-    return ["mkl", "openblas", "theano-0.8.2/mkl"]
-
-
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -174,7 +136,9 @@ def names() -> list[str]:
     ],
 )
 def test_candidates(words: str, expected: str) -> None:
-    values = {"--variant": names, "--variants": names}
+    values = dict.fromkeys(
+        ("--variant", "--variants"), lambda: ["mkl", "openblas", "theano-0.8.2/mkl"]
+    )
     assert candidates(words.split("|"), TASKS, values) == expected.split()
 
 
@@ -208,18 +172,3 @@ def test_in_a_shell(shell: str) -> None:
 
 def test_the_committed_pages_are_those_of_the_code(invoke: CommandLine) -> None:
     assert invoke("docs", "--check").status == 0
-
-
-def test_a_command_has_its_options_and_examples_and_what_several_take_once() -> None:
-    text = commands()
-    _, shared, *sections = text.split("\n## ")
-    assert shared.startswith("Options of several tasks\n")
-    assert [part.partition("\n")[0] for part in sections] == sorted(all_tasks().task_names)
-    section = text.partition("\n## run\n")[2].partition("\n## ")[0]
-    assert "Usage: `./invoke run --variant TEXT [OPTIONS] [-- WORDS]`" in section
-    assert "```sh\n./invoke run --variant mkl -- python train.py\n" in section
-    assert "| `--jobs N` | " in section
-    assert text.count("| `--framework TEXT` | the framework of a bare NAME") == 1
-    assert "\nAlso: `--framework TEXT`, `--variant TEXT`.\n" in text
-    # Another text of the same option stays with its task.
-    assert "| `--framework TEXT` | lock only variants on this framework |" in text

@@ -11,6 +11,7 @@ from unit.tasks.conftest import CommandLine
     ("line", "message", "fix"),
     [
         ("bild", "there is no task 'bild'", "did you mean `./invoke build`?"),
+        ("bild --help", "there is no task 'bild'", "did you mean `./invoke build`?"),
         ("qqqq", "there is no task 'qqqq'", "`./invoke` shows the tasks"),
         ("help", "there is no task 'help'", "`./invoke` shows the tasks"),
         ("--lst", "there is no option --lst before a task", "did you mean --list?"),

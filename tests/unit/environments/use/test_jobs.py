@@ -76,8 +76,7 @@ def test_arguments_that_are_refused(
 def test_cores_are_shared_out_unless_the_person_chose(
     variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
-    monkeypatch.setattr(cores, "quota", lambda: 8.0)
+    monkeypatch.setattr(cores, "usable", lambda: 8)
     shares = jobs.shared_out(variant, {"MKL_NUM_THREADS": "7"}, 3, 9)
     assert shares["OPENBLAS_NUM_THREADS"] == shares["OMP_NUM_THREADS"] == "2"
     assert shares["MKL_NUM_THREADS"] == "7"
