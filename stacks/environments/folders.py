@@ -37,8 +37,9 @@ READY = "etc/theano-stacks/ready.json"
 # Raised when an environment gets other settings, records or scripts than before, or when packages
 # are installed in another way: then what was built before is built again.
 REVISION = 1
-# The cache's folder with the compiled modules that environments share.
-MODULES = "modules"
+# The cache's folders with the compiled modules that environments share, and those that their
+# verifications share.
+MODULES, VERIFIED = "modules", "verified"
 # Seconds that a task waits for a removal: far more than that of the largest cache takes.
 LIMIT = 600.0
 

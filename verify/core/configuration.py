@@ -13,6 +13,7 @@ import shlex
 import shutil
 import sys
 
+from verify.core.machine import cpu_field
 from verify.core.portable import native, text
 
 if sys.version_info[0] > 2:
@@ -22,8 +23,6 @@ MODULES = ("pytensor", "aesara", "theano")
 NUMBA = "numba"
 HEADER = re.compile(r"\[([^\]]+)\]")
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"
-# Folder of an environment's compile folder: what its verification has compiled.
-VERIFIED = "verified"
 # The last file in the folder of a compiled module. An extension has a .so of the folder's name.
 KEY = "key.pkl"
 # What the copy of such a folder has besides: the digest of its files.
@@ -175,9 +174,15 @@ def keep_numba(folder, expectation):
 
 
 def verified_modules(expectation):
-    """Return the folder in which an environment keeps what its verification compiles, or None."""
-    own = expectation["flags"].get("base_compiledir")
-    return os.path.join(own, VERIFIED) if own and os.path.isdir(own) else None
+    """Return the folder of what verifications of the same packages have compiled here, or None.
+
+    The builder names it, in its cache. What one processor runs, another may not.
+    """
+    folder = expectation.get("verified")
+    if not folder:
+        return None
+    features = (cpu_field("flags") or "").encode("ascii", "replace")
+    return os.path.join(folder, hashlib.sha256(features).hexdigest()[:16])
 
 
 def take(source, target, modules=True, extensions=False):

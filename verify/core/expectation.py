@@ -51,7 +51,7 @@ def load(path):
     except (ValueError, RuntimeError) as error:
         raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
-        _check(content, KEYS, "", optional=("accelerator", "lock"))
+        _check(content, KEYS, "", optional=("accelerator", "lock", "verified"))
         if not isinstance(content.get("accelerator", []), list):
             raise ExpectationError("accelerator: expected a list")
         if content["schema"] != SCHEMA:

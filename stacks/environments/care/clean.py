@@ -28,7 +28,7 @@ from stacks.variants.variant import Variant
 # What other modules make in the cache.
 CACHED = (
     *("bases", "built", "layers", folders.MODULES, "packages", "sources", "unpacked", "uv"),
-    "wheels",
+    *(folders.VERIFIED, "wheels"),
 )
 # The folders that have leftovers, and in how many levels of folders below them.
 CACHE = {

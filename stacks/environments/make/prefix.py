@@ -114,7 +114,7 @@ def _made_anew(making: Making) -> Iterator[Path]:
     check_parts(making.lock, making.parts)
     # A link to a larger disk stays.
     with fixed_umask(), replace_atomically(Path(os.path.realpath(making.target))) as new:
-        fill(making, new, making.workspace.cache / folders.MODULES)
+        fill(making, new, making.workspace.cache)
         (new / READY).write_text(folders.mark(making.key, digests(making.own)))
         yield new
 
@@ -237,12 +237,12 @@ def digests(own: Mapping[str, Part]) -> dict[str, str]:
     return {name: part.built.sha256 for name, part in own.items()}
 
 
-def fill(making: Making, prefix: Path, modules: Path | None = None) -> None:
+def fill(making: Making, prefix: Path, cache: Path | None = None) -> None:
     """Make an environment in the new folder `prefix`, to be renamed to its own.
 
     To be called under a fixed umask.
 
-    modules: the folder of compiled modules that it shares with others, if any. Raises
+    cache: where it shares with others what is compiled, if it does. Raises
     IntegrityError if a file is not the locked one, or a package is not safe to install.
     """
     workspace, variant, lock = making.workspace, making.variant, making.lock
@@ -257,5 +257,5 @@ def fill(making: Making, prefix: Path, modules: Path | None = None) -> None:
     ]
     keys = ("name", "version", "sha256", "manager")
     packages = [dict(zip(keys, each, strict=True)) for each in listed]
-    settings.write(variant, prefix, making.target, packages, modules)
+    settings.write(variant, prefix, making.target, packages, cache)
     contents.write_manifest(prefix, checked=checked)

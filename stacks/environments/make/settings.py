@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import configparser
 import email.parser
+import hashlib
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from packaging.version import InvalidVersion, Version
 
 from stacks.channel.settings_files import CONSTRAINTS, FOLDER, MODULES, flags_of
 from stacks.core.errors import UsageError
+from stacks.environments import folders
 from stacks.variants.variant import ACCELERATOR, Variant
 
 EXPECTATION = f"{FOLDER}/expect.json"
@@ -102,19 +104,20 @@ def write(
     prefix: Path,
     final: Path,
     packages: list[dict[str, Any]],
-    modules: Path | None = None,
+    cache: Path | None = None,
 ) -> None:
     """Write this into `prefix`, for the place `final` that it will be renamed to.
 
-    `packages` are the entries that the verification suite compares with what it finds; `modules`
-    is the folder of compiled modules that environments share, None where this one has no part in
-    it.
+    `packages` are the entries that the verification suite compares with what it finds; `cache` is
+    where environments share what is compiled, None where this one has no part in it.
     """
     flags = flags_of(variant, str(final), compiler_of(prefix))
     expected = expectation(variant, flags, packages)
+    if cache:
+        expected["verified"] = str(cache / folders.VERIFIED / compiled_with(variant, packages))
     _write(prefix / EXPECTATION, json.dumps(expected, indent=1, sort_keys=True).encode() + b"\n")
-    if modules and ACCELERATOR in variant.accelerator:
-        _write(prefix / MODULES, os.fsencode(modules))
+    if cache and ACCELERATOR in variant.accelerator:
+        _write(prefix / MODULES, os.fsencode(cache / folders.MODULES))
     write_pip_settings(prefix, final, variant.framework.python)
 
 
@@ -134,6 +137,15 @@ def compiler_among(files: Iterable[str]) -> str:
     """Return the name of the C++ compiler among files: conda's own bear the platform in it."""
     found = sorted(name for name in files if re.fullmatch(r"bin/(.+-conda-linux-gnu-)?g\+\+", name))
     return found[0].removeprefix("bin/") if found else "g++"
+
+
+def compiled_with(variant: Variant, packages: list[dict[str, Any]]) -> str:
+    """Return a name for the packages that decide what the suite compiles: all but the BLAS."""
+    framework = variant.framework
+    specs = (*framework.base, *variant.accelerator, *framework.packages, *framework.pip)
+    names = {re.split("[ =]", spec)[0].lower() for spec in specs}
+    digests = sorted(p["sha256"] for p in packages if p["name"].lower() in names)
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()[:32]
 
 
 def own_flags(flags: Mapping[str, str]) -> dict[str, str]:

@@ -59,7 +59,7 @@ def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: P
     name = MODULES_VARIABLE
     install_settings(variant, prefix)
     assert name not in hook(variant, prefix, PATH="/bin")
-    settings.write(variant, prefix, prefix, list(PACKAGES), cache / "modules")
+    settings.write(variant, prefix, prefix, list(PACKAGES), cache)
     # Nobody can write to a folder that is not there, root included.
     assert name not in hook(variant, prefix, PATH="/bin")
     cache.mkdir()
@@ -71,7 +71,7 @@ def test_the_hook_names_the_folder_of_shared_modules(variant: Variant, prefix: P
 def test_variants_that_share_no_modules(workspace: Workspace, tmp_path: Path, name: str) -> None:
     chosen = load_variant(workspace, *name.split())
     install_settings(chosen, tmp_path)
-    settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), Path("/modules"))
+    settings.write(chosen, tmp_path, tmp_path, list(PACKAGES), Path("/cache"))
     assert not (tmp_path / MODULES).exists()
 
 

@@ -112,6 +112,27 @@ def test_the_expectation_file_for_verify(variant: Variant, prefix: Path) -> None
     )
 
 
+def test_what_the_verification_compiles_is_shared_by_flavours_of_equal_packages(
+    variant: Variant, tmp_path: Path
+) -> None:
+    def folder(name: str, **changed: str) -> str:
+        prefix = tmp_path / name
+        digests = {"numpy": "n", "gxx": "g", "python": "p", "theano": "t", **changed}
+        packages = [
+            {"name": name, "version": "1", "sha256": digest, "manager": "conda"}
+            for name, digest in digests.items()
+        ]
+        settings.write(variant, prefix, prefix, packages, tmp_path / "cache")
+        return str(json.loads((prefix / settings.EXPECTATION).read_text())["verified"])
+
+    first = folder("first", libblas="openblas")
+    assert first.startswith(str(tmp_path / "cache/verified/"))
+    assert folder("second", libblas="blis") == first
+    assert all(
+        folder(name, **{name: "x"}) != first for name in ("numpy", "gxx", "python", "theano")
+    )
+
+
 def test_flags_are_compared_by_one_spelling(workspace: Workspace, home: Path) -> None:
     pytensor = load_variant(workspace, "pip-openblas", "pytensor-3.3.7")
     found = settings.undone(pytensor, home, {"PYTENSOR_FLAGS": "blas__ldflags=-lblas"})
@@ -130,7 +151,7 @@ def test_settings_are_not_written_through_a_packages_file(
         make = Path.symlink_to if kind == "link" else Path.hardlink_to
         make(prefix / name, cached)
     packages = [{"name": "python", "version": "3.9.1", "sha256": "00", "manager": "conda"}]
-    settings.write(variant, prefix, prefix, packages, tmp_path / "modules")
+    settings.write(variant, prefix, prefix, packages, tmp_path)
     assert cached.read_text() == "another environment's"
     assert all((prefix / name).stat().st_nlink == 1 for name in names)
     assert not any((prefix / name).is_symlink() for name in names)
