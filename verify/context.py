@@ -10,8 +10,9 @@ import re
 import shutil
 import sys
 
+from verify.core import framework as frameworks
 from verify.core import process, surroundings
-from verify.core.configuration import compile_flags, flags_of
+from verify.core.configuration import compile_flags, flags_of, use_compile_folder
 
 _UNTRIED = object()
 
@@ -123,6 +124,21 @@ class Context(object):
     def has_ldflags(self):
         """Whether the framework links its own code against a BLAS."""
         return bool(str(self.framework.flag("blas.ldflags") or "").strip())
+
+
+def of_program(name, folder, user_flags=None):
+    """Return the context of a program that a check starts, which compiles into a folder.
+
+    name: of the framework's module. user_flags: by default those of this process. Temporary files
+    go where configuration.take() does not look for what is compiled.
+    """
+    if user_flags is None:
+        user_flags = os.environ.get(name.upper() + "_FLAGS", "")
+    use_compile_folder(folder)
+    own = os.path.join(folder, ".suite")
+    if not os.path.isdir(own):
+        os.makedirs(own)
+    return Context(frameworks.load(name), None, own, user_flags)
 
 
 # Seconds for one start of the program, and the number of variables that are tried.

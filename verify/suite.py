@@ -9,7 +9,7 @@ from verify.blas import chains, kernels, operations, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
 from verify.checks import compile_time, files, framework_faults, scan, settings, versions
-from verify.core import machine, process, progress, report
+from verify.core import configuration, machine, process, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
 from verify.elementwise import libm, loops, registers
@@ -57,8 +57,8 @@ def run(context, debug=False):
             add_check("%s numbers" % operation.name, operations.check_numbers, operation)
 
     if context.framework.name == "numpy":
-        add_check(serving.NAME, serving.check_numpy)
-        add_check(threads.NAME, threads.check)
+        add_check(serving.NAME, serving.check)
+        add_check(threads.NAME, lambda _: threads.start(context)())
         add_timings("import", compile_time.imports)
         add_timings("peak", kernels.time_peaks)
         add_timings("Gemm", blas_speed.products)
@@ -74,10 +74,8 @@ def run(context, debug=False):
     add_timings("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
-    finish_numba, finish_compiling = (
-        registers.start_numba(context),
-        registers.start_compiling(context),
-    )
+    finish_numba = registers.start_compiling(context, configuration.NUMBA)
+    finish_compiling = registers.start_compiling(context)
     add_check(serving.NAME, serving.check)
     finish_threads = start(threads.NAME, threads.start)
     add_check(framework_faults.NAME, framework_faults.check)

@@ -101,7 +101,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         "numba": chains.check_numba,
         "chains": chains.check,
         "known faults": framework_faults.check,
-        "threads": threads.check,
+        "threads": lambda context: threads.start(context)(),
         "scan": lambda context: scan.start(context)(),
         "accelerator": framework_faults.check_accelerator,
         "libm": libm.check,

@@ -42,27 +42,30 @@ def mapped_files():
 
 def bindings_of(paths, symbols=PRODUCTS):
     """Return the Bindings of loaded modules to other files than themselves."""
-    bases = mapped_files()
-    bindings = []
+    bases, bindings = mapped_files(), []
     for path in paths:
-        base = bases.get(path)
-        if base is None:
-            continue
         try:
-            slots = imports(path)
-        except (UnreadableError, EnvironmentError):
+            slots = imports(path) if path in bases else {}
+        except (ValueError, EnvironmentError):
             continue
         for symbol in symbols:
             for offset, defined in slots.get(symbol, ())[:1]:
-                address = ctypes.c_uint64.from_address(base + offset).value
-                library = file_of(address)
+                library = file_of(ctypes.c_uint64.from_address(bases[path] + offset).value)
                 if library == os.path.realpath(path):
                     # Either a fallback that is compiled into the module, or bound lazily and not
                     # called yet: then the loader knows.
-                    library = None if defined else _lookup(path, symbol)
+                    handles = () if defined else (ctypes.CDLL(None), loaded(path))
+                    files = [file_with(handle, symbol) for handle in handles]
+                    library = next((file for file in files if file), None)
                 if library:
                     bindings.append(Binding(path, symbol, library))
     return bindings
+
+
+def bindings_of_package(name):
+    """Return the Bindings of a package's modules, none if it is not imported."""
+    module = sys.modules.get(name)
+    return bindings_of(modules_below(os.path.dirname(module.__file__))) if module else []
 
 
 def defining(path, symbols=PRODUCTS):
@@ -72,9 +75,7 @@ def defining(path, symbols=PRODUCTS):
     except OSError:
         # A program, or no library at all.
         return False
-    found = [getattr(handle, symbol) for symbol in symbols if hasattr(handle, symbol)]
-    addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in found]
-    return any(file_of(each) == os.path.realpath(path) for each in addresses)
+    return any(file_with(handle, symbol) == os.path.realpath(path) for symbol in symbols)
 
 
 def loaded(path):
@@ -82,27 +83,10 @@ def loaded(path):
     return ctypes.CDLL(path, mode=RTLD_NOLOAD | RTLD_LAZY)
 
 
-def _lookup(path, symbol):
-    for handle in (ctypes.CDLL(None), loaded(path)):
-        if hasattr(handle, symbol):
-            return file_of(ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value)
-    return None
-
-
 def modules_below(folder):
     """Return the mapped files below a folder."""
     folder = os.path.realpath(folder) + os.sep
     return [path for path in mapped_files() if path.startswith(folder)]
-
-
-def modules_of(package):
-    """Return the mapped files below the folder of a package, none if it is not imported."""
-    module = sys.modules.get(package)
-    return modules_below(os.path.dirname(module.__file__)) if module else []
-
-
-class UnreadableError(Exception):
-    """A file is not a 64-bit little-endian ELF shared object."""
 
 
 class DlInfo(ctypes.Structure):
@@ -114,6 +98,13 @@ class DlInfo(ctypes.Structure):
         ("symbol", ctypes.c_char_p),
         ("address", ctypes.c_void_p),
     )
+
+
+def file_with(handle, symbol):
+    """Return the real path of the file that has a symbol of a loaded library, or None."""
+    if not hasattr(handle, symbol):
+        return None
+    return file_of(ctypes.cast(getattr(handle, symbol), ctypes.c_void_p).value)
 
 
 def file_of(address):
@@ -130,65 +121,45 @@ def file_of(address):
 def imports(path):
     """Return {symbol: [(offset, whether the object itself defines it)]} of a shared object.
 
-    offset: of the slot, from the address at which the object is loaded. Raises UnreadableError.
+    offset: of the slot, from the address at which the object is loaded. Raises ValueError if it is
+    no 64-bit little-endian ELF shared object.
     """
     with open(path, "rb") as file:
         data = file.read()
     try:
         return _relocated_symbols(data)
-    except (struct.error, IndexError, KeyError, ValueError):
-        raise UnreadableError(path)
+    except (struct.error, IndexError, KeyError):
+        raise ValueError("%s is no ELF64 shared object" % path)
 
 
 def _relocated_symbols(data):
     if data[:6] != b"\x7fELF\x02\x01":
-        raise ValueError("not ELF64")
-    segments = _segments(data)
-    tags = _dynamic_tags(data, segments)
-    strings, symbols = _offset(segments, tags[STRTAB]), _offset(segments, tags[SYMTAB])
-    slots = {}
-    for start, size in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
-        if not tags.get(start):
-            continue
-        at = _offset(segments, tags[start])
-        for record in range(at, at + tags[size], 24):
-            slot, info = struct.unpack_from("<QQ", data, record)
-            symbol = symbols + 24 * (info >> 32)
-            name_at, _, _, section = struct.unpack_from("<IBBH", data, symbol)
-            if not name_at:
-                continue
-            name = data[strings + name_at : data.index(b"\0", strings + name_at)]
-            slots.setdefault(name.decode("ascii", "replace"), []).append((slot, section != 0))
-    return slots
-
-
-def _segments(data):
-    table, size, count = (
-        struct.unpack_from("<Q", data, 32)[0],
-        struct.unpack_from("<H", data, 54)[0],
-        struct.unpack_from("<H", data, 56)[0],
+        raise KeyError("not ELF64")
+    (table,), (size, count) = (
+        struct.unpack_from("<Q", data, 32),
+        struct.unpack_from("<HH", data, 54),
     )
-    segments = []
-    for number in range(count):
-        kind, _, offset, address, _, length = struct.unpack_from(
-            "<IIQQQQ", data, table + number * size
-        )
-        segments.append((kind, offset, address, length))
-    return segments
+    # Of each: kind, flags, offset in the file, address, physical address, length.
+    places = range(table, table + size * count, size or 1)
+    segments = [struct.unpack_from("<IIQQQQ", data, at) for at in places]
 
+    def offset_of(address):
+        for kind, _, offset, start, _, length in segments:
+            if kind == LOAD and start <= address < start + length:
+                return address - start + offset
+        raise KeyError(address)
 
-def _dynamic_tags(data, segments):
     tags = {}
-    for kind, offset, _, length in segments:
-        if kind == DYNAMIC:
-            for record in range(offset, offset + length, 16):
-                tag, value = struct.unpack_from("<QQ", data, record)
-                tags.setdefault(tag, value)
-    return tags
-
-
-def _offset(segments, address):
-    for kind, offset, start, length in segments:
-        if kind == LOAD and start <= address < start + length:
-            return address - start + offset
-    raise ValueError("address outside of the file")
+    for kind, _, offset, _, _, length in segments:
+        for record in range(offset, offset + length, 16) if kind == DYNAMIC else ():
+            tags.setdefault(*struct.unpack_from("<QQ", data, record))
+    strings, symbols, slots = offset_of(tags[STRTAB]), offset_of(tags[SYMTAB]), {}
+    for start, length in ((RELA, RELASZ), (JMPREL, PLTRELSZ)):
+        first = offset_of(tags[start]) if tags.get(start) else 0
+        for record in range(first, first + tags[length], 24) if first else ():
+            slot, info = struct.unpack_from("<QQ", data, record)
+            name_at, _, _, section = struct.unpack_from("<IBBH", data, symbols + 24 * (info >> 32))
+            if name_at:
+                name = data[strings + name_at : data.index(b"\0", strings + name_at)]
+                slots.setdefault(name.decode("ascii", "replace"), []).append((slot, section != 0))
+    return slots

@@ -9,7 +9,6 @@ with the library. It prints a JSON object: {what: the number of calls of all pro
 
 from __future__ import absolute_import, division, print_function
 
-import fnmatch
 import importlib
 import json
 import os
@@ -41,36 +40,33 @@ def check_numba(context):
     if not context.framework.runs_numba:
         return skipped(NUMBA, "linker=%s runs C here: numba is not used" % linker)
     importlib.import_module("scipy.linalg.cython_blas")
-    calls = bindings.bindings_of(bindings.modules_of("scipy"))
-    if not is_installed("numba") or not calls:
+    libraries = library.libraries_of(each.library for each in bindings.bindings_of_package("scipy"))
+    if not is_installed("numba") or not libraries:
         return skipped(NUMBA, "numba is not installed, or SciPy calls no BLAS")
-    libraries = library.libraries_of(binding.library for binding in calls)
     described = " and ".join(library.describe(item) for item in libraries)
     detail = "linker=%s runs numba, which calls SciPy's %s" % (linker, described)
-    if not context.expectation:
-        count = threads_of_chains(libraries[0])
-        if not count:
-            return passed(NUMBA, detail)
-        # Twice, each way in turn, so that what else the machine does slows both.
-        ratio = gain_of_one_thread(2, 0.5).get(LAPACK)
-        detail = "%s; %s" % (detail, _described(count, {LAPACK: ratio}))
-        if not ratio or ratio < LEAST_RATIO:
-            return passed(NUMBA, detail)
-        return failed(
-            NUMBA,
-            detail,
-            "set this before Python starts, where several chains or processes run:\n"
-            "export %s=1" % threads.variables_of(libraries[0])[0],
-        )
-    expected = context.expectation["blas"]
-    if expected and expected.get("alone"):
-        names = [os.path.basename(item.path) for item in libraries]
-        patterns = expected["libraries"]
-        if not all(any(fnmatch.fnmatch(name, each) for each in patterns) for name in names):
-            detail = "expected %s; %s" % (", ".join(patterns), detail)
+    if context.expectation:
+        expected = context.expectation["blas"]
+        is_one = expected and expected.get("alone")
+        if is_one and not all(library.is_expected(each.path, expected) for each in libraries):
+            detail = "expected %s; %s" % (", ".join(expected["libraries"]), detail)
             fix = context.second_blas_fix or serving.packages_fix(context, ["scipy"])
             return failed(NUMBA, detail, fix)
-    return passed(NUMBA, detail)
+        return passed(NUMBA, detail)
+    count = threads_of_chains(libraries[0])
+    if not count:
+        return passed(NUMBA, detail)
+    # Twice, each way in turn, so that what else the machine does slows both.
+    ratio = gain_of_one_thread(2, 0.5).get(LAPACK, 0)
+    detail = "%s; %s" % (detail, _described(count, {LAPACK: ratio} if ratio else {}))
+    if ratio < LEAST_RATIO:
+        return passed(NUMBA, detail)
+    return failed(
+        NUMBA,
+        detail,
+        "set this before Python starts, where several chains or processes run:\n"
+        "export %s=1" % threads.variables_of(libraries[0])[0],
+    )
 
 
 def check(context):
@@ -78,17 +74,15 @@ def check(context):
 
     It takes about a second. A high cost is advice: not all programs run several processes.
     """
-    called = library.libraries_of(
-        binding.library for binding in bindings.bindings_of(bindings.modules_of("scipy"))
-    )
+    called = library.libraries_of(each.library for each in bindings.bindings_of_package("scipy"))
     counts = [(threads_of_chains(item), item) for item in [context.serving] + called if item]
     counts = [(count, item) for count, item in counts if count]
     if not counts:
         return skipped(NAME, "no library starts more threads than there are processors")
     count, largest = max(counts)
-    serving_library = context.serving if context.has_ldflags else None
-    measurable = serving_library and not library.is_part(serving_library)
-    ratios = gain_of_one_thread(1, 0.1, serving_library.path if measurable else None)
+    linked = context.serving if context.has_ldflags else None
+    measurable = linked and not library.is_part(linked)
+    ratios = gain_of_one_thread(1, 0.1, linked.path if measurable else None)
     sentence = _described(count, ratios)
     if max(list(ratios.values()) or [0]) >= LEAST_RATIO:
         words = (sentence, threads.variables_of(largest)[0])
@@ -102,25 +96,21 @@ def threads_of_chains(serving_library):
     None too of a library that has each call start as many threads as there are free processors.
     """
     chains = min(MOST_CHAINS, machine.usable_cores())
-    adapts = hasattr(bindings.loaded(serving_library.path), "blas_threads_adapt")
-    if adapts or chains < 2 or (serving_library.threads or 1) < 2:
+    if serving_library.adapts is not None or chains < 2 or (serving_library.threads or 1) < 2:
         return None
     return chains, chains * serving_library.threads
 
 
 def _described(count, ratios):
-    """Return what chains start and what that costs, as text. ratios: {what: ratio or None}."""
+    """Return what chains start and what that costs, as text. ratios: {what: ratio}."""
     text = "%d chains at a time start %d threads on %d processors" % (
         count + (machine.usable_cores(),)
     )
-    known = [(what, ratios[what]) for what in sorted(ratios) if ratios[what]]
-    if not known:
+    if not ratios:
         return text + "; the cost is unknown: SciPy's Cholesky did not run"
-    return "%s: with one thread each they are %s here (n=%d)" % (
-        text,
-        " and ".join("%.1f times as fast (%s)" % (ratio, what) for what, ratio in known),
-        SIZE,
-    )
+    times = ["%.1f times as fast (%s)" % (ratios[what], what) for what in sorted(ratios)]
+    words = (text, " and ".join(times), SIZE)
+    return "%s: with one thread each they are %s here (n=%d)" % words
 
 
 def gain_of_one_thread(rounds, seconds, path=None):
@@ -174,11 +164,9 @@ def _factorisation():
 def _calls(work, chains, seconds):
     """Return how many calls forked processes have done, which all begin at once."""
     ready, begin = os.pipe()
-    readers = []
+    reader, writer = os.pipe()
+    parent = os.getpid()
     for _ in range(chains):
-        reader, writer = os.pipe()
-        readers.append(reader)
-        parent = os.getpid()
         if not os.fork():
             process.end_with_parent(parent)
             os.close(begin)
@@ -189,8 +177,9 @@ def _calls(work, chains, seconds):
                 work()
                 calls += 1
             # Python 3.4 cannot format bytes.
-            os.write(writer, str(calls).encode("ascii"))
+            os.write(writer, ("%d\n" % calls).encode("ascii"))
             os._exit(0)
-        os.close(writer)
+    os.close(writer)
     os.close(begin)
-    return sum(int(os.read(reader, 20) or b"0") for reader in readers)
+    with os.fdopen(reader) as file:
+        return sum(int(line) for line in file)

@@ -10,8 +10,7 @@ import os
 import re
 import threading
 
-from verify.blas import bindings
-from verify.blas.library import behind
+from verify.blas import bindings, library
 from verify.core import machine, process, progress
 from verify.core.report import failed, passed, skipped, timing
 
@@ -55,16 +54,16 @@ def check(context):
     Other kernels pass where Gemm is fast all the same, and those of MKL unless a variable selects
     them: better ones cannot be selected.
     """
-    library = context.serving
-    if library is None:
+    serving = context.serving
+    if serving is None:
         return skipped(NAME, "no library was found")
-    kernel = _kernel(library)
+    kernel = _kernel(serving)
     if not kernel:
-        return skipped(NAME, "%s does not report its kernels" % library.name)
-    used, best = _level_of(library), level()
-    reached = share(context)
-    variable = _variable(library)
-    if library.name == "mkl" and not variable and reached is not None and reached < LEAST_SHARE:
+        return skipped(NAME, "%s does not report its kernels" % serving.name)
+    used, best, reached = _level_of(serving), level(), share(context)
+    variable = _variable(serving)
+    is_fixed = serving.name == "mkl" and not variable
+    if is_fixed and reached is not None and reached < LEAST_SHARE:
         context.advice.append(
             "MKL reaches %.0f %% of this processor's peak: OpenBLAS and BLIS are faster here"
             % (100 * reached)
@@ -75,20 +74,20 @@ def check(context):
     if used >= best:
         return passed(NAME, detail)
     detail += ", where this processor has %s" % LEVELS[best][0]
-    must_be_slow = used < AVX2 <= best and library.name != "mkl"
-    if reached is None and must_be_slow and not context.is_baseline:
-        # At most half as fast, whatever a measurement would show.
-        return failed(NAME, detail, fix(library, best))
     if reached is None:
+        must_be_slow = used < AVX2 <= best and serving.name != "mkl"
+        if must_be_slow and not context.is_baseline:
+            # At most half as fast, whatever a measurement would show.
+            return failed(NAME, detail, fix(serving, best))
         return skipped(NAME, detail + "; the cost is unknown: no peak to compare with")
     detail += ": Gemm reaches %.0f %% of a processor's peak" % (100 * reached)
     if reached >= LEAST_SHARE:
         return passed(NAME, detail)
     if context.is_baseline:
         return passed(NAME, detail + "; the other variants are compared with this")
-    if library.name == "mkl" and not variable:
+    if is_fixed:
         return passed(NAME, detail + "; MKL has no better ones for it, OpenBLAS and BLIS do")
-    return failed(NAME, detail, fix(library, best))
+    return failed(NAME, detail, fix(serving, best))
 
 
 def level(flags=None):
@@ -107,34 +106,33 @@ def share(context):
     return min(shares) if shares else None
 
 
-def fix_if_slower(library):
+def fix_if_slower(serving):
     """Return how to select better kernels of a Library; None if there is none, or no choice."""
-    if library is None or not _kernel(library):
+    if serving is None or not _kernel(serving) or _level_of(serving) >= level():
         return None
-    if library.name not in VARIABLES and not _variable(library):
-        return None
-    return fix(library, level()) if _level_of(library) < level() else None
+    return fix(serving, level()) if serving.name in VARIABLES or _variable(serving) else None
 
 
-def fix(library, best):
+def fix(serving, best):
     """Return how to select the kernels of a Library for the level `best`."""
-    variable = _variable(library)
+    variable = _variable(serving)
     if variable:
         return "%s=%s selects these kernels:\nunset %s" % (variable, os.environ[variable], variable)
-    variable, value = VARIABLES[library.name], PREFERRED[library.name][best]
-    if library.name == "blis":
-        value = _blis_number(library.path, value)
-    elif not _contains(behind(library.path), value):
-        value = None
+    variable, value = VARIABLES[serving.name], PREFERRED[serving.name][best]
+    if serving.name == "blis":
+        value = _blis_number(serving.path, value)
+    else:
+        with open(library.behind(serving.path), "rb") as file:
+            value = value if value.encode("ascii") in file.read() else None
     if value is None:
         return "this library has no kernels for %s: install a newer one" % LEVELS[best][0]
     return "set this before Python starts:\nexport %s=%s" % (variable, value)
 
 
-def _variable(library):
+def _variable(serving):
     """Return the variable that selects the kernels of a Library in this process, or None."""
-    names = [VARIABLES.get(library.name, "")]
-    if library.name == "mkl":
+    names = [VARIABLES.get(serving.name, "")]
+    if serving.name == "mkl":
         is_intel = machine.cpu_field("vendor_id") == "GenuineIntel"
         names = MKL_VARIABLES[1:] if _is_compatible() else MKL_VARIABLES if is_intel else ()
     return next((name for name in names if os.environ.get(name)), None)
@@ -144,27 +142,20 @@ def _is_compatible():
     return os.environ.get(MKL_VARIABLES[1], "").upper().startswith(COMPATIBLE)
 
 
-def _level_of(library):
-    if library.name == "mkl" and _is_compatible():
+def _level_of(serving):
+    if serving.name == "mkl" and _is_compatible():
         return 0
-    for number, names in enumerate(KERNELS[library.name]):
-        if _kernel(library).lower() in names:
-            return number + 1
-    return 0
+    levels = enumerate(KERNELS[serving.name], 1)
+    return next((level for level, names in levels if _kernel(serving).lower() in names), 0)
 
 
-def _kernel(library):
+def _kernel(serving):
     """Return the library's own name of its kernels, or None if it does not report one."""
-    if library.name != "mkl":
-        return library.kernel if library.name in KERNELS else None
+    if serving.name != "mkl":
+        return serving.kernel if serving.name in KERNELS else None
     names = " ".join(os.path.basename(path) for path in bindings.mapped_files())
     match = re.search(r"libmkl_(def|mc3|avx2|avx512|avx10)\b", names)
     return match.group(1) if match else None
-
-
-def _contains(path, name):
-    with open(path, "rb") as file:
-        return name.encode("ascii") in file.read()
 
 
 def _blis_number(path, name):
@@ -178,6 +169,7 @@ def _blis_number(path, name):
     return None
 
 
+# Of peak.c.
 INSTRUCTION_SETS = (0, 1, 2, 3)
 # Seconds of measurement on each thread: to find the best instruction set, and to measure it.
 TRIAL, MEASUREMENT = 0.02, 0.1
@@ -188,48 +180,43 @@ def load_peak(compiler, folder):
 
     Raises process.NoCompilerError.
     """
-    library = process.load_c(compiler, "verify.blas", "peak.c", folder)
-    library.best_rate.restype = ctypes.c_double
-    library.best_rate.argtypes = (
-        ctypes.c_int,
-        ctypes.c_int,
-        ctypes.c_double,
-        ctypes.c_double,
-        ctypes.POINTER(ctypes.c_double),
-    )
-    return library
+    kernel = process.load_c(compiler, "verify.blas", "peak.c", folder)
+    number, double = ctypes.c_int, ctypes.c_double
+    kernel.best_rate.restype = double
+    kernel.best_rate.argtypes = (number, number, double, double, ctypes.POINTER(double))
+    return kernel
 
 
-def peak_rate(library, dtype, threads, seconds=MEASUREMENT):
+def peak_rate(kernel, dtype, threads, seconds=MEASUREMENT):
     """Return the GFLOP/s of the best instruction set, all threads together.
 
     seconds: of measurement on each thread.
     """
-    return rate_of(library, dtype, best_set(library, dtype, threads), threads, seconds)
+    return rate_of(kernel, dtype, best_set(kernel, dtype, threads), threads, seconds)
 
 
-def peaks(library):
+def peaks(kernel):
     """Return {precision: {threads: GFLOP/s}} of both precisions, on one thread and on all."""
     counts = sorted({1, machine.usable_cores()})
     return {
-        dtype: {count: peak_rate(library, dtype, count) for count in counts}
+        dtype: {count: peak_rate(kernel, dtype, count) for count in counts}
         for dtype in ("float64", "float32")
     }
 
 
-def best_set(library, dtype, threads):
+def best_set(kernel, dtype, threads):
     """Return the instruction set whose rate on so many threads is the highest."""
-    return max(INSTRUCTION_SETS, key=lambda isa: rate_of(library, dtype, isa, threads, TRIAL))
+    return max(INSTRUCTION_SETS, key=lambda isa: rate_of(kernel, dtype, isa, threads, TRIAL))
 
 
-def rate_of(library, dtype, isa, threads, seconds):
+def rate_of(kernel, dtype, isa, threads, seconds):
     """Return the GFLOP/s of an instruction set, all threads together."""
     is_single, rates = int(dtype == "float32"), []
 
     def work():
         machine.unbind()
         sink = ctypes.c_double(0)
-        rates.append(library.best_rate(is_single, isa, seconds, 0.0, ctypes.byref(sink)))
+        rates.append(kernel.best_rate(is_single, isa, seconds, 0.0, ctypes.byref(sink)))
 
     workers = [threading.Thread(target=work) for _ in range(threads)]
     for worker in workers:
@@ -245,8 +232,8 @@ def time_peaks(context):
     Raises process.NoCompilerError.
     """
     progress.note("measuring this machine's peak")
-    kernel = context.peak_kernel = load_peak(context.framework.flag("cxx"), context.folder)
-    context.peaks.update(peaks(kernel))
+    context.peak_kernel = load_peak(context.framework.flag("cxx"), context.folder)
+    context.peaks.update(peaks(context.peak_kernel))
     return [
         timing("peak %s, %d thread%s" % (dtype, count, "s" * (count > 1)), "GFLOP/s", [rate])
         for dtype in ("float64", "float32")

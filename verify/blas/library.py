@@ -4,15 +4,18 @@ from __future__ import absolute_import, division, print_function
 
 import collections
 import ctypes
+import fnmatch
 import os
 import re
 
 from verify.blas import bindings
 
-# name: `openblas`, `mkl`, `blis`, `atlas`, `armpl`, or `reference or unknown`;
-# kernel: the name of the kernels that it has selected; threads: how many it would use now. All but
-# name and path may be None.
-Library = collections.namedtuple("Library", "name version kernel threads path")
+# name: `openblas`, `mkl`, `blis`, `atlas`, `armpl`, or `reference or unknown`; kernel: the name of
+# the kernels that it has selected; threads: how many it would use now; most: how many an OpenBLAS
+# was built for; adapts: whether libblas_threads gives each call a number of its own. All but name
+# and path may be None.
+Library = collections.namedtuple("Library", "name version kernel threads path most adapts")
+Library.__new__.__defaults__ = (None, None)
 
 UNKNOWN = "reference or unknown"
 OPENBLAS_NAMES = tuple(
@@ -29,11 +32,18 @@ IDENTITIES = tuple(pattern % "get_config" for pattern in OPENBLAS_NAMES) + (
 def identify(path):
     """Return the Library that is loaded from a path."""
     handle = bindings.loaded(path)
-    for probe in (_openblas, _mkl, _blis, _other):
-        fields = probe(handle)
-        if fields:
-            return Library(*(fields + (path,)))
-    return Library(_name_inside(path), None, None, None, path)
+    for probe in (_openblas, _mkl, _blis):
+        found = probe(handle, path)
+        if found:
+            return found._replace(adapts=_call(handle, "blas_threads_adapt", ctypes.c_int))
+    for name, symbol in (("atlas", "ATL_buildinfo"), ("armpl", "armplversion")):
+        if hasattr(handle, symbol):
+            return Library(name, None, None, None, path)
+    # Debian's libblas.so.3 of BLIS hides every symbol but those of BLAS itself.
+    with open(path, "rb") as file:
+        data = file.read()
+    name = "blis" if b"libblis" in data else "openblas" if b"OpenBLAS" in data else UNKNOWN
+    return Library(name, None, None, None, path)
 
 
 def libraries_of(paths):
@@ -41,35 +51,16 @@ def libraries_of(paths):
     return merged([identify(path) for path in sorted(set(paths))])
 
 
-def most_threads(path):
-    """Return how many threads a loaded OpenBLAS can use, as it was built; None for others."""
-    handle = bindings.loaded(path)
-    for pattern in OPENBLAS_NAMES:
-        config = _call(handle, pattern % "get_config", ctypes.c_char_p) or ""
-        most = re.search(r"\bMAX_THREADS=(\d+)", config)
-        if most:
-            return int(most.group(1))
-    return None
+def is_expected(path, blas):
+    """Return whether a file is one of those that the expectation's `blas` names."""
+    return any(fnmatch.fnmatch(os.path.basename(path), name) for name in blas["libraries"])
 
 
 def behind(path):
     """Return the file that has the code of a loaded library: of a front, the one it leads to."""
     handle = bindings.loaded(path)
-    for name in IDENTITIES:
-        if hasattr(handle, name):
-            address = ctypes.cast(getattr(handle, name), ctypes.c_void_p).value
-            return bindings.file_of(address) or path
-    return path
-
-
-def _name_inside(path):
-    # Debian's libblas.so.3 of BLIS hides every symbol but those of BLAS itself.
-    with open(path, "rb") as file:
-        data = file.read()
-    for name, mark in (("blis", b"libblis"), ("openblas", b"OpenBLAS")):
-        if mark in data:
-            return name
-    return UNKNOWN
+    files = [bindings.file_with(handle, name) for name in IDENTITIES]
+    return next((file for file in files if file), path)
 
 
 def merged(libraries):
@@ -79,12 +70,9 @@ def merged(libraries):
     there directly. Only libmkl_rt can be loaded by itself and has the function for threads.
     A library in front of MKL is none of its parts.
     """
-    parts = [
-        item
-        for item in libraries
-        if item.name == "mkl" and os.path.basename(item.path).startswith("libmkl_")
-    ]
-    heads = [item for item in parts if os.path.basename(item.path).startswith("libmkl_rt")]
+    names = {item: os.path.basename(item.path) for item in libraries if item.name == "mkl"}
+    parts = [item for item in libraries if names.get(item, "").startswith("libmkl_")]
+    heads = [item for item in parts if names[item].startswith("libmkl_rt")]
     if not parts or len({item.version for item in parts}) > 1:
         return libraries
     if not heads:
@@ -110,16 +98,12 @@ def is_part(library):
 
 def describe(library):
     """Return one line of text about a library."""
-    words = [library.name]
-    if library.version:
-        words.append(library.version)
-    extra = []
-    if library.kernel:
-        extra.append("%s kernels" % library.kernel)
+    words = ["%s kernels" % library.kernel] if library.kernel else []
     if library.threads:
-        extra.append("%d thread%s" % (library.threads, "" if library.threads == 1 else "s"))
-    extra.append(os.path.basename(library.path))
-    return "%s (%s)" % (" ".join(words), ", ".join(extra))
+        words.append("%d thread%s" % (library.threads, "" if library.threads == 1 else "s"))
+    words.append(os.path.basename(library.path))
+    name = " ".join(filter(None, (library.name, library.version)))
+    return "%s (%s)" % (name, ", ".join(words))
 
 
 def set_threads(path, count):
@@ -144,49 +128,43 @@ def _call(handle, name, result, *arguments):
     return value.decode("ascii", "replace") if isinstance(value, bytes) else value
 
 
-def _openblas(handle):
+def _openblas(handle, path):
     for pattern in OPENBLAS_NAMES:
         config = _call(handle, pattern % "get_config", ctypes.c_char_p)
         if config:
-            words = config.split()
-            version = words[1] if words[0] == "OpenBLAS" and len(words) > 1 else None
-            return (
+            version = re.match(r"OpenBLAS (\S+)", config)
+            most = re.search(r"\bMAX_THREADS=(\d+)", config)
+            return Library(
                 "openblas",
-                version,
+                version and version.group(1),
                 _call(handle, pattern % "get_corename", ctypes.c_char_p),
                 _call(handle, pattern % "get_num_threads", ctypes.c_int),
+                path,
+                int(most.group(1)) if most else None,
             )
     return None
 
 
-def _mkl(handle):
+def _mkl(handle, path):
     if not hasattr(handle, "MKL_Get_Max_Threads"):
         return None
     buffer = ctypes.create_string_buffer(200)
     _call(handle, "MKL_Get_Version_String", None, buffer, ctypes.c_int(199))
-    text = buffer.value.decode("ascii", "replace")
-    version = text.split("Version")[1].split()[0].split("-")[0] if "Version" in text else None
-    return "mkl", version, None, _call(handle, "MKL_Get_Max_Threads", ctypes.c_int)
+    version = re.search(r"Version\s+([^\s-]+)", buffer.value.decode("ascii", "replace"))
+    threads = _call(handle, "MKL_Get_Max_Threads", ctypes.c_int)
+    return Library("mkl", version and version.group(1), None, threads, path)
 
 
-def _blis(handle):
+def _blis(handle, path):
     version = _call(handle, "bli_info_get_version_str", ctypes.c_char_p)
     if version is None:
         return None
-    kernel = None
-    if hasattr(handle, "bli_arch_query_id"):
-        number = _call(handle, "bli_arch_query_id", ctypes.c_int)
+    number, kernel = _call(handle, "bli_arch_query_id", ctypes.c_int), None
+    if number is not None:
         kernel = _call(handle, "bli_arch_string", ctypes.c_char_p, ctypes.c_int(number))
     # Exported by recipes/libblis's addition, which replaces the kernels of another processor.
     if _call(handle, "blis_zen5_installed", ctypes.c_int):
         kernel = "zen5"
     # BLIS returns -1 where no number was requested, and runs on one thread.
     threads = max(1, _call(handle, "bli_thread_get_num_threads", ctypes.c_int64) or 1)
-    return "blis", version, kernel, threads
-
-
-def _other(handle):
-    for name, symbol in (("atlas", "ATL_buildinfo"), ("armpl", "armplversion")):
-        if hasattr(handle, symbol):
-            return name, None, None, None
-    return None
+    return Library("blis", version, kernel, threads, path)

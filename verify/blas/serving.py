@@ -3,7 +3,6 @@
 from __future__ import absolute_import, division, print_function
 
 import collections
-import fnmatch
 import importlib
 import os
 import shlex
@@ -13,7 +12,6 @@ from verify.blas import bindings, library, speed
 from verify.blas import operations as blas_operations
 from verify.core import process
 from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix, repair_fix
-from verify.core.packages import is_installed
 from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix, without
 
@@ -42,104 +40,79 @@ def check_ldflags(context):
     if message:
         return failed(name, "%s does not link: %s" % (value, message), ldflags_fix(context))
     # The linker finds the library in another folder. The serving library is checked by itself.
-    missing = [word[2:] for word in shlex.split(value) if word.startswith("-L")]
-    missing = [folder for folder in missing if folder and not os.path.isdir(folder)]
-    return passed(name, value + _ignored(missing))
-
-
-def _ignored(folders):
-    if not folders:
-        return ""
-    verb = "which does not exist" if len(folders) == 1 else "which do not exist"
-    return "; the linker ignores %s, %s" % (", ".join(folders), verb)
-
-
-def find(context):
-    """Return the Bindings of the framework's compiled modules, or else those of NumPy."""
-    for dtype in blas_operations.DTYPES:
-        blas_operations.compiled(context, blas_operations.OPERATIONS[0], dtype)
-    modules = bindings.modules_below(context.framework.flag("compiledir"))
-    return bindings.bindings_of(modules) or bindings.bindings_of(bindings.modules_of("numpy"))
-
-
-def _libraries(package):
-    calls = bindings.bindings_of(bindings.modules_of(package))
-    return sorted({binding.library for binding in calls})
+    folders = [word[2:] for word in shlex.split(value) if word.startswith("-L")]
+    missing = [folder for folder in folders if folder and not os.path.isdir(folder)]
+    ignored = "; the linker ignores what does not exist: " + ", ".join(missing) if missing else ""
+    return passed(name, value + ignored)
 
 
 def check(context):
-    """Check that the calls end in the expected library; set context.serving to it."""
-    calls = find(context)
+    """Check that the calls end in the expected library; set context.serving to it.
+
+    The calls are those of the framework's compiled modules, or else of NumPy's.
+    """
+    is_alone = context.framework.name == "numpy"
+    calls = [] if is_alone else bindings.bindings_of(_compiled_modules(context))
+    through_numpy = not calls
+    calls = calls or bindings.bindings_of_package("numpy")
+    if is_alone:
+        _import("scipy.linalg", "scipy.linalg.cython_blas")
+        if not calls:
+            return failed(NAME, "NumPy calls no BLAS library", numpy_fix())
     if not calls:
-        return failed(
-            NAME,
-            "neither the framework's modules nor NumPy's call any BLAS library",
-            ldflags_fix(context),
-        )
+        detail = "neither the framework's modules nor NumPy's call any BLAS library"
+        return failed(NAME, detail, ldflags_fix(context))
     paths = sorted({binding.library for binding in calls})
     libraries = library.libraries_of(paths)
-    context.serving = libraries[0]
-    through_numpy = not _is_framework(context, calls[0].module)
+    serving = context.serving = libraries[0]
     detail = " and ".join(library.describe(item) for item in libraries)
-    if through_numpy:
+    if through_numpy and not is_alone:
         detail += ", through NumPy"
     detail += _others(context)
-    if len(libraries) > 1:
-        fix = loader_fix(paths) or library_fix(context)
-        return failed(NAME, "more than one: " + detail, fix)
+    if len(libraries) > 1 and not is_alone:
+        return failed(NAME, "more than one: " + detail, loader_fix(paths) or library_fix(context))
     if context.expectation:
-        return _as_expected(context, libraries[0], through_numpy, detail)
-    if libraries[0].name == library.UNKNOWN:
+        blas = context.expectation["blas"]
+        if blas is None:
+            if through_numpy:
+                return passed(NAME, detail)
+            return failed(NAME, "this is not the baseline: " + detail, library_fix(context))
+        is_named = serving.name == blas["name"] and library.is_expected(serving.path, blas)
+        if is_named and not through_numpy:
+            return passed(NAME, detail)
+        words = (blas["name"], ", ".join(blas["libraries"]), detail)
+        return failed(NAME, "expected %s (%s); found %s" % words, library_fix(context))
+    if serving.name == library.UNKNOWN:
         detail += ": not known as a library with fast kernels"
         return failed(NAME, detail, library_fix(context))
-    if through_numpy:
+    if through_numpy and not is_alone:
         return failed(NAME, detail, ldflags_fix(context))
     return passed(NAME, detail)
 
 
-def check_numpy(context):
-    """Check that NumPy calls a fast library, where there is no framework; set context.serving."""
-    calls = bindings.bindings_of(bindings.modules_of("numpy"))
-    if not calls:
-        return failed(NAME, "NumPy calls no BLAS library", numpy_fix())
-    libraries = library.libraries_of(binding.library for binding in calls)
-    context.serving = libraries[0]
-    for name in ("scipy.linalg", "scipy.linalg.cython_blas"):
-        if is_installed("scipy"):
+def _compiled_modules(context):
+    """Return the framework's compiled modules that are loaded, one with a product among them."""
+    for dtype in blas_operations.DTYPES:
+        blas_operations.compiled(context, blas_operations.OPERATIONS[0], dtype)
+    return bindings.modules_below(context.framework.flag("compiledir"))
+
+
+def _import(*names):
+    for name in names:
+        try:
             importlib.import_module(name)
-    detail = " and ".join(library.describe(item) for item in libraries) + _others(context)
-    if libraries[0].name == library.UNKNOWN:
-        detail += ": not known as a library with fast kernels"
-        return failed(NAME, detail, library_fix(context))
-    return passed(NAME, detail)
-
-
-def _is_framework(context, module):
-    return module.startswith(os.path.realpath(context.framework.flag("compiledir")))
-
-
-def _as_expected(context, serving, through_numpy, detail):
-    blas = context.expectation["blas"]
-    if blas is None:
-        if through_numpy:
-            return passed(NAME, detail)
-        return failed(NAME, "this is not the baseline: " + detail, library_fix(context))
-    base = os.path.basename(serving.path)
-    is_file = any(fnmatch.fnmatch(base, pattern) for pattern in blas["libraries"])
-    if is_file and serving.name == blas["name"] and not through_numpy:
-        return passed(NAME, detail)
-    expected = "%s (%s)" % (blas["name"], ", ".join(blas["libraries"]))
-    return failed(NAME, "expected %s; found %s" % (expected, detail), library_fix(context))
+        except ImportError:
+            continue
 
 
 def _others(context):
     """Return which other libraries NumPy and SciPy call, as the end of a detail."""
-    return "".join(
-        "; %s uses %s" % (package, library.describe(library.identify(path)))
-        for package in ("numpy", "scipy")
-        for path in _libraries(package)
-        if path != context.serving.path
-    )
+    found = []
+    for package in ("numpy", "scipy"):
+        paths = {binding.library for binding in bindings.bindings_of_package(package)}
+        others = map(library.identify, sorted(paths - {context.serving.path}))
+        found += ["; %s uses %s" % (package, library.describe(each)) for each in others]
+    return "".join(found)
 
 
 def check_one_blas(context):
@@ -152,40 +125,30 @@ def check_one_blas(context):
     if not callers:
         return skipped(ONE_BLAS, "nothing calls a BLAS product")
     expected = context.expectation and context.expectation["blas"]
-    if expected and expected.get("alone"):
-        for path in uncalled(context, callers):
-            callers[path] = [NOBODY]
+    is_one = expected and expected.get("alone")
+    if is_one:
+        callers.update((path, [NOBODY]) for path in uncalled(context, callers))
     libraries = library.libraries_of(library.behind(path) for path in callers)
     detail = "; ".join(
         "%s: %s" % (" and ".join(names), library.describe(library.identify(path)))
         for path, names in sorted(callers.items(), key=lambda item: item[1])
     )
-    if len(libraries) == 1:
-        return passed(ONE_BLAS, detail)
-    detail = "%d libraries, each with threads of its own: %s" % (len(libraries), detail)
-    if expected and expected.get("alone"):
-        context.second_blas_fix = _one_blas_fix(context, callers, expected)
-        return failed(ONE_BLAS, detail, context.second_blas_fix)
+    if len(libraries) > 1:
+        detail = "%d libraries, each with threads of its own: %s" % (len(libraries), detail)
+        if is_one:
+            context.second_blas_fix = _one_blas_fix(context, callers, expected)
+            return failed(ONE_BLAS, detail, context.second_blas_fix)
     return passed(ONE_BLAS, detail)
 
 
 def callers_of_libraries(context):
     """Return {path of a library: [name of the framework, or of a package, that calls it]}."""
-    for name in CALLERS:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            continue
-    for dtype in blas_operations.DTYPES:
-        blas_operations.compiled(context, blas_operations.OPERATIONS[0], dtype)
-    compiled = os.path.realpath(context.framework.flag("compiledir")) + os.sep
-    names = collections.OrderedDict()
+    _import(*CALLERS)
+    names = dict.fromkeys(_compiled_modules(context), context.framework.name)
     for path in bindings.mapped_files():
-        name = context.framework.name if path.startswith(compiled) else _package(path)
-        if name is not None:
-            names[path] = name
+        names.setdefault(path, _package(path))
     callers = collections.defaultdict(set)
-    for binding in bindings.bindings_of(names):
+    for binding in bindings.bindings_of([path for path in names if names[path]]):
         callers[binding.library].add(names[binding.module])
     return {path: sorted(callers[path]) for path in callers}
 
@@ -199,17 +162,18 @@ def uncalled(context, callers):
     libraries = library.libraries_of(called)
     compiled = os.path.realpath(context.framework.flag("compiledir")) + os.sep
     paths = [path for path in bindings.mapped_files() if not path.startswith(compiled)]
-    paths = [path for path in paths if bindings.defining(path)]
-    paths = [path for path in paths if library.behind(path) not in called]
-    # The parts of one MKL add nothing.
     return [
         path
         for path in paths
-        if len(library.merged(libraries + [library.identify(path)])) > len(libraries)
+        if bindings.defining(path)
+        and library.behind(path) not in called
+        # The parts of one MKL add nothing.
+        and len(library.merged(libraries + [library.identify(path)])) > len(libraries)
     ]
 
 
 def _package(path):
+    """Return the package that a file belongs to; None of any other, and of a wheel's libraries."""
     parts = path.split(os.sep)
     for folder in ("site-packages", "dist-packages"):
         if folder in parts[:-2]:
@@ -220,12 +184,18 @@ def _package(path):
 
 
 def _one_blas_fix(context, callers, expected):
-    behind = {library.behind(path) for path in callers if _is_expected(path, expected)}
+    # The parts of MKL have other file names than the library that is linked.
+    behind = {
+        library.behind(path)
+        for path in callers
+        if library.is_expected(path, expected)
+        or expected["name"] == library.identify(path).name == "mkl"
+    }
     paths = [path for path in callers if library.behind(path) not in behind]
-    preloaded = loader_fix(paths)
-    if preloaded:
-        return preloaded
     others = sorted({name for path in paths for name in callers[path]})
+    fix = loader_fix(paths)
+    if fix:
+        return fix
     if others == [NOBODY]:
         return repair_fix(context.expectation)
     if context.framework.name in others or not others:
@@ -236,18 +206,10 @@ def _one_blas_fix(context, callers, expected):
 def packages_fix(context, names):
     """Return how to keep packages from outside of an environment, which call another BLAS."""
     # Folders of site-packages, as Python's path names them.
-    modules = [sys.modules[name] for name in names if name in sys.modules]
-    folders = [os.path.dirname(os.path.dirname(module.__file__)) for module in modules]
-    folders = [os.path.realpath(folder) for folder in folders]
+    files = [sys.modules[name].__file__ for name in names if name in sys.modules]
+    folders = [os.path.realpath(os.path.dirname(os.path.dirname(file))) for file in files]
     fix = without("PYTHONPATH", *folders)
     if not fix:
         # As the checks of files and versions have it: one fault is one row.
         return repair_fix(context.expectation)
     return "not from the lock: %s, with a BLAS of its own:\n%s" % (" and ".join(names), fix)
-
-
-def _is_expected(path, expected):
-    # The parts of MKL have other file names than the library that is linked.
-    if expected["name"] == "mkl" and library.identify(path).name == "mkl":
-        return True
-    return any(fnmatch.fnmatch(os.path.basename(path), name) for name in expected["libraries"])

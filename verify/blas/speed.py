@@ -11,7 +11,7 @@ from verify.blas import operations as blas_operations
 from verify.blas.threads import RUSAGE_THREAD, processor_time
 from verify.core import machine, progress
 from verify.core.fixes import library_fix
-from verify.core.portable import monotonic, until_steady
+from verify.core.portable import seconds_of, until_steady
 from verify.core.report import failed, measured, passed, skipped, speed_text, timing
 
 CHECK_BLAS_CALLS = 10
@@ -50,15 +50,14 @@ def products(context):
         # Where the calls would not take too long.
         if context.full and SAMPLES * 0.2e-9 * LARGER**3 / max(rates) <= LONGEST:
             update.resize(LARGER)
-            more = [gemm_rate(LARGER, update.seconds()) for _ in range(SAMPLES)]
+            more = update.rates(LARGER)
             context.gemm[dtype] += more
             timings.append(timing("Gemm %s %d" % (dtype, LARGER), "GFLOP/s", more))
         if dtype == "float64" and not in_numpy:
-            rate = 1e9 * max(rates)
             counted = rates if size == 2000 else []
-            timings += _check_blas(context, update, 2000, rate, counted)
+            timings += _check_blas(context, update, 2000, max(rates), counted)
             if context.full:
-                timings += _check_blas(context, update, 5000, rate)
+                timings += _check_blas(context, update, 5000, max(rates))
     return timings
 
 
@@ -73,42 +72,31 @@ def numba_products(context):
     progress.note("timing Gemm %s with numba" % dtype)
     update = by_numba(context, dtype)
     size = _gemm_size(update)
-    rates = [gemm_rate(size, update.seconds()) for _ in range(SAMPLES)]
-    return [timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", rates)]
+    return [timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", update.rates(size))]
 
 
 def _gemm_size(update):
     """Return the size of the matrices to time: a slow library gets smaller ones."""
     size = 250
     update.resize(size)
-    while size < 2000:
-        if min(update.seconds(), update.seconds()) * 8 > 2.0:
-            break
+    while size < 2000 and min(update.seconds(), update.seconds()) * 8 <= 2.0:
         size *= 2
         update.resize(size)
     return size
 
 
 def _in_pairs(context, update, size, dtype):
-    """Return the GFLOP/s of some calls, each right after a measurement of the peak.
+    """Return the GFLOP/s of some calls, each right before a measurement of the peak.
 
     Fills context.shares and context.reasons; sets the peak to that of the best pair, whose share
     is the result. Within a pair both have the same machine, whatever else runs there.
     """
     if not context.peaks.get(dtype):
-        return [gemm_rate(size, update.seconds()) for _ in range(SAMPLES)]
+        return update.rates(size)
     threads, scale = _threads_of_peak(context, dtype)
-    isa = kernels.best_set(context.peak_kernel, dtype, threads)
+    pair = _pairing(context, dtype, threads, scale)
     before = machine.counters()
-    pairs = []
-    while len(pairs) < SAMPLES:
-        rate = gemm_rate(size, update.seconds())
-        for _ in range(REPEATS):
-            highest = kernels.rate_of(context.peak_kernel, dtype, isa, threads, PAIRED)
-            # More than the peak: something has disturbed its measurement.
-            if rate <= MOST_SHARE * highest * scale:
-                break
-        pairs.append((rate / (highest * scale), rate, highest))
+    pairs = [pair(gemm_rate(size, update.seconds())) for _ in range(SAMPLES)]
     context.reasons[dtype] = machine.noise_reasons(
         before, machine.counters(), machine.usable_cores()
     )
@@ -117,15 +105,37 @@ def _in_pairs(context, update, size, dtype):
     return [rate for _, rate, _ in pairs]
 
 
+def _pairing(context, dtype, threads, scale=1.0):
+    """Return a function that measures the peak after a product's rate: (share, rate, peak).
+
+    scale: of the peak, for a library that uses other threads than the peak is measured on.
+    """
+    isa = kernels.best_set(context.peak_kernel, dtype, threads)
+
+    def pair(rate):
+        for _ in range(REPEATS):
+            highest = kernels.rate_of(context.peak_kernel, dtype, isa, threads, PAIRED)
+            # More than the peak: something has disturbed its measurement.
+            if rate <= MOST_SHARE * highest * scale:
+                break
+        return rate / (highest * scale), rate, highest
+
+    return pair
+
+
 def _threads_of_peak(context, dtype):
     """Return (threads to measure the peak on, the factor for the threads that the library uses)."""
     cores = max(context.peaks[dtype])
-    used = context.serving.threads if context.serving and context.serving.threads else cores
+    used = _used_threads(context) or cores
     if used == 1:
         return 1, 1.0
     # Fewer threads than processors have a core each: hyperthreads share one.
     alone = used * context.peaks[dtype][1]
     return cores, min(1.0, alone / context.peaks[dtype][cores]) if used < cores else 1.0
+
+
+def _used_threads(context):
+    return context.serving and context.serving.threads
 
 
 def _one_thread_rate(context, update, size, dtype):
@@ -136,53 +146,43 @@ def _one_thread_rate(context, update, size, dtype):
     serving = context.serving
     is_set = serving and library.set_threads(serving.path, 1)
 
-    def seconds():
+    def rate():
         # Where the number is set, not that of all threads: idle ones may wait in a loop.
         clock = (lambda: processor_time(RUSAGE_THREAD)) if is_set else processor_clock
         start = clock()
         update.run()
-        return clock() - start
+        return gemm_rate(size, clock() - start)
 
-    isa = context.peaks.get(dtype) and kernels.best_set(context.peak_kernel, dtype, 1)
-    pairs = []
+    has_peak = bool(context.peaks.get(dtype))
+    pair, pairs = _pairing(context, dtype, 1) if has_peak else (lambda rate: (rate, rate, None)), []
 
-    def paired():
-        rate = gemm_rate(size, seconds())
-        highest = rate
-        if context.peaks.get(dtype):
-            highest = kernels.rate_of(context.peak_kernel, dtype, isa, 1, PAIRED)
-        pairs.append((rate / highest, rate, highest))
-        return highest / rate
+    def sample():
+        pairs.append(pair(rate()))
+        return 1 / pairs[-1][0]
 
-    until_steady(paired, 3)
+    until_steady(sample, 3)
     if is_set and serving.threads:
         library.set_threads(serving.path, serving.threads)
-    _, rate, highest = max(pairs)
-    if context.peaks.get(dtype):
+    _, best, highest = max(pairs)
+    if has_peak:
         context.peaks[dtype][1] = highest
-    return rate
+    return best
 
 
 def _check_blas(context, update, size, rate, counted=()):
     """Return the time of ten calls, or nothing where they take too long.
 
-    rate: the expected FLOP/s. counted: GFLOP/s of calls that were timed already, which count.
+    rate: the expected GFLOP/s. counted: those of calls that were timed already, which count.
     """
-    expected = CHECK_BLAS_CALLS * 2.0 * size**3 / rate
+    one = 2e-9 * size**3
+    expected = CHECK_BLAS_CALLS * one / rate
     if expected > LONGEST * (20 if context.full else 1):
         progress.log("check_blas %d would take %.0f s here: left out" % (size, expected))
         return []
     progress.note("check_blas %d" % size)
     update.resize(size)
-    seconds = [2e-9 * size**3 / each for each in counted]
-    total = sum(seconds) + update.seconds(CHECK_BLAS_CALLS - len(seconds))
+    total = sum(one / each for each in counted) + update.seconds(CHECK_BLAS_CALLS - len(counted))
     return [timing("check_blas %d" % size, "s", [total])]
-
-
-def is_noisy(context, dtype):
-    """Return whether the shares of the pairs differ too much to say what the library reaches."""
-    shares = context.shares.get(dtype) or [1.0]
-    return min(shares) < NOISY * max(shares)
 
 
 def check_speed(context, dtype):
@@ -194,40 +194,34 @@ def check_speed(context, dtype):
     shares = context.shares.get(dtype)
     if not shares:
         return skipped(name, "no peak to compare with, or Gemm did not run")
-    reached = max(shares)
+    reached, reasons = max(shares), context.reasons.get(dtype) or []
     alone = context.alone[dtype] / context.peaks[dtype][1]
-    is_unclear = is_noisy(context, dtype) or reached > MOST_SHARE
+    varies = min(shares) < NOISY * reached
     # A low share beside something that took time says nothing of the library.
-    is_unclear = is_unclear or bool(context.reasons.get(dtype) and reached < GOOD_SHARE)
+    is_unclear = varies or reached > MOST_SHARE or bool(reasons and reached < GOOD_SHARE)
     speed = measured(max(context.gemm[dtype]), shares, (), is_unclear)
     detail = "%s; a processor alone: %.0f %%" % (speed_text(speed), 100 * alone)
     if context.is_baseline:
         detail += "; the other variants are compared with this"
         return passed(name, detail)._replace(speed=speed)
     if alone < LEAST_SHARE:
-        return failed(
-            name,
-            detail + ", less than %.0f %%" % (100 * LEAST_SHARE),
-            kernels.fix_if_slower(context.serving) or library_fix(context),
-        )._replace(speed=speed)
+        detail += ", less than %.0f %%" % (100 * LEAST_SHARE)
+        fix = kernels.fix_if_slower(context.serving) or library_fix(context)
+        return failed(name, detail, fix)._replace(speed=speed)
     remarks = []
     if alone < GOOD_SHARE:
         remarks.append("a good library reaches %.0f %%" % (100 * GOOD_SHARE))
     # Of a library that is slower by itself, a little less is noise.
     if reached < (0.75 * alone if remarks else GOOD_SHARE) or is_unclear:
-        remarks += context.reasons.get(dtype) or _compared(context, dtype, reached, alone)
+        threads = _threads_of_peak(context, dtype)[0]
+        # Where no other reason is seen, a comparison with one thread is one.
+        if not reasons and threads > 1 and not varies and reached < 0.9 * alone:
+            times = max(context.gemm[dtype]) / context.alone[dtype]
+            words = (_used_threads(context) or threads, times)
+            reasons = ["its %d threads compute %.1f times as fast as one" % words]
+        remarks += reasons
     detail += " (%s)" % "; ".join(remarks) if remarks else ""
     return passed(name, detail)._replace(speed=dict(speed, remarks=list(remarks)))
-
-
-def _compared(context, dtype, reached, alone):
-    """Return what the comparison with one thread shows, as texts, where no other reason is seen."""
-    threads = _threads_of_peak(context, dtype)[0]
-    if threads == 1 or is_noisy(context, dtype) or reached >= 0.9 * alone:
-        return []
-    times = max(context.gemm[dtype]) / context.alone[dtype]
-    used = context.serving.threads if context.serving and context.serving.threads else threads
-    return ["its %d threads compute %.1f times as fast as one" % (used, times)]
 
 
 def by_numba(context, dtype):
@@ -268,10 +262,11 @@ class GemmUpdate(object):
 
     def seconds(self, calls=1):
         """Return the seconds that the calls take."""
-        start = monotonic()
-        for _ in range(calls):
-            self.run()
-        return monotonic() - start
+        return seconds_of(self.run, calls)
+
+    def rates(self, size):
+        """Return the GFLOP/s of SAMPLES calls at the size that was set."""
+        return [gemm_rate(size, self.seconds()) for _ in range(SAMPLES)]
 
 
 class NumPyProduct(GemmUpdate):
@@ -279,17 +274,12 @@ class NumPyProduct(GemmUpdate):
 
     def __init__(self, dtype):
         self.dtype = dtype
-        self.matrices = []
 
     def resize(self, size):
         """Set all matrices to ones of (size, size), and warm up."""
-        self.matrices = [numpy.ones((size, size), self.dtype) for _ in range(3)]
+        a, b, c = (numpy.ones((size, size), self.dtype) for _ in range(3))
+        self.run = lambda: numpy.dot(a, b, out=c)
         self.run()
-
-    def run(self):
-        """Multiply once."""
-        a, b, c = self.matrices
-        numpy.dot(a, b, out=c)
 
 
 def gemm_rate(size, seconds):

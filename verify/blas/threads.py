@@ -10,7 +10,7 @@ import select
 import signal
 import time
 
-from verify.blas import bindings, library
+from verify.blas import library
 from verify.core import machine, process
 from verify.core.fixes import fix_of_words, library_fix
 from verify.core.report import failed, passed, skipped
@@ -56,30 +56,23 @@ def variables_of(serving):
 
 def start(context):
     """Start to measure one thread in a process of its own; return the function that checks."""
-    if context.serving is None or library.is_part(context.serving):
-        return lambda: check(context)
-    started = _start(context, 1)
-    return lambda: check(context, lambda: _times(started))
-
-
-def check(context, measure_alone=None):
-    """Check the number that the library reports, and by processor time that so many threads work.
-
-    measure_alone: returns what `measure` does of one thread, if its process runs already. After a
-    product on several threads, a forked process must end its own where libblas_threads is expected,
-    which sees to that. Elsewhere it is no fault: not all programs fork.
-    """
     serving = context.serving
     if serving is None:
-        return skipped(NAME, "no library was found")
+        return lambda: skipped(NAME, "no library was found")
+    alone = None if library.is_part(serving) else _start(context, 1)
+    return lambda: check(context, alone)
+
+
+def check(context, alone):
+    """Check the number that the library reports, and by processor time that so many threads work.
+
+    alone: the process that measures one thread; None of a part of MKL, which cannot be loaded.
+    After a product on several threads, a forked process must end its own where libblas_threads is
+    expected, which sees to that. Elsewhere it is no fault: not all programs fork.
+    """
+    serving, usable = context.serving, machine.usable_cores()
     counts, variable = requested(serving)
-    reason = "%s asks for %d" % (variable, counts[-1]) if variable else _usable(counts[0])
-    quota, path = machine.quota_and_file()
-    if variable and quota and counts[-1] == machine.usable_cores():
-        # The environment sets the variable by the limit; nobody else need have.
-        reason = "the container's limit is %g processors (%s): %s=%d" % (
-            (quota, path, variable, counts[-1])
-        )
+    reason = _reason(counts, variable, usable)
     # The baseline's libraries are as pip installs them: they know no quota.
     expects = serving.threads is not None and not context.is_baseline
     if expects and serving.threads not in counts and not _is_of_few(serving, counts, variable):
@@ -88,18 +81,18 @@ def check(context, measure_alone=None):
             "the library uses %d where %s" % (serving.threads, reason),
             "set this before Python starts:\nexport %s=%d" % (variables_of(serving)[0], counts[0]),
         )
-    if variable and counts[0] < machine.usable_cores():
+    if variable and counts[0] < usable:
         context.advice.append(
             "%s=%s: the BLAS library uses %d of %d processors"
-            % (variable, os.environ[variable], counts[0], machine.usable_cores())
+            % (variable, os.environ[variable], counts[0], usable)
         )
     plural = "" if serving.threads == 1 else "s"
     count = "%d thread%s" % (serving.threads, plural) if serving.threads else "number unknown"
-    if library.is_part(serving):
+    if alone is None:
         return passed(NAME, "%s, %s; a part of MKL, not measured alone" % (count, reason))
-    alone = measure_alone() if measure_alone else measure(context, 1)
-    if not isinstance(alone, dict):
-        return failed(NAME, alone, fix_of_words(context, alone) or library_fix(context))
+    alone, fault = _times(alone)
+    if fault:
+        return failed(NAME, fault, fix_of_words(context, fault) or library_fix(context))
     if _others(alone) > OTHERS_AT_MOST:
         return failed(
             NAME,
@@ -107,101 +100,78 @@ def check(context, measure_alone=None):
             % (VARIABLES.get(serving.name, EVERY_VARIABLE)[0], 100 * _others(alone)),
             library_fix(context),
         )
-    before = machine.counters()
-    together = measure(context, counts[0])
-    several = expects and min([serving.threads] + counts) > 1 and isinstance(together, dict)
-    if several and _others(together) < OTHERS_AT_LEAST and _gives_way(serving, before):
-        together = measure(context, counts[0], **{ADAPT_VARIABLE: FIXED})
-        several = isinstance(together, dict)
-    if several and _others(together) < OTHERS_AT_LEAST:
-        return failed(
-            NAME,
-            "%s, %s; but the calling one does all the work" % (count, reason),
-            "%s=%s limits it:\nunset %s"
-            % (LIMIT_VARIABLE, os.environ[LIMIT_VARIABLE], LIMIT_VARIABLE)
-            if os.environ.get(LIMIT_VARIABLE)
-            else library_fix(context),
-        )
-    if isinstance(together, dict) and together["fork"]:
-        detail = "after a product on %d threads, a forked process %s" % (
-            counts[0],
-            together["fork"],
-        )
+    before, is_several = machine.counters(), expects and min([serving.threads] + counts) > 1
+    together, fault = _times(_start(context, counts[0]))
+    busy = machine.noise_between(before, machine.counters(), usable)["others"]
+    is_idle = is_several and together and _others(together) < OTHERS_AT_LEAST
+    if is_idle and serving.adapts and busy > BUSY:
+        # It gives way to programs that compute: ask it not to.
+        together, fault = _times(_start(context, counts[0], **{ADAPT_VARIABLE: FIXED}))
+        is_idle = together and _others(together) < OTHERS_AT_LEAST
+    if is_idle:
+        limit = os.environ.get(LIMIT_VARIABLE)
+        fix = "%s=%s limits it:\nunset %s" % (LIMIT_VARIABLE, limit, LIMIT_VARIABLE)
+        detail = "%s, %s; but the calling one does all the work" % (count, reason)
+        return failed(NAME, detail, fix if limit else library_fix(context))
+    if together and together["fork"]:
+        words = (counts[0], together["fork"])
+        detail = "after a product on %d threads, a forked process %s" % words
         expected = context.expectation and context.expectation["blas"]
         if expected and any(LIBRARY in name for name in expected["libraries"]):
             return failed(NAME, detail, library_fix(context))
-        variable = variables_of(serving)[0]
-        context.advice.append("%s: multiprocessing needs %s=1" % (detail, variable))
-    busy = "%.1f processors busy" % _busy(together) if isinstance(together, dict) else together
-    detail = "%s, %s; %s; with one requested: %.1f" % (count, reason, busy, _busy(alone))
+        needed = variables_of(serving)[0]
+        context.advice.append("%s: multiprocessing needs %s=1" % (detail, needed))
+    words = (count, reason, fault or "%.1f processors busy" % _busy(together), _busy(alone))
+    detail = "%s, %s; %s; with one requested: %.1f" % words
     return passed(NAME, detail + _by_call(serving))
 
 
-def _gives_way(serving, before):
-    """Return whether a library leaves processors to programs that compute since a reading."""
-    adapts = hasattr(bindings.loaded(serving.path), "blas_threads_adapt")
-    others = machine.noise_between(before, machine.counters(), machine.usable_cores())["others"]
-    return adapts and others > BUSY
+def _reason(counts, variable, usable):
+    """Return what says how many threads the library is to use."""
+    quota, path = machine.quota_and_file()
+    if variable and quota and counts[-1] == usable:
+        # The environment sets the variable by the limit; nobody else need have.
+        words = (quota, path, variable, counts[-1])
+        return "the container's limit is %g processors (%s): %s=%d" % words
+    if variable:
+        return "%s asks for %d" % (variable, counts[-1])
+    fewer = ", and it can use %d" % counts[0] if counts[0] < usable else ""
+    return "%d usable%s" % (usable, fewer)
 
 
 def _by_call(serving):
     """Return, as the end of a detail, whether each call gets a number of its own."""
-    handle = bindings.loaded(serving.path)
-    if serving.threads == 1:
+    if serving.threads == 1 or serving.adapts is None:
         return ""
-    if not hasattr(handle, "blas_threads_adapt"):
-        return ""
-    if handle.blas_threads_adapt():
-        wish = os.environ.get(ADAPT_VARIABLE, "")
-        ignored = "; %s=%s has no meaning" % (ADAPT_VARIABLE, wish) if wish else ""
-        return "; fewer for small work, and on a busy machine" + ignored
-    return "; the same for each call: %s=%s" % (ADAPT_VARIABLE, FIXED)
+    if not serving.adapts:
+        return "; the same for each call: %s=%s" % (ADAPT_VARIABLE, FIXED)
+    wish = os.environ.get(ADAPT_VARIABLE, "")
+    ignored = "; %s=%s has no meaning" % (ADAPT_VARIABLE, wish) if wish else ""
+    return "; fewer for small work, and on a busy machine" + ignored
 
 
 def requested(serving):
     """Return ([acceptable numbers of threads], variable that sets it or None) for a Library."""
+    cores = machine.affine_cores()
+    most = {"openblas": [min(cores, serving.most or cores)]}
+    # MKL does not count hyperthreads.
+    most["mkl"] = [cores, min(machine.physical_cores() or cores, cores)]
+    most = most.get(serving.name, [1 << 30])
     for variable in VARIABLES.get(serving.name, EVERY_VARIABLE):
         value = os.environ.get(variable, "").split(",")[0].strip()
         if value.isdigit() and int(value) > 0:
-            count = int(value)
-            return [min(count, most) for most in _most(serving)] + [count], variable
-    return [min(machine.usable_cores(), most) for most in _most(serving)], None
-
-
-def _most(serving):
-    """Return [the most threads that a library starts]; of MKL it may be one of two numbers."""
-    cores = machine.affine_cores()
-    if serving.name == "mkl":
-        # MKL does not count hyperthreads.
-        return [cores, min(machine.physical_cores() or cores, cores)]
-    if serving.name == "openblas":
-        return [min(cores, library.most_threads(serving.path) or cores)]
-    return [1 << 30]
+            return [min(int(value), each) for each in most] + [int(value)], variable
+    return [min(machine.usable_cores(), each) for each in most], None
 
 
 def _is_of_few(serving, counts, variable):
     """Return whether an OpenBLAS may have been built for fewer threads, and does not say so."""
-    if serving.name != "openblas" or variable or library.most_threads(serving.path):
-        return False
-    return 1 < serving.threads < counts[0]
-
-
-def _usable(count):
-    usable = machine.usable_cores()
-    return "%d usable" % usable + (", and it can use %d" % count if count < usable else "")
-
-
-def measure(context, count, **more):
-    """Run matrix products on `count` threads in a process of their own. more: variables of it.
-
-    Returns {wall, cpu, own} in seconds, `own` the processor time of the calling thread and `cpu`
-    that of all, and `fork`, what a forked process does instead of multiplying, or ""; or the
-    reason, as text, why they did not run.
-    """
-    return _times(_start(context, count, **more))
+    says_nothing = serving.name == "openblas" and serving.most is None and not variable
+    return says_nothing and 1 < serving.threads < counts[0]
 
 
 def _start(context, count, **more):
+    """Start to multiply on `count` threads in a process of their own. more: variables of it."""
     variables = dict(os.environ, **dict(dict.fromkeys(EVERY_VARIABLE, str(count)), **more))
     variables.pop("GOTO_NUM_THREADS", None)
     target = context.serving.path if context.has_ldflags else "numpy"
@@ -210,15 +180,14 @@ def _start(context, count, **more):
 
 
 def _times(started):
+    """Return (what `main` prints, None), or (None, why the products did not run)."""
     done = started.finish(120)
-    if done.timed_out:
-        return "matrix products did not end within 120 s"
     times = process.answer(done)
+    if done.timed_out:
+        return None, "matrix products did not end within 120 s"
     if times is None:
-        return "the library cannot be called by itself: %s" % done.output.strip()[-200:]
-    if not times["cpu"] > 0:
-        return "the library took no processor time"
-    return times
+        return None, "the library cannot be called by itself: %s" % done.output.strip()[-200:]
+    return (times, None) if times["cpu"] > 0 else (None, "the library took no processor time")
 
 
 def _others(times):
@@ -280,8 +249,7 @@ def main(argv):
 
     Argument: the path of a library, or `numpy` for the one that NumPy calls. Prints a JSON object:
     `wall`, the seconds that it ran, `cpu` and `own`, those of processor time of all threads and of
-    the calling one, the number of `calls`, and `fork`, what a forked process did instead of
-    multiplying.
+    the calling one, and `fork`, what a forked process did instead of multiplying.
     """
     product = product_of(argv[0])
     product()
@@ -294,7 +262,6 @@ def main(argv):
         "cpu": processor_time(resource.RUSAGE_SELF) - cpu,
         "own": processor_time(RUSAGE_THREAD) - own,
         "wall": time.time() - wall,
-        "calls": calls,
     }
     times["fork"] = fault_in_child(product)
     print(json.dumps(times))

@@ -12,11 +12,12 @@ import os
 import struct
 import sys
 
-from verify.core import process, progress
+from verify.context import program_that_imports
+from verify.core import portable, process, progress
 from verify.core.configuration import compile_flags, share_modules, sources_of, take
 from verify.core.fixes import repair_fix, setting_fix
 from verify.core.packages import is_installed, pip_command
-from verify.core.portable import matching, monotonic, native, text, until_steady
+from verify.core.portable import matching, monotonic, native, seconds_of, text
 from verify.core.report import failed, passed, skipped, timing
 from verify.core.surroundings import quote
 from verify.theano_stacks_times import peak
@@ -43,20 +44,16 @@ def imports(context):
     environment = dict(os.environ)
     if "PYTHONPYCACHEPREFIX" not in environment:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    # Not from the folder that the person stands in: the suite does not import from there either.
-    program = "import sys; sys.path = [path for path in sys.path if path]; import "
-    command = [sys.executable, "-c", program + context.framework.name]
+    command = [sys.executable, "-c", program_that_imports(context.framework.name)]
 
-    def seconds():
-        start = monotonic()
+    def once():
         done = process.call(command, LIMIT, environment)
         if done.timed_out:
             raise RuntimeError("the import did not end within %d s" % LIMIT)
         if done.status:
             raise RuntimeError("the import fails: " + done.output.strip()[-200:])
-        return monotonic() - start
 
-    return [timing("import", "s", until_steady(seconds, 3))]
+    return [timing("import", "s", portable.until_steady(lambda: seconds_of(once), 3))]
 
 
 def compilation(context):
@@ -92,56 +89,43 @@ def linkers(context):
 
     The check fails where a linker fails, or computes another value than the first one.
     """
-    results, timings, missing = {}, [], []
+    values, timings, missing = {}, [], []
+    variable = context.framework.flags_variable
     for linker, module in LINKERS:
         if module and not is_installed(module):
             missing.append(linker)
             continue
         progress.note("compiling a model with the linker %s" % linker)
-        done = process.call(
-            process.suite_command("linkers-probe", linker),
-            LINKER_LIMIT,
-            _environment(context, linker),
-        )
-        results[linker] = result = process.answer(done)
+        # A folder without compiled modules.
+        folder = os.path.join(context.folder, linker)
+        flags = [os.environ.get(variable), compile_flags(context.framework.name, folder)]
+        environment = dict(os.environ, **{variable: ",".join(filter(None, flags))})
+        words = process.suite_command("linkers-probe", linker)
+        done = process.call(words, LINKER_LIMIT, environment)
+        result = process.answer(done)
         if result is None:
             output = "it ran for %d s" % LINKER_LIMIT if done.timed_out else done.output.strip()
             detail = "linker=%s fails: %s" % (linker, output[-1000:])
-            return failed(LINKERS_CHECK, detail, _fix(context, module)), timings
+            words = (pip_command(again=True), module or context.framework.name)
+            fix = "install it again:\n%s %s" % words
+            fix = repair_fix(context.expectation) if context.expectation else fix
+            return failed(LINKERS_CHECK, detail, fix), timings
+        values[linker] = result["value"]
         timings += [
             timing("model, %s: compile and first call" % linker, "s", [result["compile"]]),
             timing("model, %s: step" % linker, "ns", [1e9 * step for step in result["step"]]),
             timing("model, %s: peak memory" % linker, "MB", [result["peak"] / 1e6]),
         ]
-    values = [(linker, results[linker]["value"]) for linker in sorted(results)]
-    if not all(_are_close(value, values[0][1]) for _, value in values):
-        shown = ", ".join("%s %r" % each for each in values)
+    first = values[min(values)]
+    # False for one that is no number.
+    if not all(abs(value - first) <= TOLERANCE * abs(first) for value in values.values()):
+        shown = ", ".join("%s %r" % each for each in sorted(values.items()))
         fix = setting_fix(context, "linker", "cvm")
         return failed(LINKERS_CHECK, "their values differ: " + shown, fix), timings
-    detail = " and ".join(sorted(results)) + " compute the same value"
+    detail = " and ".join(sorted(values)) + " compute the same value"
     if missing:
         detail += "; not installed: " + ", ".join(missing)
     return passed(LINKERS_CHECK, detail), timings
-
-
-def _fix(context, module):
-    """Return how to make a linker work that needs a module, or nothing but the framework."""
-    if context.expectation:
-        return repair_fix(context.expectation)
-    return "install it again:\n%s %s" % (pip_command(again=True), module or context.framework.name)
-
-
-def _are_close(value, other):
-    """Return whether two values differ by rounding alone; false for one that is no number."""
-    return abs(value - other) <= TOLERANCE * abs(other)
-
-
-def _environment(context, linker):
-    """Return the variables of a process that finds no compiled modules."""
-    variable = context.framework.flags_variable
-    folder = os.path.join(context.folder, linker)
-    flags = [os.environ.get(variable), compile_flags(context.framework.name, folder)]
-    return dict(os.environ, **{variable: ",".join(flag for flag in flags if flag)})
 
 
 def main(argv):
@@ -167,14 +151,9 @@ def main(argv):
     function = pytensor.function([point], outputs, mode=mode, trust_input=True)
     at = numpy.zeros(COLUMNS + 1)
     value = function(at)
-    seconds = monotonic() - start
-    steps = []
-    for _ in range(MODEL_SAMPLES):
-        start = monotonic()
-        for _ in range(CALLS):
-            function(at)
-        steps.append((monotonic() - start) / CALLS)
-    result = {"compile": seconds, "step": steps, "peak": peak(), "value": float(value[0])}
+    result = {"compile": monotonic() - start, "value": float(value[0])}
+    samples = [seconds_of(lambda: function(at), CALLS) for _ in range(MODEL_SAMPLES)]
+    result.update(step=[seconds / CALLS for seconds in samples], peak=peak())
     print(json.dumps(result))
 
 
@@ -238,11 +217,11 @@ def _refused(context, folder, pattern):
 
 
 def _is_in_the_making(path):
-    # The key is written last. A program may also have moved the module since it was listed.
+    """Return whether a program writes a module now, its key last, or has moved it since."""
     folder = os.path.dirname(path)
-    making = os.path.basename(folder).startswith("tmp")
+    is_new = os.path.basename(folder).startswith("tmp")
     return not os.path.exists(path) or (
-        making and not os.path.exists(os.path.join(folder, "key.pkl"))
+        is_new and not os.path.exists(os.path.join(folder, "key.pkl"))
     )
 
 

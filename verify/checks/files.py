@@ -22,6 +22,8 @@ from verify.core.report import failed, passed, skipped
 
 NAME = "files"
 EXPECTATION = "etc/theano-stacks/expect.json"
+COMPILED = "compiled Python files"
+INSTALLERS = ("pip", "uv")
 PASSED, FAILED = 0, 1
 
 
@@ -48,19 +50,15 @@ def check_prefix(prefix, expectation, full=False):
     added, damage = split(prefix, comparison, locked)
     differences = damage + comparison.differences
     if differences:
-        count = (
-            "1 difference" if len(differences) == 1 else "{:,} differences".format(len(differences))
-        )
-        lines = [count + " from what was installed"] + [_line(*each) for each in differences]
+        plural = "s" * (len(differences) > 1)
+        lines = ["{:,} difference{} from what was installed".format(len(differences), plural)]
+        for path, problem in differences:
+            lines.append("%s: %s" % (display(path), problem) if path else problem)
         return failed(NAME, "\n".join(lines), fix)
     own = [text for text in added if not text.endswith(COMPILED)]
     details = ["{:,} as installed".format(len(comparison.entries))]
     details += ["added by you: " + ", ".join(own)] * bool(own)
     return passed(NAME, "; ".join(details + [text for text in added if text not in own]))
-
-
-def _line(path, problem):
-    return "%s: %s" % (manifest.display(path), problem) if path else problem
 
 
 def main(argv):
@@ -78,18 +76,17 @@ def main(argv):
 
 def run(arguments):
     """Check the files; on a difference print the table's lines and write the report."""
-    path = os.path.join(arguments.prefix, EXPECTATION)
-    if not os.path.exists(path) and not os.path.exists(
-        os.path.join(arguments.prefix, manifest.MANIFEST)
-    ):
+    path, record = (os.path.join(arguments.prefix, n) for n in (EXPECTATION, manifest.MANIFEST))
+    if not os.path.exists(path) and not os.path.exists(record):
         raise expectations.ExpectationError("%s is not an environment" % arguments.prefix)
+    if arguments.list_added:
+        print(json.dumps(added_packages(arguments.prefix)))
+        return PASSED
     try:
         expectation = expectations.load(path)
     except expectations.ExpectationError:
         # The manifest shows whether it is damaged.
         expectation = None
-    if arguments.list_added:
-        return list_added(arguments.prefix)
     progress.note("comparing the files with the manifest")
     try:
         check = check_prefix(arguments.prefix, expectation, arguments.full)
@@ -106,50 +103,25 @@ def run(arguments):
     return FAILED
 
 
-def list_added(prefix):
-    """Print the packages that the user has added, null if nobody knows; return the exit status."""
-    try:
-        packages = list(added_packages(prefix))
-    except manifest.ManifestError:
-        print("null")
-        return PASSED
-    # Python 2 has no such function, and paths of bytes that are text.
-    decode = getattr(os, "fsdecode", manifest.display)
-    print(json.dumps([row[:-1] + ([decode(path) for path in row[-1]],) for row in packages]))
-    return PASSED
-
-
 def document(expectation, check):
     """Return the report of an environment whose Python was not started."""
     flags = expectation["flags"]
+    names = ("module", "version", "python")
+    keys = ("name", "version", "sha256")
     return report.document(
         variant=expectation["variant"],
-        framework={
-            "name": expectation["framework"],
-            "module": expectation["module"],
-            "version": expectation["version"],
-            "python": expectation["python"],
-        },
+        framework=dict({n: expectation[n] for n in names}, name=expectation["framework"]),
         machine=machine.describe({}),
-        settings={
-            "floatX": expectation["floatX"],
-            "ldflags": flags.get("blas.ldflags", ""),
-            "cxx": flags.get("cxx", ""),
-            "mode": flags.get("mode", ""),
-            "linker": flags.get("linker", ""),
-            "threads": None,
-        },
-        packages=[
-            {key: package[key] for key in ("name", "version", "sha256")}
-            for package in expectation["packages"]
-        ],
+        settings=dict(
+            {name: flags.get(name, "") for name in ("cxx", "mode", "linker")},
+            floatX=expectation["floatX"],
+            ldflags=flags.get("blas.ldflags", ""),
+            threads=None,
+        ),
+        packages=[{key: package[key] for key in keys} for package in expectation["packages"]],
         checks=[check],
         timings=[],
     )
-
-
-INSTALLERS = ("pip", "uv")
-COMPILED = "compiled Python files"
 
 
 def split(prefix, comparison, locked):
@@ -181,17 +153,24 @@ def split(prefix, comparison, locked):
 
 
 def added_packages(prefix):
-    """Yield (name, version, installer, [path]) of each package that the user has added.
+    """Return [name, version, installer, [path]] of each package that the user has added.
 
-    Also of those that replace a locked one. The paths are those of regular files that the manifest
-    does not have. Raises ManifestError.
+    Also of those that replace a locked one; None if the manifest is damaged. The paths are those of
+    regular files that the manifest does not have.
     """
     prefix = to_bytes(prefix)
-    _, entries = load(prefix)
+    try:
+        _, entries = load(prefix)
+    except manifest.ManifestError:
+        return None
     found, _ = scan(prefix)
     files = {p for p in found if p not in entries and stat.S_ISREG(found[p].st_mode)}
-    for name, version, source, record, names in _installed(prefix, files, entries):
-        yield name, version, source, sorted(names & files | {record})
+    # Python 2 has no such function, and paths of bytes that are text.
+    decode = getattr(os, "fsdecode", display)
+    return [
+        [name, version, source, [decode(path) for path in sorted(names & files | {record})]]
+        for name, version, source, record, names in _installed(prefix, files, entries)
+    ]
 
 
 def _installed(prefix, files, entries):

@@ -5,6 +5,7 @@ The accelerator is what the environment adds: stored graphs, small gradients of 
 
 from __future__ import absolute_import, division, print_function
 
+import importlib
 import inspect
 import os
 import sys
@@ -18,25 +19,25 @@ NAME = "known faults"
 # Module: (the framework's name, the version in which the fault was seen).
 AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
 # Theano-PyMC 1.1.2 is the module `theano`, too.
-THEANO, AESARA = {"theano": ("0.8.2", "1.0.5", "1.1.2")}, {"aesara": ("2.8.7",)}
-PYTENSOR = {"pytensor": ("2.38.3", "3.3.7")}
-# Wrong numbers without an error, which no setting undoes: (fault, what to do instead, {module: the
-# versions that have it}). All were tried on CPU in the environments of the versions that are named,
-# and in those of PyTensor 2.38.3 and 3.3.7; the gradients of `until` on Aesara 2.9.3 and PyTensor
-# 3.3.8, too. Of other versions nothing is known.
+THEANO, AESARA = "theano-0.8.2 theano-1.0.5 theano-1.1.2", " aesara-2.8.7"
+OLD, PYTENSOR = " pytensor-2.38.3", " pytensor-2.38.3 pytensor-3.3.7"
+# Wrong numbers without an error, which no setting undoes: (fault, what to do instead, the versions
+# that have it). All were tried on CPU in the environments of the versions that are named, and in
+# those of PyTensor 2.38.3 and 3.3.7; the gradients of `until` on Aesara 2.9.3 and PyTensor 3.3.8,
+# too. Of other versions nothing is known.
 UNTIL = "the gradient of a scan that ends by `until` is wrong"
 WRONG_RESULTS = (
     (
         # Theano's issue 5439, PyTensor's pull request 2217.
         UNTIL,
         "give the scan its number of steps, and mask what comes after the end",
-        dict(THEANO, aesara=("2.8.7", "2.9.3"), pytensor=("2.38.3",)),
+        THEANO + AESARA + " aesara-2.9.3" + OLD,
     ),
     (
         # PyTensor's issue 1772 has the third one, which Theano and Aesara refuse.
         "second derivatives of a scan are wrong, unless the cost is linear in its outputs",
         "write the loop of a fixed number of steps in Python",
-        dict(THEANO, **dict(AESARA, pytensor=("2.38.3",))),
+        THEANO + AESARA + OLD,
     ),
     (
         # Aesara's issue 1089. The others refuse to compute the value.
@@ -48,19 +49,19 @@ WRONG_RESULTS = (
         # PyTensor's pull request 484.
         "prod(s * x, axis=...) of a scalar s raises s to the number of all elements",
         "write s ** x.shape[axis] * prod(x, axis=axis)",
-        dict(THEANO, **AESARA),
+        THEANO + AESARA,
     ),
     (
         # Theano's pull request 56, PyTensor's issue 1262. BLAS prints "had an illegal value".
         "a product in C with an array of numpy.broadcast_to, which has strides of 0, is wrong",
         "give a copy of it: numpy.ascontiguousarray",
-        dict(THEANO, **dict(AESARA, **PYTENSOR)),
+        THEANO + AESARA + PYTENSOR,
     ),
     (
         # PyTensor's issue 1444.
         "psi and tri_gamma in C are 0 for negative numbers",
         "write psi(1 - x) - pi / tan(pi * x) and (pi / sin(pi * x)) ** 2 - tri_gamma(1 - x)",
-        dict(THEANO, **AESARA),
+        THEANO + AESARA,
     ),
     (
         "tri_gamma in C is 0 for negative numbers",
@@ -70,13 +71,13 @@ WRONG_RESULTS = (
     (
         "set_subtensor(x[i], y)[i] is y, also where i has a number twice",
         "make i without repetitions first",
-        dict(THEANO, **dict(AESARA, **PYTENSOR)),
+        THEANO + AESARA + PYTENSOR,
     ),
     (
         # Theano's issue 5919.
         "inc_subtensor(zeros[i], y)[i] is y, also where i has a number twice",
         "make i without repetitions first",
-        {"theano": ("0.8.2",)},
+        "theano-0.8.2",
     ),
 )
 
@@ -87,7 +88,7 @@ def check(context):
     lines = [
         "%s: %s" % (fault, instead)
         for fault, instead, versions in WRONG_RESULTS
-        if framework.version in versions.get(framework.name, ())
+        if "%s-%s" % (framework.name, framework.version) in versions.split()
         and not (fault == UNTIL and until_is_corrected(framework.name))
     ]
     if framework.name in AMDLIBM:
@@ -133,36 +134,42 @@ def check_accelerator(context):
         return failed(
             ACCELERATOR, "%s=0 leaves Theano as it is" % QUICK_VARIABLE, "unset %s" % QUICK_VARIABLE
         )
-    fix = fixes.repair_fix(context.expectation)
-    names = ["compiler", "ops", "scan", "cache"]
-    if context.framework.version.startswith("0.8."):
-        names.append("replaced")
-    missing = [name for name in names if "theano_stacks_" + name not in sys.modules]
+    nodes = []
+    fault = next(_faults(context.framework, nodes), None)
+    if fault:
+        return failed(ACCELERATOR, fault, fixes.repair_fix(context.expectation))
+    detail = "graphs are stored; the gradient of a scan has %d nodes" % nodes[0]
+    return passed(ACCELERATOR, detail)
+
+
+def _faults(framework, nodes):
+    """Yield what does not act, what others need first; append a gradient's nodes to a list."""
+    parts, replaced = ["compiler", "ops", "scan", "cache"], framework.version.startswith("0.8.")
+    parts = ["theano_stacks_" + part for part in parts + ["replaced"] * replaced]
+    missing = [part for part in parts if part not in sys.modules]
     if missing:
-        text = ", ".join("theano_stacks_" + name for name in missing)
-        return failed(ACCELERATOR, "not in force: " + text, fix)
-    if "replaced" in names and not _keeps_replaced_scans_out():
-        return failed(ACCELERATOR, "replaced scans may come back into the graph", fix)
-    if not _has_c_code():
-        return failed(ACCELERATOR, "indexing by arrays has no C code", fix)
+        yield "not in force: " + ", ".join(missing)
+    toolbox = importlib.import_module("theano.gof.toolbox") if replaced else None
+    replace = toolbox and toolbox.ReplaceValidate.replace_all_validate
+    if replace and replace.__module__ != "theano_stacks_replaced":
+        yield "replaced scans may come back into the graph"
+    subtensor = importlib.import_module("theano.tensor.subtensor").AdvancedSubtensor
+    if subtensor.c_code.__module__ != "theano_stacks_ops":
+        yield "indexing by arrays has no C code"
     progress.note("a gradient of a scan, and a function compiled twice")
-    nodes = _gradient_nodes(context.framework)
-    if nodes > NODES:
-        detail = "the gradient of a scan has %d nodes instead of %d" % (nodes, NODES)
-        return failed(ACCELERATOR, detail, fix)
-    return _stored(context.framework, nodes, fix)
-
-
-def _keeps_replaced_scans_out():
-    from theano.gof.toolbox import ReplaceValidate
-
-    return ReplaceValidate.replace_all_validate.__module__ == "theano_stacks_replaced"
-
-
-def _has_c_code():
-    from theano.tensor.subtensor import AdvancedSubtensor
-
-    return AdvancedSubtensor.c_code.__module__ == "theano_stacks_ops"
+    nodes.append(_gradient_nodes(framework))
+    if nodes[0] > NODES:
+        yield "the gradient of a scan has %d nodes instead of %d" % (nodes[0], NODES)
+    found = sys.modules["theano_stacks_cache"].found
+    hits, values = found["hits"], []
+    for _ in range(2):
+        x = framework.variable("vector", "float64", "x")
+        function = framework.function([x], 3 * x + 4 * x, profile=False, linker="py")
+        values.append(function([0.0, 1.0, 2.0]).tolist())
+    if values != [[0.0, 7.0, 14.0]] * 2:
+        yield "wrong numbers from a stored graph: %s, then %s" % tuple(values)
+    if found["hits"] == hits:
+        yield "a graph was not found again when it was compiled a second time"
 
 
 def _gradient_nodes(framework):
@@ -188,22 +195,3 @@ def _gradient_nodes(framework):
         slopes = tensor.grad(sum(output.sum() for output in outputs), weights)
     scans = [n for n in io_toposort(weights + starts, slopes) if type(n.op).__name__ == "Scan"]
     return len(io_toposort(scans[-1].op.inputs, scans[-1].op.outputs))
-
-
-def _stored(framework, nodes, fix):
-    import theano_stacks_cache
-
-    hits = theano_stacks_cache.found["hits"]
-    values = []
-    for _ in range(2):
-        x = framework.variable("vector", "float64", "x")
-        function = framework.function([x], 3 * x + 4 * x, profile=False, linker="py")
-        values.append(function([0.0, 1.0, 2.0]).tolist())
-    if values != [[0.0, 7.0, 14.0]] * 2:
-        detail = "wrong numbers from a stored graph: %s, then %s" % tuple(values)
-        return failed(ACCELERATOR, detail, fix)
-    if theano_stacks_cache.found["hits"] == hits:
-        detail = "a graph was not found again when it was compiled a second time"
-        return failed(ACCELERATOR, detail, fix)
-    detail = "graphs are stored; the gradient of a scan has %d nodes" % nodes
-    return passed(ACCELERATOR, detail)

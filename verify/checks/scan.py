@@ -8,9 +8,8 @@ import warnings
 
 import numpy
 
-from verify.context import Context
-from verify.core import causes, configuration, process, progress, report
-from verify.core import framework as frameworks
+from verify import context as contexts
+from verify.core import causes, process, progress, report
 from verify.core.fixes import cause, compiler_fix, explained, repair_fix, verify_command
 from verify.core.report import failed, passed
 from verify.core.surroundings import quote
@@ -33,17 +32,28 @@ def start(context):
         # The framework may print, also after the result.
         found = process.answer(done, '["%s"' % NAME)
         if found:
-            return _with_own_fix(context, report.Check(*found))
+            found = report.Check(*found)
+            # The process does not know what the builder has locked.
+            is_own = found.status == report.FAIL and context.expectation
+            return found._replace(fix=_fix(context)) if is_own else found
         reason = "it did not end within %d s" % LONGEST if done.timed_out else cause(done.output)
         detail = "its process failed: %s" % (reason or "it printed nothing")
-        return failed(NAME, detail, debug_fix(context.framework.name, context.user_flags))
+        return failed(NAME, detail, _debug_fix(context))
 
     return finish
 
 
-def debug_fix(name, user_flags):
+def _fix(context):
+    if not context.framework.flag("cxx"):
+        return compiler_fix(context)
+    if context.expectation:
+        return repair_fix(context.expectation)
+    return _debug_fix(context)
+
+
+def _debug_fix(context):
     """Return what stands for the fix of a failure that is not recognised."""
-    words = (verify_command(), name, quote(user_flags))
+    words = (verify_command(), context.framework.name, quote(context.user_flags))
     return causes.unknown('%s scan-probe %s "$(mktemp -d)" %s' % words)
 
 
@@ -56,18 +66,17 @@ def check(context):
         detail, fix = explained(context, error)
         fix = fix if context.framework.flag("cxx") else compiler_fix(context)
         return failed(NAME, "the compiled loop is missing: " + detail, fix)
-    if type(loop.perform).__name__ == "function":
+    perform, calls = loop.perform, []
+    if type(perform).__name__ == "function":
         return failed(NAME, "the loop is Python code, not compiled", _fix(context))
     progress.note("compiling a scan")
     function = _cumulative(framework)
-    values = numpy.linspace(-1, 1, STEPS)
-    calls = []
-    perform = loop.perform
 
     def counted(*arguments, **named):
         calls.append(1)
         return perform(*arguments, **named)
 
+    values = numpy.linspace(-1, 1, STEPS)
     loop.perform = counted
     try:
         result = function(values)
@@ -78,13 +87,11 @@ def check(context):
         state = 0.5 * state + value
         expected.append(state)
     if not numpy.allclose(result, expected, rtol=1e-12, atol=1e-12):
-        return failed(
-            NAME, "wrong numbers: off by %.1e" % numpy.abs(result - expected).max(), _fix(context)
-        )
+        detail = "wrong numbers: off by %.1e" % numpy.abs(result - expected).max()
+        return failed(NAME, detail, _fix(context))
     if not calls:
-        return failed(
-            NAME, "the loop is compiled, but a scan's steps did not run in it", _fix(context)
-        )
+        detail = "the loop is compiled, but a scan's steps did not run in it"
+        return failed(NAME, detail, _fix(context))
     version = getattr(loop, "version", None)
     return passed(NAME, "%d steps%s" % (STEPS, ", loop %s" % version if version else ""))
 
@@ -100,6 +107,7 @@ def _loop(framework):
 
 
 def _cumulative(framework):
+    """Return the compiled function of a vector: the sums with halved sums before them."""
     values = framework.variable("vector", "float64", "values")
     scan = framework.module.scan
     scan = scan if callable(scan) else scan.scan
@@ -111,43 +119,21 @@ def _cumulative(framework):
         )
         if isinstance(outputs, (list, tuple)):
             outputs = outputs[0]
-        scans = importlib.import_module(
-            framework.name + (".scan_module.scan_op" if _is_old(framework) else ".scan.op")
-        )
-        return _compile_loop_only(framework, scans.Scan, values, outputs)
+        is_old = framework.module.__dict__.get("scan_module") is not None
+        name = ".scan_module.scan_op" if is_old else ".scan.op"
+        scan_class = importlib.import_module(framework.name + name).Scan
+        # The C compiler would take ten seconds for the operations around the loop, so they run in
+        # Python. The loop's thunk is made without `impl`, as the C virtual machine makes it.
+        make_thunk = scan_class.make_thunk
 
+        def make_c_thunk(self, node, storage_map, compute_map, no_recycling, *_, **__):
+            return make_thunk(self, node, storage_map, compute_map, no_recycling)
 
-def _is_old(framework):
-    return framework.module.__dict__.get("scan_module") is not None
-
-
-def _compile_loop_only(framework, scan_class, values, outputs):
-    # The C compiler would take ten seconds for the operations around the loop, so they run in
-    # Python. The loop's thunk is made without `impl`, as the C virtual machine makes it.
-    make_thunk = scan_class.make_thunk
-
-    def make_c_thunk(self, node, storage_map, compute_map, no_recycling, *_, **__):
-        return make_thunk(self, node, storage_map, compute_map, no_recycling)
-
-    scan_class.make_thunk = make_c_thunk
-    try:
-        return framework.function([values], outputs, linker="py")
-    finally:
-        scan_class.make_thunk = make_thunk
-
-
-def _with_own_fix(context, check):
-    """Return the check of the process, which does not know what the builder has locked."""
-    is_own = check.status == report.FAIL and context.expectation
-    return check._replace(fix=_fix(context)) if is_own else check
-
-
-def _fix(context):
-    if not context.framework.flag("cxx"):
-        return compiler_fix(context)
-    if context.expectation:
-        return repair_fix(context.expectation)
-    return debug_fix(context.framework.name, context.user_flags)
+        scan_class.make_thunk = make_c_thunk
+        try:
+            return framework.function([values], outputs, linker="py")
+        finally:
+            scan_class.make_thunk = make_thunk
 
 
 def main(argv):
@@ -156,10 +142,7 @@ def main(argv):
     Arguments: the framework's module, the folder to compile into, and the framework's flags as the
     user has set them.
     """
-    name, folder, user_flags = argv
-    configuration.use_compile_folder(folder)
-    # Beside what it compiles: for what is tried after a failure.
-    context = Context(frameworks.load(name), None, folder, user_flags)
+    context = contexts.of_program(*argv)
     try:
         found = check(context)
     except Exception as error:

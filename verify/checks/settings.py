@@ -6,11 +6,12 @@ import json
 import os
 import re
 
+from verify import context as contexts
 from verify.blas import threads
-from verify.core import configuration, process, progress, surroundings
+from verify.core import process, progress, surroundings
 from verify.core.configuration import source_of, sources_of
 from verify.core.fixes import compiler_fix, own_fix, undo_fix, without_flags
-from verify.core.portable import monotonic, text
+from verify.core.portable import seconds_of, text
 from verify.core.report import failed, passed
 
 NAME = "settings"
@@ -43,74 +44,63 @@ def check(context):
     """Check the flags of the expectation, and that none turns compiled code off."""
     expected = context.expectation["flags"] if context.expectation else {}
     flags = {flag: value for flag, value in expected.items() if flag not in OWN}
-    faults, fixes = _differences(context, flags)
+    # Each with its fix.
+    faults = _differences(context, flags)
     for flag, slow in sorted(SLOW.items()):
         value, fix = context.framework.flag(flag), undo_fix(context, flag)
         # Without a compiler the framework itself takes another linker.
         if flag not in flags and value is not None and str(value) in slow and fix:
-            faults.append("%s=%s turns off compiled code or optimisation" % (flag, value))
-            fixes.append(fix)
-    level = _optimisation(context)
-    if level and "gcc.cxxflags" not in flags:
-        faults.append("gcc.cxxflags has %s, by which g++ leaves loops as they are" % level)
-        fixes.append(without_flags(context, UNOPTIMISED.pattern))
-    if "cxx" not in flags and not context.framework.flag("cxx"):
-        faults.append("cxx is empty: nothing can be compiled")
-        fixes.append(compiler_fix(context))
-    if faults:
-        return failed(NAME, "; ".join(faults), "\n".join(fixes))
-    if flags:
-        return passed(NAME, "%d in force" % len(flags))
-    return passed(NAME, "no setting turns compiled code off")
-
-
-def _optimisation(context):
-    """Return the option of gcc.cxxflags that turns off the optimisation of loops, or None."""
-    words = str(context.framework.flag("gcc.cxxflags") or "").split()
+            fault = "%s=%s turns off compiled code or optimisation" % (flag, value)
+            faults.append((fault, fix))
     # The last one counts, and the framework's own -O3 comes before.
+    words = str(context.framework.flag("gcc.cxxflags") or "").split()
     level = ([word for word in words if word.startswith("-O")] or [""])[-1]
-    return level if UNOPTIMISED.match(level) else None
+    if UNOPTIMISED.match(level) and "gcc.cxxflags" not in flags:
+        fault = "gcc.cxxflags has %s, by which g++ leaves loops as they are" % level
+        faults.append((fault, without_flags(context, UNOPTIMISED.pattern)))
+    if "cxx" not in flags and not context.framework.flag("cxx"):
+        faults.append(("cxx is empty: nothing can be compiled", compiler_fix(context)))
+    if faults:
+        fixes = [fix for _, fix in faults]
+        fixes = [fix for number, fix in enumerate(fixes) if fix not in fixes[:number]]
+        return failed(NAME, "; ".join(fault for fault, _ in faults), "\n".join(fixes))
+    detail = "%d in force" % len(flags) if flags else "no setting turns compiled code off"
+    return passed(NAME, detail)
 
 
 def _differences(context, flags):
-    """Return what differs from the flags of the expectation, and the fixes."""
-    faults, fixes = [], []
+    """Return [(what differs from the flags of the expectation, fix)]."""
+    framework, faults = context.framework, []
     for flag in sorted(flags):
+        value = framework.flag(flag)
         if flag == "device" and context.requested_device:
-            source, value = source_of(context, flag)
-            value = value if source else flags[flag]
-        else:
-            value = context.framework.flag(flag)
-        if flag == "device" and text(value) == context.requested_device:
-            continue
+            # The suite itself runs on the host.
+            value = source_of(context, flag)[1]
+            value = flags[flag] if value is None else value
+            if text(value) == context.requested_device:
+                continue
         if value is None and next(sources_of(context, flag, own=True), None):
-            framework = "%s %s" % (context.framework.name, context.framework.version)
-            faults.append("%s has no flag %s" % (framework, flag))
-            fixes.append(
-                "correct %s below `flags:` in the variant's file, then lock and build it" % flag
-            )
+            fix = "correct %s below `flags:` in the variant's file, then lock and build it" % flag
+            words = (framework.name, framework.version, flag)
+            faults.append(("%s %s has no flag %s" % words, fix))
         elif _normal(value) != _normal(flags[flag]):
             source = source_of(context, flag)[0] or "nothing sets it"
-            faults.append(
-                "%s is %s, not %s (%s)" % (flag, text(value) or "empty", flags[flag], source)
-            )
-            fix = own_fix(context, flag)
-            fixes += [fix] if fix not in fixes else []
-    return faults, fixes
+            words = (flag, text(value) or "empty", flags[flag], source)
+            faults.append(("%s is %s, not %s (%s)" % words, own_fix(context, flag)))
+    return faults
 
 
 def in_force(context):
     """Return the settings in force, for the report."""
-    flag = context.framework.flag
-    serving = context.serving
-    return {
-        "floatX": text(flag("floatX") or ""),
-        "ldflags": text(flag("blas.ldflags") or ""),
-        "cxx": text(flag("cxx") or ""),
-        "mode": text(flag("mode") or ""),
-        "linker": text(flag("linker") or ""),
-        "threads": serving.threads if serving else None,
-    }
+    flags = (
+        ("floatX", "floatX"),
+        ("ldflags", "blas.ldflags"),
+        ("cxx", "cxx"),
+        ("mode", "mode"),
+        ("linker", "linker"),
+    )
+    found = {name: text(context.framework.flag(flag) or "") for name, flag in flags}
+    return dict(found, threads=context.serving.threads if context.serving else None)
 
 
 def _normal(value):
@@ -134,11 +124,15 @@ def _cost(context, found):
     """Return what slow settings cost, as a sentence, which is advice if it is much."""
     progress.note("timing a function with and without %s" % ", ".join(sorted(found)))
     names = ", ".join("%s=%s" % each for each in sorted(found.items()))
-    as_it_is = _probed(context, "cost0", dict(os.environ))
-    without = _probed(context, "cost1", _without_slow(context, found))
-    if as_it_is is None or without is None:
+    without = {name: os.environ[name] for name in os.environ if name not in found}
+    variable = context.framework.flags_variable
+    # The last value of a flag counts.
+    flags = ["%s=%s" % (name, DEFAULTS[name]) for name in sorted(found) if name in DEFAULTS]
+    without[variable] = ",".join(filter(None, [without.get(variable)] + flags))
+    seconds = _probed(context, "cost0", dict(os.environ)), _probed(context, "cost1", without)
+    if None in seconds:
         return "%s: a function could not be timed with and without it" % names
-    ratio = as_it_is / without
+    ratio = seconds[0] / seconds[1]
     times = "%.1f" % ratio if ratio < 10 else "%.0f" % ratio
     sentence = "%s: a small function takes %s times as long as without it" % (names, times)
     if ratio >= LEAST:
@@ -169,31 +163,16 @@ def _probed(context, name, environ, *more):
 
 def slow_settings(context):
     """Return {name: value} of the flags and variables in force that are known to be slow."""
-    found = {}
-    for flag in COSTLY:
-        value = context.framework.flag(flag)
-        if value is not None and str(value) in COSTLY[flag]:
-            found[flag] = str(value)
-    if context.framework.runs_numba or context.framework.name == "numpy":
-        names = VARIABLES
-    else:
-        names = VARIABLES[1:]
+    values = {flag: context.framework.flag(flag) for flag in COSTLY}
+    values = {flag: str(value) for flag, value in values.items() if value is not None}
+    found = {flag: value for flag, value in values.items() if value in COSTLY[flag]}
+    # Those of numba count where programs run it.
+    names = VARIABLES if context.framework.runs_numba else VARIABLES[1:]
     for name, value in os.environ.items():
         rule = surroundings.rule_of(name, value)
         if name.startswith(names) and rule and rule.action == surroundings.NAMED and value:
             found[name] = value
     return found
-
-
-def _without_slow(context, found):
-    """Return the variables of a program without the slow settings."""
-    environ = {name: os.environ[name] for name in os.environ if name not in found}
-    variable = context.framework.flags_variable
-    flags = [environ.get(variable, "")]
-    # The last value of a flag counts.
-    flags += ["%s=%s" % (name, DEFAULTS[name]) for name in sorted(found) if name in DEFAULTS]
-    environ[variable] = ",".join(flag for flag in flags if flag)
-    return environ
 
 
 def main(argv):
@@ -202,28 +181,20 @@ def main(argv):
     Arguments: the framework's module, the folder to compile into, and optionally `fork`, to print
     what a process that is forked after a call does instead of another one, or "".
     """
-    name, folder = argv[:2]
-    configuration.use_compile_folder(folder, (name,))
     import numpy
 
-    from verify.core import framework as frameworks
-
-    framework = frameworks.load(name)
+    framework = contexts.of_program(*argv[:2]).framework
     dtype = str(framework.flag("floatX"))
     x, y = (framework.variable("matrix", dtype, letter) for letter in "xy")
     # Without a mode: as the user's settings have it.
     function = framework.module.function([x, y], framework.tensor.tanh(x * y + x).sum(axis=0))
-    matrix = numpy.full((SIZE, SIZE), 0.5, dtype)
+    # So large that OpenMP has it run on several threads.
+    matrix = numpy.full([LARGE if argv[2:] else SIZE] * 2, 0.5, dtype)
+    function(matrix, matrix)
     if argv[2:]:
-        # So large that OpenMP has it run on several threads.
-        matrix = numpy.full((LARGE, LARGE), 0.5, dtype)
-        function(matrix, matrix)
         print(json.dumps(threads.fault_in_child(lambda: function(matrix, matrix))))
         return
-    function(matrix, matrix)
     samples = []
     while len(samples) < SAMPLES and sum(samples) < LONG:
-        start = monotonic()
-        function(matrix, matrix)
-        samples.append(monotonic() - start)
+        samples.append(seconds_of(lambda: function(matrix, matrix)))
     print(json.dumps(min(samples)))

@@ -31,15 +31,27 @@ def check(context):
             detail = "%s comes from %s, not from this environment" % (name, folder)
             return failed(NAME, detail, _fix(expectation, folder))
     faults, right, unknown = [], 0, 0
-    for name, locked, versions in _packages(context):
+    # Of each: name, locked version, [installed versions] or None.
+    packages = [
+        ("python", expectation["python"], [platform.python_version()]),
+        (expectation["module"], expectation["version"], [context.framework.version]),
+    ]
+    packages += [
+        (package["name"], package["version"], _versions(package))
+        for package in expectation["packages"]
+        if package["name"] != "python"
+    ]
+    for name, locked, versions in packages:
         if versions is None:
             unknown += 1
         elif set(map(_public, versions)) == {_public(locked)}:
             right += 1
         else:
             faults.append("%s %s, locked: %s" % (name, " and ".join(sorted(set(versions))), locked))
-    modules = [package for package in expectation["packages"] if package.get("module")]
-    faults += ["%s is missing" % p["name"] for p in modules if not _versions(p)]
+    modules = {package["name"] for package in expectation["packages"] if package.get("module")}
+    faults += [
+        "%s is missing" % name for name, _, found in packages if name in modules and not found
+    ]
     if faults:
         return failed(NAME, "; ".join(faults), fixes.repair_fix(expectation))
     detail = "%d as locked" % right
@@ -64,19 +76,8 @@ def _fix(expectation, folder):
     user_folder = getattr(site, "getusersitepackages", lambda: None)()
     if user_folder and _is_below(folder, user_folder):
         return "leave out the packages of your home, as `run` does:\nexport PYTHONNOUSERSITE=1"
-    return surroundings.without("PYTHONPATH", os.path.realpath(folder)) or fixes.repair_fix(
-        expectation
-    )
-
-
-def _packages(context):
-    """Yield (name, locked version, [installed versions] or None) of each package."""
-    expectation = context.expectation
-    yield "python", expectation["python"], [platform.python_version()]
-    yield expectation["module"], expectation["version"], [context.framework.version]
-    for package in expectation["packages"]:
-        if package["name"] != "python":
-            yield package["name"], package["version"], _versions(package)
+    fix = surroundings.without("PYTHONPATH", os.path.realpath(folder))
+    return fix or fixes.repair_fix(expectation)
 
 
 def _versions(package):

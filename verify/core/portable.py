@@ -67,6 +67,14 @@ else:
     monotonic = time.time
 
 
+def seconds_of(call, calls=1):
+    """Return the seconds that calls of a function without arguments take."""
+    start = monotonic()
+    for _ in range(calls):
+        call()
+    return monotonic() - start
+
+
 def until_steady(sample, most):
     """Return samples of a timing: two, and more until it is steady, at most `most`.
 

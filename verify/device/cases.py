@@ -11,11 +11,12 @@ from theano.tensor import nnet
 
 from verify.core import graph as graphs
 
-# name: in the report; ops: one of these must do the work; build: takes a precision, returns
-# (inputs, outputs, arguments); reference: computes the results with NumPy; None: Theano's Python
-# code does.
-Case = collections.namedtuple("Case", "name ops build reference")
+# name: in the report; ops: one of these must do the work; shapes: of the arguments, random numbers;
+# offset: to subtract from the last of them; outputs: takes the inputs; reference: computes the
+# results with NumPy; None: Theano's Python code does.
+Case = collections.namedtuple("Case", "name ops shapes offset outputs reference")
 DTYPES = ("float32", "float64")
+KINDS = {1: tensor.vector, 2: tensor.matrix, 4: tensor.tensor4}
 
 
 def numbers(dtype, *shape):
@@ -24,62 +25,23 @@ def numbers(dtype, *shape):
     return random.uniform(0.1, 1, shape).astype(dtype)
 
 
-def _gemm(dtype):
-    a, b, c = (tensor.matrix(name, dtype) for name in "abc")
-    scalar = numpy.dtype(dtype).type
-    product = scalar(0.4) * c + scalar(0.8) * tensor.dot(a, b)
-    return (
-        [a, b, c],
-        [product],
-        [numbers(dtype, *shape) for shape in ((65, 70), (70, 67), (65, 67))],
-    )
+def _gemm(a, b, c):
+    alpha, beta = (numpy.asarray(number, a.dtype) for number in (0.8, 0.4))
+    return [beta * c + alpha * tensor.dot(a, b)]
 
 
-def _gemv(dtype):
-    a, x, y = tensor.matrix("a", dtype), tensor.vector("x", dtype), tensor.vector("y", dtype)
-    return (
-        [a, x, y],
-        [y + tensor.dot(a, x)],
-        [numbers(dtype, *shape) for shape in ((65, 70), (70,), (65,))],
-    )
+def _elementwise(x):
+    return [tensor.tanh(x) * tensor.exp(-x) + nnet.sigmoid(tensor.log(x))]
 
 
-def _elementwise(dtype):
-    x = tensor.matrix("x", dtype)
-    value = tensor.tanh(x) * tensor.exp(-x) + nnet.sigmoid(tensor.log(x))
-    return [x], [value], [numbers(dtype, 65, 70)]
-
-
-def _reduce(dtype):
-    x = tensor.matrix("x", dtype)
-    return [x], [x.sum(), x.sum(axis=0), x.sum(axis=1)], [numbers(dtype, 65, 70)]
-
-
-def _softmax(dtype):
-    x = tensor.matrix("x", dtype)
-    return [x], [nnet.softmax(x)], [numbers(dtype, 65, 70)]
-
-
-def _convolution(dtype):
-    images, filters = tensor.tensor4("images", dtype), tensor.tensor4("filters", dtype)
-    return (
-        [images, filters],
-        [nnet.conv2d(images, filters)],
-        [numbers(dtype, 2, 3, 12, 12), numbers(dtype, 4, 3, 3, 3)],
-    )
-
-
-def _scan(dtype):
-    x, w = tensor.matrix("x", dtype), tensor.matrix("w", dtype)
-    start = tensor.zeros_like(x[0])
+def _scan(x, w):
     states, _ = theano.scan(
         lambda row, state, w: tensor.tanh(row + tensor.dot(state, w)),
         sequences=x,
-        outputs_info=start,
+        outputs_info=tensor.zeros_like(x[0]),
         non_sequences=w,
     )
-    half = numpy.dtype(dtype).type(0.5)
-    return [x, w], [states], [numbers(dtype, 9, 20), numbers(dtype, 20, 20) - half]
+    return [states]
 
 
 def _scanned(x, w):
@@ -102,14 +64,38 @@ def _convolved(images, filters):
     return [result]
 
 
+MATRIX = (65, 70)
 CASES = (
-    Case("Gemm", ("GpuGemm",), _gemm, None),
-    Case("Gemv", ("GpuGemv",), _gemv, None),
-    Case("elementwise", ("GpuElemwise",), _elementwise, None),
-    Case("reduce", ("GpuCAReduceCPY", "GpuCAReduceCuda"), _reduce, None),
-    Case("softmax", ("GpuSoftmax", "GpuDnnSoftmax"), _softmax, None),
-    Case("convolution", ("GpuCorrMM", "GpuDnnConv"), _convolution, _convolved),
-    Case("scan", ("Scan",), _scan, _scanned),
+    Case("Gemm", ("GpuGemm",), (MATRIX, (70, 67), (65, 67)), 0, _gemm, None),
+    Case(
+        "Gemv",
+        ("GpuGemv",),
+        (MATRIX, (70,), (65,)),
+        0,
+        lambda a, x, y: [y + tensor.dot(a, x)],
+        None,
+    ),
+    Case("elementwise", ("GpuElemwise",), (MATRIX,), 0, _elementwise, None),
+    Case(
+        "reduce",
+        ("GpuCAReduceCPY", "GpuCAReduceCuda"),
+        (MATRIX,),
+        0,
+        lambda x: [x.sum(), x.sum(axis=0), x.sum(axis=1)],
+        None,
+    ),
+    Case(
+        "softmax", ("GpuSoftmax", "GpuDnnSoftmax"), (MATRIX,), 0, lambda x: [nnet.softmax(x)], None
+    ),
+    Case(
+        "convolution",
+        ("GpuCorrMM", "GpuDnnConv"),
+        ((2, 3, 12, 12), (4, 3, 3, 3)),
+        0,
+        lambda images, filters: [nnet.conv2d(images, filters)],
+        _convolved,
+    ),
+    Case("scan", ("Scan",), ((9, 20), (20, 20)), 0.5, _scan, _scanned),
 )
 
 
@@ -121,7 +107,14 @@ def compute(case, mode=None):
     whether one of the case's ops is in each graph; and `places`, the NodePlaces in float32, with
     what is on the host in float64 too. Raises what the device raises.
     """
-    results = {dtype: _compared(case, dtype, mode) for dtype in DTYPES}
+    results = {}
+    for dtype in DTYPES:
+        found, function, arguments = _call(case, dtype, mode)
+        if case.reference:
+            expected = case.reference(*arguments)
+        else:
+            expected = _call(case, dtype, _host_mode())[0]
+        results[dtype] = _comparison(found, expected, function, case.ops)
     single, double = (results[dtype]["places"] for dtype in DTYPES)
     return {
         "errors": {dtype: result["error"] for dtype, result in results.items()},
@@ -130,16 +123,11 @@ def compute(case, mode=None):
     }
 
 
-def _compared(case, dtype, mode):
-    results, function, arguments = _call(case, dtype, mode)
-    reference = case.reference or (lambda *_: _call(case, dtype, _host_mode())[0])
-    expected = reference(*arguments)
-    return _comparison(results, expected, function, case.ops)
-
-
 def _call(case, dtype, mode):
-    inputs, outputs, arguments = case.build(dtype)
-    function = theano.function(inputs, outputs, mode=mode)
+    arguments = [numbers(dtype, *shape) for shape in case.shapes]
+    arguments[-1] -= numpy.asarray(case.offset, dtype)
+    inputs = [KINDS[len(shape)](dtype=dtype) for shape in case.shapes]
+    function = theano.function(inputs, case.outputs(*inputs), mode=mode)
     return function(*arguments), function, arguments
 
 
@@ -196,26 +184,20 @@ def _train(mode, steps):
 
 def left_on_host():
     """Return {function: ops that the optimiser leaves on the host} of common functions."""
-    x = tensor.fmatrix("x")
-    outputs = {
-        "max": x.max(),
-        "argmax": x.argmax(axis=1),
-        "log-softmax": nnet.logsoftmax(x),
-        "cumulative sum": tensor.cumsum(x, axis=0),
-        "sort": tensor.sort(x, axis=1),
-    }
-    ops = {}
-    for name, output in outputs.items():
-        mode = theano.compile.mode.Mode(linker="py")
-        mode = mode.including(*_tags(theano.config.optimizer_including))
-        mode = mode.excluding(*_tags(theano.config.optimizer_excluding))
+    x, ops = tensor.fmatrix("x"), {}
+    for name, output in (
+        ("max", x.max()),
+        ("argmax", x.argmax(axis=1)),
+        ("log-softmax", nnet.logsoftmax(x)),
+        ("cumulative sum", tensor.cumsum(x, axis=0)),
+        ("sort", tensor.sort(x, axis=1)),
+    ):
+        mode, config = theano.compile.mode.Mode(linker="py"), theano.config
+        mode = mode.including(*filter(None, config.optimizer_including.split(":")))
+        mode = mode.excluding(*filter(None, config.optimizer_excluding.split(":")))
         graph = theano.gof.FunctionGraph([x], [output], clone=True)
         mode.optimizer.optimize(graph)
         host = graphs.places(graph.toposort()).host
         if host:
             ops[name] = ", ".join(sorted(host))
     return ops
-
-
-def _tags(value):
-    return [tag for tag in value.split(":") if tag]

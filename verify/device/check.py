@@ -30,10 +30,12 @@ OPENING, STEP = 60, 240
 STEPS = device_report.COMPUTED + ("left on the host", "speed", "optimiser")
 FULL_STEPS = ("products", "large optimiser")
 MARK = "verify-device "
-# A graph of about 1700 nodes.
-NETWORK_LAYERS, NETWORK_STEPS = 2, 4
-# A graph of about 19000 nodes, on which the ways to move it differ most.
-LARGE_LAYERS, LARGE_STEPS = 3, 30
+# Layers, steps, modes and samples, of graphs of about 1700 nodes, and of about 19000, on which the
+# ways to move them differ most.
+NETWORKS = {
+    "optimiser": (2, 4, ("fast_run", "fast_compile"), 2),
+    "large optimiser": (3, 30, ("fast_compile",), 1),
+}
 
 
 def requested(expectation, user_flags):
@@ -70,7 +72,11 @@ def check(context):
     context.device_missing = True
     if "missing" in message:
         return skipped(NAME, "%s: %s" % (message["missing"], message["fix"]))
-    return skipped(NAME, "%s: %s" % (_end(done, OPENING), _fix(context)))
+    return skipped(
+        NAME,
+        "%s: to see the error, run: THEANO_FLAGS=device=%s %s -c 'import theano'"
+        % (_end(done, OPENING), context.requested_device, sys.executable),
+    )
 
 
 def measure(context):
@@ -117,15 +123,13 @@ def _variables(context):
     It compiles into the environment's own folder, as a user's program does, and the next
     verification reuses the kernels; in a diagnosis, into the suite's temporary folder.
     """
-    variables = dict(os.environ)
     folder = (context.expectation or {"flags": {}})["flags"].get("base_compiledir")
     if not folder or not os.access(folder, os.W_OK):
         folder = os.path.join(context.folder, "compiled")
-    flags = [context.user_flags] if context.user_flags else []
-    flags += ["device=" + context.requested_device, compile_flags("theano", folder)]
-    variables["THEANO_FLAGS"] = ",".join(flags)
-    variables.setdefault("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
-    return variables
+    flags = ["device=" + context.requested_device, compile_flags("theano", folder)]
+    flags = ",".join(filter(None, [context.user_flags] + flags))
+    kernels = os.environ.get("POCL_CACHE_DIR", os.path.join(context.folder, "kernels"))
+    return dict(os.environ, THEANO_FLAGS=flags, POCL_CACHE_DIR=kernels)
 
 
 def _end(done, seconds):
@@ -133,13 +137,6 @@ def _end(done, seconds):
         return "it did not answer within %d s" % seconds
     output = ": " + done.output if done.output else ""
     return "its process ended with status %s%s" % (done.status, output)
-
-
-def _fix(context):
-    return "to see the error, run: THEANO_FLAGS=device=%s %s -c 'import theano'" % (
-        context.requested_device,
-        sys.executable,
-    )
 
 
 def send(message):
@@ -209,46 +206,26 @@ def step(name):
         from verify.device import speed as device_speed
 
         return device_speed.measure() if name == "speed" else device_speed.products()
-    if name == "optimiser":
-        return optimise(NETWORK_LAYERS, NETWORK_STEPS, ("fast_run", "fast_compile"))
-    if name == "large optimiser":
-        return optimise(LARGE_LAYERS, LARGE_STEPS, ("fast_compile",), samples=1)
-    from verify.device import cases as device_cases
+    if name in NETWORKS:
+        from verify.device import optimiser as device_optimiser
 
-    if name == "training step":
-        return device_cases.training_step()
-    if name == "left on the host":
-        return device_cases.left_on_host()
-    case = {case.name: case for case in device_cases.CASES}[name]
-    if name == "scan":
-        return _scan(case)
-    return device_cases.compute(case)
-
-
-def _scan(case):
-    """Compute a scan on the device, or else, with the reason as `refused`, by the settings."""
+        return device_optimiser.compare(*NETWORKS[name])
     import theano
 
-    from verify.device import cases as device_cases
+    from verify.device import cases
 
+    if name == "training step":
+        return cases.training_step()
+    if name == "left on the host":
+        return cases.left_on_host()
+    case = {case.name: case for case in cases.CASES}[name]
+    if name != "scan":
+        return cases.compute(case)
     try:
-        return device_cases.compute(case, theano.compile.mode.Mode(optimizer="fast_run"))
+        return cases.compute(case, theano.compile.mode.Mode(optimizer="fast_run"))
     except TypeError as error:
-        result = device_cases.compute(case)
-        result["refused"] = str(error).splitlines()[0]
-        return result
-
-
-def optimise(layers, steps, tags, **samples):
-    """Return {mode: result of optimiser.run}, with the sizes of the network."""
-    from verify.device import optimiser as device_optimiser
-
-    sys.setrecursionlimit(100000)
-    inputs, outputs = device_optimiser.stack(layers, steps)
-    results = {"layers": layers, "steps": steps, "width": device_optimiser.WIDTH}
-    for tag in tags:
-        results[tag] = device_optimiser.run(inputs, outputs, tag, **samples)
-    return results
+        # By the settings, then, which leave it on the host.
+        return dict(cases.compute(case), refused=str(error).splitlines()[0])
 
 
 def find(name):

@@ -4,12 +4,12 @@ from __future__ import absolute_import, division, print_function
 
 import collections
 import ctypes
-import io
 import os
 import re
 import sys
 
 from verify.core.machine import text_of
+from verify.core.portable import matching
 from verify.core.surroundings import quote
 
 # where: its name in Theano's flag `device`; peaks: {precision: nominal GFLOP/s}, where known;
@@ -208,23 +208,21 @@ def opencl_devices():
     found = []
     for number, platform in enumerate(_ids(library.clGetPlatformIDs)):
         platform = ctypes.c_void_p(platform)
-        vendor = "%s, %s" % tuple(
+        vendor = [
             _text(library.clGetPlatformInfo, platform, key)
             for key in (PLATFORM_NAME, PLATFORM_VERSION)
-        )
+        ]
         kinds = ctypes.c_uint64(ANY_TYPE)
         for index, identity in enumerate(_ids(library.clGetDeviceIDs, platform, kinds)):
-            device = ctypes.c_void_p(identity)
-            found.append(
-                Device(
-                    _text(library.clGetDeviceInfo, device, DEVICE_NAME),
-                    "%s, driver %s"
-                    % (vendor, _text(library.clGetDeviceInfo, device, DRIVER_VERSION)),
-                    "opencl%d:%d" % (number, index),
-                    {},
-                    bool(_number(library.clGetDeviceInfo, device, DEVICE_TYPE) & CPU_TYPE),
-                )
+            device, kind, get = (
+                ctypes.c_void_p(identity),
+                ctypes.c_uint64(0),
+                library.clGetDeviceInfo,
             )
+            get(device, DEVICE_TYPE, ctypes.c_size_t(8), ctypes.byref(kind), None)
+            driver = "%s, driver %s" % (", ".join(vendor), _text(get, device, DRIVER_VERSION))
+            where, is_cpu = "opencl%d:%d" % (number, index), bool(kind.value & CPU_TYPE)
+            found.append(Device(_text(get, device, DEVICE_NAME), driver, where, {}, is_cpu))
     if not found:
         raise NoDeviceError("OpenCL's loader finds no device: " + _vendors(), _vendors_fix())
     return found
@@ -245,37 +243,32 @@ def _text(function, identity, key):
     return buffer.value.decode("utf-8", "replace").strip()
 
 
-def _number(function, identity, key):
-    number = ctypes.c_uint64(0)
-    function(identity, key, ctypes.c_size_t(8), ctypes.byref(number), None)
-    return number.value
-
-
 def _vendors():
     """Return what is wrong with each .icd file, which tell the loader what to load."""
     folder = os.environ.get("OCL_ICD_VENDORS") or "/etc/OpenCL/vendors"
     if not os.path.isdir(folder):
         return "%s is no folder" % folder
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".icd"))
     results = []
-    for name in names:
-        with io.open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
-            library = file.read().strip()
+    for path in matching(folder, "*.icd"):
+        library, fault = text_of(path).strip(), ", which offers none"
         # The loader may find a library by its bare name where CDLL does not.
         if library and os.path.basename(library) in text_of("/proc/self/maps"):
-            results.append("%s names %s, which is loaded and offers none" % (name, library))
-            continue
-        try:
-            ctypes.CDLL(library)
-            results.append("%s names %s, which offers none" % (name, library))
-        except OSError as error:
-            results.append("%s names %s: %s" % (name, library, error))
+            fault = ", which is loaded and offers none"
+        else:
+            try:
+                ctypes.CDLL(library)
+            except OSError as error:
+                fault = ": %s" % error
+        results.append("%s names %s%s" % (os.path.basename(path), library, fault))
     return "; ".join(results) or "there is no .icd file in %s" % folder
 
 
 def _vendors_fix():
     cache = os.environ.get("POCL_CACHE_DIR")
-    if cache and not _can_be_written(cache):
+    while cache and not os.path.lexists(cache):
+        # The nearest folder above it that exists.
+        cache = os.path.dirname(os.path.abspath(cache))
+    if cache and not (os.path.isdir(cache) and os.access(cache, os.W_OK)):
         return "PoCL cannot write to POCL_CACHE_DIR: unset POCL_CACHE_DIR"
     own = os.path.join(sys.prefix, "etc", "OpenCL", "vendors")
     if os.path.isdir(own) and os.environ.get("OCL_ICD_VENDORS", own) != own:
@@ -284,10 +277,3 @@ def _vendors_fix():
         "install an OpenCL (Debian, Ubuntu: pocl-opencl-icd for the processor; for a GPU that of "
         "its vendor), and set OCL_ICD_VENDORS to the folder of its .icd file"
     )
-
-
-def _can_be_written(folder):
-    """Return whether a folder, or the nearest one above it that exists, can be written."""
-    while not os.path.lexists(folder):
-        folder = os.path.dirname(os.path.abspath(folder))
-    return os.path.isdir(folder) and os.access(folder, os.W_OK)

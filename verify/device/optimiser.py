@@ -6,7 +6,7 @@ small products and elementwise operations.
 
 from __future__ import absolute_import, division, print_function
 
-import collections
+import sys
 
 import numpy
 import theano
@@ -17,9 +17,6 @@ from theano.tensor import nnet
 from verify.blas.speed import processor_clock
 from verify.core import graph as graphs
 
-OptimiserRow = collections.namedtuple("OptimiserRow", "seconds applied created name")
-
-SAMPLES = 2
 WIDTH, CLASSES = 16, 5
 # The optimiser that moves graphs to the device, and GraphToGPU, its part that moves a whole graph.
 MOVER, GRAPH = "gpuarray_opt", "gpuarray_graph_optimization"
@@ -74,7 +71,17 @@ def _step(value, state, gates):
     return z * state + (1 - z) * new
 
 
-def run(inputs, outputs, tag, samples=SAMPLES):
+def compare(layers, steps, tags, samples):
+    """Return {mode: result of run()}, with the sizes of the network."""
+    sys.setrecursionlimit(100000)
+    results = {"layers": layers, "steps": steps, "width": WIDTH}
+    inputs, outputs = stack(layers, steps)
+    for tag in tags:
+        results[tag] = run(inputs, outputs, tag, samples)
+    return results
+
+
+def run(inputs, outputs, tag, samples=2):
     """Optimise the graph in a mode, `fast_run` or `fast_compile`, and return a dictionary.
 
     seconds: of all optimisers, with GraphToGPU; graph, local: samples of the seconds of the move
@@ -99,36 +106,29 @@ def _run(inputs, outputs, tag, count):
     seconds = sum(_timed(one, graph)[0] for one in optimisers[:place])
     for _ in range(count):
         for name in ("local", "graph"):
-            moved = _copy(graph, optimisers[:place])
+            # With the features that earlier optimisers added.
+            moved = gof.FunctionGraph(graph.inputs, graph.outputs, clone=True)
+            for optimiser in optimisers[:place]:
+                optimiser.add_requirements(moved)
             last, profile = _timed(movers[name], moved)
             samples[name].append(last)
     nodes += [len(graph.apply_nodes), len(moved.apply_nodes)]
-    toposort, rows = _of_graph_to_gpu(profile)
     where = graphs.places(moved.toposort())
     seconds += last + sum(_timed(one, moved)[0] for one in optimisers[place + 1 :])
-    return {
-        "seconds": seconds,
-        "graph": samples["graph"],
-        "local": samples["local"],
-        "nodes": nodes,
-        "device": sum(where.device.values()),
-        "host": where.host,
-        "toposort": toposort,
-        "rows": [dict(row._asdict()) for row in sorted(rows, reverse=True)],
-    }
+    return dict(
+        _profile_of_graph_to_gpu(profile),
+        seconds=seconds,
+        graph=samples["graph"],
+        local=samples["local"],
+        nodes=nodes,
+        device=sum(where.device.values()),
+        host=where.host,
+    )
 
 
 def _optimisers(tag, *excluded):
     left_out = [name for name in theano.config.optimizer_excluding.split(":") if name]
     return optdb.query(gof.Query(include=[tag], exclude=left_out + list(excluded)))
-
-
-def _copy(graph, optimisers):
-    """Return a copy of a graph with the features that earlier optimisers added to it."""
-    copied = gof.FunctionGraph(graph.inputs, graph.outputs, clone=True)
-    for optimiser in optimisers:
-        optimiser.add_requirements(copied)
-    return copied
 
 
 def _timed(optimiser, graph):
@@ -138,18 +138,18 @@ def _timed(optimiser, graph):
     return processor_clock() - start, profile
 
 
-def _of_graph_to_gpu(profile):
-    """Return (seconds of the sort, rows) of GraphToGPU in the profile of MOVER."""
+def _profile_of_graph_to_gpu(profile):
+    """Return {toposort: seconds of the sort, rows} of GraphToGPU in the profile of MOVER."""
+    toposort, rows = 0.0, []
     for optimiser, part in zip(profile[0], profile[6]):
         if isinstance(optimiser, theano.gpuarray.opt.GraphToGPU):
             _, toposort, seconds, created, applied = part
-            return toposort, [
-                OptimiserRow(seconds[one], applied[one], created[one], _name(one))
-                for one in seconds
-                if applied[one] or seconds[one]
-            ]
-    return 0.0, []
-
-
-def _name(optimiser):
-    return getattr(optimiser, "name", None) or getattr(optimiser, "__name__", str(optimiser))
+            for one in seconds:
+                name = getattr(one, "name", None) or getattr(one, "__name__", str(one))
+                if applied[one] or seconds[one]:
+                    rows.append((seconds[one], applied[one], created[one], name))
+    keys = ("seconds", "applied", "created", "name")
+    return {
+        "toposort": toposort,
+        "rows": [dict(zip(keys, row)) for row in sorted(rows, reverse=True)],
+    }

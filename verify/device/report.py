@@ -2,7 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
-from verify.core.report import failed, passed, skipped, timing
+from verify.core.report import FAIL, PASS, SKIP, Check, timing
 
 # The longest inner product has some hundred terms.
 PRECISION = {"float32": 1e-4, "float64": 1e-12}
@@ -18,6 +18,8 @@ COMPUTED = (
     "scan",
     "training step",
 )
+# The check of a step, where its name is another one, and the subject of an optimiser's fix.
+TITLES, GRAPHS = {"speed": "Gemm speed"}, "the optimiser"
 # What Theano cannot do on OpenCL is skipped with the reason, as no environment can fix it: the
 # beginning of the error of a scan, and the reason.
 SCAN = (
@@ -51,120 +53,108 @@ def checks_and_timings(context, results):
     }
     if "optimiser" in results:
         context.device["optimiser"] = results["optimiser"].get("result")
+    # Each with the function that returns (status, detail, [Timing]), and what its fix is about.
+    steps = [(name, _computed, name) for name in COMPUTED]
+    steps += [("left on the host", _left, GRAPHS), ("speed", _speed, "Gemm")]
+    steps += [("products", _products, "Gemm")]
+    steps += [(name, _optimiser, GRAPHS) for name in ("optimiser", "large optimiser")]
     checks, timings = [], []
-    for name, title, function, subject in _steps():
+    for name, function, subject in steps:
         if name not in results:
             continue
-        error = results[name].get("error")
+        title, fix = "device: " + TITLES.get(name, name), None
+        error, times = results[name].get("error"), []
         if error is None:
-            check, times = function(context, name, title, results[name]["result"])
+            status, error, times = function(context, name, results[name]["result"])
         else:
-            check, times = failed(title, error, _fix(subject, error)), []
-        checks.append(check)
+            status = FAIL
+        if status == FAIL:
+            fix = OVERHEAD if times and subject == "Gemm" else _fix(subject, error)
+        checks.append(Check(title, status, error, fix))
         timings += times
     return checks, timings
 
 
-def _steps():
-    """Yield (step, title of its check, function that makes the check, what its fix is about)."""
-    for name in COMPUTED:
-        yield name, "device: " + name, _computed, name
-    yield "left on the host", "device: left on the host", _left, "the optimiser"
-    yield "speed", "device: Gemm speed", _speed, "Gemm"
-    yield "products", "device: products", _products, "Gemm"
-    for name in ("optimiser", "large optimiser"):
-        yield name, "device: " + name, _optimiser, "the optimiser"
+def _fix(name, error):
+    if "OUT_OF_MEMORY" in error:
+        return "other programs hold the device's memory: end those that `nvidia-smi` shows"
+    return (
+        "remove your own settings from THEANO_FLAGS and ~/.theanorc and verify again; if %s still "
+        "fails, this driver does not work with libgpuarray: use another one" % name
+    )
 
 
 def _is_opencl(context):
     return context.requested_device.startswith("opencl")
 
 
-def _computed(context, name, title, result):
-    """Return the Check of one of COMPUTED, and no timings."""
-    errors = sorted(result["errors"].items())
-    off = ", ".join("%.0e in %s" % (error, dtype) for dtype, error in errors)
-    detail = "%s; off by %s" % (_places(result["places"]), off)
+def _computed(context, name, result):
+    """Judge one of COMPUTED, which has no timings."""
+    places, errors = result["places"], sorted(result["errors"].items())
+    words = [_counts(places["device"]) or "nothing on the device"]
+    words += ["host: " + _counts(places["host"])] if places["host"] else []
+    words.append("transfers: %(to_device)d to, %(from_device)d from" % places)
+    words.append("off by " + ", ".join("%.0e in %s" % (error, dtype) for dtype, error in errors))
+    detail = "; ".join(words)
     if not all(error <= PRECISION[dtype] for dtype, error in errors):
-        return failed(title, "wrong numbers: " + detail, _fix(name)), []
+        return FAIL, "wrong numbers: " + detail, []
     refused = result.get("refused", "")
     if _is_opencl(context) and SCAN[0] in refused:
-        detail = "not on OpenCL (%s: %s); on the host: %s" % (SCAN + (detail,))
-        return skipped(title, detail), []
+        return SKIP, "not on OpenCL (%s: %s); on the host: %s" % (SCAN + (detail,)), []
     if refused:
-        return failed(title, refused, _fix(name)), []
-    on_host = sorted(set(result["places"]["host"]) - VIEWS)
+        return FAIL, refused, []
+    on_host = sorted(set(places["host"]) - VIEWS)
     if _is_opencl(context) and ENTROPY[0] in on_host and not set(on_host) - LOSS:
-        detail = "%s is not on OpenCL: %s; %s" % (ENTROPY + (detail,))
-        return skipped(title, detail), []
+        return SKIP, "%s is not on OpenCL: %s; %s" % (ENTROPY + (detail,)), []
     if not result["served"] or on_host:
-        detail = "on the host: %s; %s" % (", ".join(on_host) or "all", detail)
-        return failed(title, detail, _fix(name)), []
-    return passed(title, detail), []
-
-
-def _places(places):
-    words = [_counts(places["device"]) or "nothing on the device"]
-    if places["host"]:
-        words.append("host: " + _counts(places["host"]))
-    words.append("transfers: %d to, %d from" % (places["to_device"], places["from_device"]))
-    return "; ".join(words)
+        return FAIL, "on the host: %s; %s" % (", ".join(on_host) or "all", detail), []
+    return PASS, detail, []
 
 
 def _counts(ops):
     return ", ".join("%s %d" % item for item in sorted(ops.items()))
 
 
-def _left(context, name, title, result):
+def _left(context, name, result):
     functions = ", ".join("%s (%s)" % item for item in sorted(result.items()))
     if not functions:
-        return passed(title, "nothing"), []
+        return PASS, "nothing", []
     why = "has no OpenCL kernels for them" if _is_opencl(context) else "leaves them there"
-    return skipped(title, "Theano %s: %s" % (why, functions)), []
+    return SKIP, "Theano %s: %s" % (why, functions), []
 
 
-def _speed(context, name, title, result):
-    size, best, alone = result["size"], max(result["theano"]), max(result["alone"])
-    detail = "%.1f GFLOP/s at %d, %.0f %% of %s alone (%.1f)" % (
-        best,
-        size,
-        100 * best / alone,
-        result["blas"],
-        alone,
-    )
+def _speed(context, name, result):
+    """Judge the one product of speed.measure."""
+    best, alone = max(result["theano"]), max(result["alone"])
+    words = (best, result["size"], 100 * best / alone, result["blas"], alone)
+    detail = "%.1f GFLOP/s at %d, %.0f %% of %s alone (%.1f)" % words
     detail += _of_peak(context, "float32", best)
-    timings = [
-        timing("device Gemm float32 %d" % size, "GFLOP/s", result["theano"]),
-        timing("device BLAS alone float32 %d" % size, "GFLOP/s", result["alone"]),
-        timing("device check_blas float32 %d" % size, "s", [result["check_blas"]]),
-    ]
-    if best < LEAST_OF_BLAS * alone:
-        return failed(title, detail, OVERHEAD), timings
-    return passed(title, detail), timings
+    timings = _product_timings("float32 %d" % result["size"], result)
+    check_blas = "device check_blas float32 %d" % result["size"]
+    timings.append(timing(check_blas, "s", [result["check_blas"]]))
+    return PASS if best >= LEAST_OF_BLAS * alone else FAIL, detail, timings
 
 
-def _products(context, name, title, result):
-    """Return the Check and the Timings of the products of speed.ALL_SIZES."""
+def _products(context, name, result):
+    """Judge the products of speed.ALL_SIZES."""
     if not result:
-        return skipped(title, "other programs hold the device's memory"), []
-    shares, words, timings = {}, [], []
+        return SKIP, "other programs hold the device's memory", []
+    shares, words, timings = [], [], []
     for one in result:
         product = "%(dtype)s %(size)d" % one
         best, alone = max(one["theano"]), max(one["alone"])
-        shares[product] = best / alone
-        peak = _of_peak(context, one["dtype"], best)
-        words.append(
-            "%s: %.1f GFLOP/s, %.0f %% of the BLAS alone%s"
-            % (product, best, 100 * best / alone, peak)
-        )
-        timings += [
-            timing("device Gemm " + product, "GFLOP/s", one["theano"]),
-            timing("device BLAS alone " + product, "GFLOP/s", one["alone"]),
-        ]
-    detail = "; ".join(words)
-    if min(shares.values()) < LEAST_OF_BLAS:
-        return failed(title, detail, OVERHEAD), timings
-    return passed(title, detail), timings
+        shares.append(best / alone)
+        figures = (product, best, 100 * best / alone, _of_peak(context, one["dtype"], best))
+        words.append("%s: %.1f GFLOP/s, %.0f %% of the BLAS alone%s" % figures)
+        timings += _product_timings(product, one)
+    return PASS if min(shares) >= LEAST_OF_BLAS else FAIL, "; ".join(words), timings
+
+
+def _product_timings(product, result):
+    return [
+        timing("device Gemm " + product, "GFLOP/s", result["theano"]),
+        timing("device BLAS alone " + product, "GFLOP/s", result["alone"]),
+    ]
 
 
 def _of_peak(context, dtype, rate):
@@ -180,48 +170,30 @@ def _of_peak(context, dtype, rate):
     return ", %.0f %% of the %s peak" % (100 * rate / peak, kind) if peak else ""
 
 
-def _optimiser(context, name, title, result):
-    words, times, on_host = [], [], []
+def _optimiser(context, name, result):
+    words, times, is_moved = [], [], True
     for tag in ("fast_run", "fast_compile"):
         if tag not in result:
             continue
-        run = result[tag]
+        run, on_host = result[tag], sum(result[tag]["host"].values())
         graph, local = min(run["graph"]), min(run["local"])
+        figures = (tag, run["nodes"][0], graph, local, graph / local, run["seconds"])
         words.append(
             "%s: %d nodes, moved in %.2f s by GraphToGPU and in %.2f s by the local optimiser "
             "(ratio %.2f), all optimisers %.1f s; %d on the device, %d on the host"
-            % (
-                tag,
-                run["nodes"][0],
-                graph,
-                local,
-                graph / local,
-                run["seconds"],
-                run["device"],
-                sum(run["host"].values()),
-            )
+            % (figures + (run["device"], on_host))
         )
         times += [
             timing("%s %s, GraphToGPU" % (name, tag), "s", run["graph"]),
             timing("%s %s, local" % (name, tag), "s", run["local"]),
             timing("%s %s, all" % (name, tag), "s", [run["seconds"]]),
         ]
-        is_moved = any(row["applied"] for row in run["rows"])
-        if run["device"] <= sum(run["host"].values()) or not is_moved:
-            on_host.append(tag)
+        is_applied = any(row["applied"] for row in run["rows"])
+        is_moved = is_moved and run["device"] > on_host and is_applied
     detail = "; ".join(words)
-    if on_host:
-        return failed(title, "most nodes stay on the host: " + detail, _fix("the optimiser")), times
-    return passed(title, detail), times
-
-
-def _fix(name, error=""):
-    if "OUT_OF_MEMORY" in error:
-        return "other programs hold the device's memory: end those that `nvidia-smi` shows"
-    return (
-        "remove your own settings from THEANO_FLAGS and ~/.theanorc and verify again; if %s still "
-        "fails, this driver does not work with libgpuarray: use another one" % name
-    )
+    if is_moved:
+        return PASS, detail, times
+    return FAIL, "most nodes stay on the host: " + detail, times
 
 
 def table(device):
@@ -233,21 +205,25 @@ def table(device):
     if not result:
         return []
     run = result["fast_run"]
-    lines = [
-        "GraphToGPU on a stack of %d bidirectional recurrent layers of %d units, %d steps, with "
-        "its gradient: %d nodes"
-        % (result["layers"], result["width"], result["steps"], run["nodes"][1]),
-        "old: %.3fs - local optimiser" % min(run["local"]),
-        "new: %.3fs - GraphToGPU, %d nodes after it" % (min(run["graph"]), run["nodes"][2]),
-        "  time io_toposort %.3fs" % run.get("toposort", 0.0),
-        "  Total time taken by local optimizers %.3fs" % sum(r["seconds"] for r in run["rows"]),
-        "  times - times applied - Node created - name:",
-    ]
-    keys = ("seconds", "applied", "created", "name")
+    before, after = run["nodes"][1:]
     used = [row for row in run["rows"] if row["applied"]]
     unused = [row for row in run["rows"] if not row["applied"]]
-    lines += ["  %.3fs - %d - %d - %s" % tuple(row[key] for key in keys) for row in used]
-    seconds = sum(row["seconds"] for row in unused)
-    lines.append("  %.3fs - in %d optimizations that were not used" % (seconds, len(unused)))
-    lines += ["    %(seconds).3fs - %(name)s" % row for row in unused]
-    return lines + [""]
+    row_line = "  %(seconds).3fs - %(applied)d - %(created)d - %(name)s"
+    return (
+        [
+            "GraphToGPU on a stack of %(layers)d bidirectional recurrent layers of %(width)d "
+            "units, %(steps)d steps, with its gradient: " % result + "%d nodes" % before,
+            "old: %.3fs - local optimiser" % min(run["local"]),
+            "new: %.3fs - GraphToGPU, %d nodes after it" % (min(run["graph"]), after),
+            "  time io_toposort %.3fs" % run.get("toposort", 0.0),
+            "  Total time taken by local optimizers %.3fs" % sum(r["seconds"] for r in run["rows"]),
+            "  times - times applied - Node created - name:",
+        ]
+        + [row_line % row for row in used]
+        + [
+            "  %.3fs - in %d optimizations that were not used"
+            % (sum(row["seconds"] for row in unused), len(unused))
+        ]
+        + ["    %(seconds).3fs - %(name)s" % row for row in unused]
+        + [""]
+    )

@@ -31,18 +31,18 @@ from verify.elementwise import loops
 
 NAME = "libm"
 LOOPS = "libm in fused loops"
+ACCURACY = "libm accuracy"
 FILE = "libamdlibm.so"
 COMPAT, AMDS, UNKNOWN = "amdlibm-compat", "AMD LibM", "unknown library"
 UNARY = ("exp", "log", "log2", "log10", "sin", "cos")
 ARRAYS = tuple(pattern % name for name in UNARY for pattern in ("amd_vrsa_%sf", "amd_vrda_%s"))
 ARRAYS += ("amd_vrsa_powf", "amd_vrsa_powxf")
-
-# name: COMPAT, AMDS or UNKNOWN.
-MathLibrary = collections.namedtuple("MathLibrary", "name detail path")
-ACCURACY = "libm accuracy"
 # In units in the last place. AMD gives less than this for its own functions.
 ALLOWED = {COMPAT: 1.0, AMDS: 4.0, UNKNOWN: 4.0}
 SAMPLES = 20000
+
+# name: COMPAT, AMDS or UNKNOWN.
+MathLibrary = collections.namedtuple("MathLibrary", "name detail path")
 
 
 def is_expected(context):
@@ -50,10 +50,6 @@ def is_expected(context):
     if context.expectation:
         flags = context.expectation["flags"]
         return any(str(flags.get(name, "")).lower() == "true" for name in AMDLIBM_FLAGS)
-    return _is_on(context)
-
-
-def _is_on(context):
     return bool(context.framework.flag(context.framework.amdlibm_flag))
 
 
@@ -62,7 +58,7 @@ def check(context):
     flag = context.framework.amdlibm_flag
     if not is_expected(context):
         return skipped(NAME, "%s is off: exp and the like are the C library's" % flag)
-    if not _is_on(context):
+    if not context.framework.flag(flag):
         source = source_of(context, flag)[0] or "nothing sets it"
         detail = "%s is off (%s): no array function is called" % (flag, source)
         return failed(NAME, detail, own_fix(context, flag))
@@ -72,19 +68,25 @@ def check(context):
         return failed(NAME, "exp does not compile: " + _reason(error), _fix(context))
     library = called(context)
     if library is None:
-        return failed(
-            NAME,
-            "the compiled exp calls none of the array functions, though %s is on" % flag,
-            _fix(context),
-        )
-    return _as_expected(context, library)
+        detail = "the compiled exp calls none of the array functions, though %s is on" % flag
+        return failed(NAME, detail, _fix(context))
+    detail = "%s, %s" % (library.detail, os.path.basename(library.path))
+    if context.expectation:
+        packages = [package["name"] for package in context.expectation["packages"]]
+        name = AMDS if "amdlibm" in packages else COMPAT
+        folder = os.path.realpath(sys.prefix) + os.sep
+        if library.name != name or not library.path.startswith(folder):
+            detail = "expected %s in %s; found %s" % (name, folder, detail)
+            return failed(NAME, detail, _fix(context, library))
+    return passed(NAME, detail)
 
 
 def called(context):
     """Return the MathLibrary whose array functions compiled modules call, or None; None if off."""
-    if not (is_expected(context) and _is_on(context)):
+    framework = context.framework
+    if not (is_expected(context) and framework.flag(framework.amdlibm_flag)):
         return None
-    modules = bindings.modules_below(context.framework.flag("compiledir"))
+    modules = bindings.modules_below(framework.flag("compiledir"))
     calls = bindings.bindings_of(modules, ARRAYS)
     return identify(calls[0].library) if calls else None
 
@@ -111,23 +113,10 @@ def _run(context, name):
     function(numpy.ones((2, 2), "float32"))
 
 
-def _as_expected(context, library):
-    detail = "%s, %s" % (library.detail, os.path.basename(library.path))
-    if context.expectation:
-        packages = [package["name"] for package in context.expectation["packages"]]
-        name = AMDS if "amdlibm" in packages else COMPAT
-        folder = os.path.realpath(sys.prefix) + os.sep
-        if library.name != name or not library.path.startswith(folder):
-            detail = "expected %s in %s; found %s" % (name, folder, detail)
-            return failed(NAME, detail, fix(context, library))
-    return passed(NAME, detail)
-
-
 def check_loops(context):
     """Check that a loop without an array function calls amdlibm-compat's vector functions."""
-    if not (is_expected(context) and _is_on(context)):
-        return skipped(LOOPS, "%s is off" % context.framework.amdlibm_flag)
-    _run(context, "exp")
+    if is_expected(context):
+        _run(context, "exp")
     library = called(context)
     if library is None or library.name != COMPAT:
         return skipped(LOOPS, "only %s has functions for them" % COMPAT)
@@ -156,13 +145,14 @@ def _reason(error):
     return explain(error)
 
 
-def fix(context, library):
-    """Return how to get rid of a MathLibrary that is not the environment's own, or is wrong."""
-    return loader_fix([library.path]) or _fix(context)
+def _fix(context, library=None):
+    """Return how to have the environment's own files compiled and called.
 
-
-def _fix(context):
-    """Return how to have the environment's own files compiled and called."""
+    library: the MathLibrary that is not the environment's, or is wrong.
+    """
+    fix = loader_fix([library.path]) if library else None
+    if fix:
+        return fix
     if not context.framework.flag("cxx"):
         return compiler_fix(context)
     if context.expectation:
@@ -182,15 +172,12 @@ def check_accuracy(context):
         if hasattr(handle, symbol):
             error, argument = largest_error(getattr(handle, symbol), symbol)
             worst = max(worst, (error, "%s at %s" % (symbol, argument)))
-    detail = "at most %.2f ULP (%s), %d samples each" % (worst + (SAMPLES,))
     if worst[0] <= allowed:
+        detail = "at most %.2f ULP (%s), %d samples each" % (worst + (SAMPLES,))
         return passed(ACCURACY, detail)
-    return failed(
-        ACCURACY,
-        "%s is off by %.4g ULP (%s); %.1f are allowed"
-        % (library.detail, worst[0], worst[1], allowed),
-        fix(context, library),
-    )
+    words = (library.detail,) + worst + (allowed,)
+    detail = "%s is off by %.4g ULP (%s); %.1f are allowed" % words
+    return failed(ACCURACY, detail, _fix(context, library))
 
 
 def largest_error(function, symbol):
@@ -233,14 +220,12 @@ def _in_ulp(results, expected, dtype, wide):
 
 def _arguments(name, dtype):
     random, limits = numpy.random.RandomState(1), numpy.finfo(dtype)
-    low, high = numpy.log(float(limits.tiny)), numpy.log(float(limits.max))
-    half = SAMPLES // 2
-    if name.startswith("exp"):
-        parts = random.uniform(low, high * 0.999, half), random.uniform(-1, 1, half)
-    elif name.startswith("pow"):
-        parts = numpy.exp(random.uniform(-20, 20, half)), random.uniform(0.5, 2, half)
-    elif name.startswith("log"):
-        parts = numpy.exp(random.uniform(low, high * 0.999, half)), random.uniform(0.5, 2, half)
-    else:
-        parts = random.uniform(-10, 10, half), random.uniform(-1000, 1000, half)
-    return numpy.concatenate(parts).astype(dtype)
+    low, high = numpy.log(float(limits.tiny)), numpy.log(float(limits.max)) * 0.999
+    # Of two halves of the samples: the ends of a range, and whether these are exponents.
+    wide, narrow, are_exponents = {
+        "exp": ((low, high), (-1, 1), False),
+        "log": ((low, high), (0.5, 2), True),
+        "pow": ((-20, 20), (0.5, 2), True),
+    }.get(name[:3], ((-10, 10), (-1000, 1000), False))
+    wide, narrow = (random.uniform(*ends, size=SAMPLES // 2) for ends in (wide, narrow))
+    return numpy.concatenate([numpy.exp(wide) if are_exponents else wide, narrow]).astype(dtype)

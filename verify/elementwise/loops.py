@@ -14,8 +14,7 @@ import re
 import numpy
 
 from verify.blas import bindings
-from verify.core import fixes, progress
-from verify.core.portable import monotonic, until_steady
+from verify.core import fixes, portable, progress
 from verify.core.report import UNKNOWN, failed, passed, skipped, timing
 from verify.core.surroundings import loader_fix
 
@@ -42,21 +41,22 @@ def check(context):
     """Check elementary functions to a few units in the last place, and IEEE's special values."""
     if not context.framework.flag("cxx"):
         return skipped(NAME, "no compiler: nothing is compiled")
-    linkers = (None, "numba") if context.framework.runs_numba else (None,)
+    cases = [(dtype, None) for dtype in DTYPES]
+    # numba takes seconds to compile one.
+    cases += [(DTYPES[0], "numba")] * context.framework.runs_numba
     worst = (0.0, "")
-    for linker in linkers:
-        # numba takes seconds to compile one.
-        for dtype in DTYPES[:1] if linker else DTYPES:
-            function = compiled_cases(context.framework, dtype, linker)
-            where = "%s%s" % (dtype, ", by numba" if linker else "")
-            fault = special_fault(function, dtype)
-            if fault:
-                return failed(NAME, "%s: %s" % (where, fault), _fix(context, linker))
-            largest = largest_error(function, dtype)
-            worst = max(worst, (largest[0], "%s, %s" % (largest[1], where)))
-            if largest[0] > ALLOWED:
-                detail = "%s is off by %.4g units in the last place; %d are allowed"
-                return failed(NAME, detail % (worst[1], worst[0], ALLOWED), _fix(context, linker))
+    for dtype, linker in cases:
+        function = compiled_cases(context.framework, dtype, linker)
+        where = "%s%s" % (dtype, ", by numba" if linker else "")
+        fault = special_fault(function, dtype)
+        if fault:
+            return failed(NAME, "%s: %s" % (where, fault), _fix(context, linker))
+        error, what = largest_error(function, dtype)
+        worst = max(worst, (error, "%s, %s" % (what, where)))
+        if error > ALLOWED:
+            words = (worst[1], error, ALLOWED)
+            detail = "%s is off by %.4g units in the last place; %d are allowed" % words
+            return failed(NAME, detail, _fix(context, linker))
     fault = reduction_fault(context)
     if fault:
         return failed(NAME, fault, _fix(context, None))
@@ -108,21 +108,20 @@ def largest_error(function, dtype):
     return worst
 
 
+REFERENCES = {
+    "exp": lambda x, y: x.exp(),
+    "log": lambda x, y: x.ln(),
+    "tanh": lambda x, y: ((2 * x).exp() - 1) / ((2 * x).exp() + 1),
+    "sigmoid": lambda x, y: 1 / (1 + (-x).exp()),
+    "pow": lambda x, y: (y * x.ln()).exp(),
+}
+
+
 def reference(name, x, y):
     """Return a function's value as a Decimal of 40 digits. x and y: floats, taken as they are."""
     with decimal.localcontext() as context:
         context.prec = 40
-        x, y = decimal.Decimal(x), decimal.Decimal(y)
-        if name == "exp":
-            return x.exp()
-        if name == "log":
-            return x.ln()
-        if name == "tanh":
-            square = (2 * x).exp()
-            return (square - 1) / (square + 1)
-        if name == "sigmoid":
-            return 1 / (1 + (-x).exp())
-        return (y * x.ln()).exp()
+        return REFERENCES[name](decimal.Decimal(x), decimal.Decimal(y))
 
 
 def _in_ulp(result, expected, dtype):
@@ -182,49 +181,60 @@ def reduction_fault(context):
 def _fix(context, linker):
     """Return how to have the right numbers, if it is known what makes them wrong."""
     if linker:
-        fix = fixes.undo_fix(context, "numba.fastmath") or fixes.undo_fix(
-            context, "numba__fastmath"
-        )
-        return fix or "%s: set PyTensor's numba__fastmath to False, and verify again" % UNKNOWN
-    fix = fixes.without_flags(context, HARMFUL)
-    if fix:
-        return fix
+        fixes_of = [fixes.undo_fix(context, "numba%sfastmath" % dots) for dots in (".", "__")]
+        unknown = "%s: set PyTensor's numba__fastmath to False, and verify again" % UNKNOWN
+        return fixes_of[0] or fixes_of[1] or unknown
     modules = bindings.modules_below(context.framework.flag("compiledir"))
-    libraries = {binding.library for binding in bindings.bindings_of(modules, SYMBOLS)}
-    foreign = [path for path in sorted(libraries) if not re.search(r"/libm[.-]", path)]
-    fix = loader_fix(sorted(libraries))
+    libraries = sorted({each.library for each in bindings.bindings_of(modules, SYMBOLS)})
+    fix = fixes.without_flags(context, HARMFUL) or loader_fix(libraries)
     if fix:
         return fix
     if context.expectation:
         return fixes.repair_fix(context.expectation)
-    return "%s: the functions are those of %s" % (
-        UNKNOWN,
-        " and ".join(foreign or sorted(libraries)) or "the compiler",
-    )
+    foreign = [path for path in libraries if not re.search(r"/libm[.-]", path)]
+    names = " and ".join(foreign or libraries) or "the compiler"
+    return "%s: the functions are those of %s" % (UNKNOWN, names)
 
 
 FUNCTIONS = ("exp", "log", "tanh", "sigmoid", "softmax")
 # One that fits into the processor's caches, and one that does not.
 SHAPES = ((400, 512), (19531, 512))
-# Of samples, at most; with --full.
-COUNTS = {SHAPES[0]: 5, SHAPES[1]: 3}
-FULL_COUNT = 15
 SHAPE_NAMES = {SHAPES[0]: "400x512", SHAPES[1]: "1e7"}
+# Of samples, at most; with --full.
+COUNTS, FULL_COUNT = {SHAPES[0]: 5, SHAPES[1]: 3}, 15
 
 
 def timings(context):
     """Time the functions on float32 matrices, with `full` on float64 ones too."""
     results = []
     for dtype in ("float32", "float64") if context.full else ("float32",):
-        arguments = _matrices(dtype)
+        arguments = matrices(dtype)
         for name in FUNCTIONS:
             progress.note("timing %s %s" % (name, dtype))
             function = of_context(context, name, dtype)
             for values in arguments:
-                samples = _samples(function, values, context.full)
                 label = "%s %s %s" % (name, dtype, SHAPE_NAMES[values.shape])
-                results.append(timing(label, "ns", samples))
+                results.append(timing(label, "ns", _samples(function, values, context.full)))
     return results
+
+
+def matrices(dtype):
+    """Return a random matrix of each of SHAPES."""
+    random = numpy.random.RandomState(0)
+    return [random.uniform(0.1, 4, shape).astype(dtype) for shape in SHAPES]
+
+
+def _samples(function, values, full):
+    """Return samples of the nanoseconds that an element takes."""
+    calls = max(1, 2000000 // values.size)
+    function(values)
+
+    def sample():
+        return portable.seconds_of(lambda: function(values), calls) / calls / values.size * 1e9
+
+    if full:
+        return [sample() for _ in range(FULL_COUNT)]
+    return portable.until_steady(sample, COUNTS[values.shape])
 
 
 def of_context(context, name, dtype):
@@ -249,23 +259,3 @@ def output(framework, name, x):
         special = importlib.import_module("pytensor.tensor.special")
         return getattr(special, name)(x, axis=-1)
     return getattr(importlib.import_module(framework.name + ".tensor.nnet"), name)(x)
-
-
-def _matrices(dtype):
-    random = numpy.random.RandomState(0)
-    return [random.uniform(0.1, 4, shape).astype(dtype) for shape in SHAPES]
-
-
-def _samples(function, values, full):
-    calls = max(1, 2000000 // values.size)
-    function(values)
-
-    def nanoseconds():
-        start = monotonic()
-        for _ in range(calls):
-            function(values)
-        return (monotonic() - start) / calls / values.size * 1e9
-
-    if full:
-        return [nanoseconds() for _ in range(FULL_COUNT)]
-    return until_steady(nanoseconds, COUNTS[values.shape])

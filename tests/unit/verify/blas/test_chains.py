@@ -12,10 +12,16 @@ from unit.helpers.verification import context
 chains = suite_module("blas.chains")
 library = suite_module("blas.library")
 bindings = suite_module("blas.bindings")
-SCIPYS = "/x/scipy.libs/libscipy_openblas.so"
-OURS = "/lib/libblas_threads.so.1"
-ALONE = {"name": "openblas", "libraries": ["libblas_threads.so.1"], "alone": True}
+SCIPYS = library.Library("openblas", "1", None, 8, "/x/scipy.libs/libscipy_openblas.so")
+OURS = SCIPYS._replace(path="/lib/libblas_threads.so.1")
+FLAVOUR = {"name": "openblas", "libraries": ["libblas_threads.so.1"], "alone": True}
 COST = "4 chains at a time start 32 threads on 8 processors: with one thread each they are "
+REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
+SECOND = "not from the lock: numpy and scipy"
+EXPORT = "set this before Python starts, where several chains or processes run:\nexport "
+EXPORT += "OPENBLAS_NUM_THREADS=1"
+LAPACK, BOTH = {chains.LAPACK: 3}, {chains.LAPACK: 3, chains.PRODUCTS: 1}
+THREE = f"{COST}3.0 times as fast (SciPy's Cholesky and solve)"
 
 
 @pytest.fixture
@@ -25,28 +31,58 @@ def where(monkeypatch: pytest.MonkeyPatch) -> Any:
     gains: what the measurement finds.
     """
 
-    def made(path: str, blas: object = None, gains: object = None, adapts: bool = False) -> Any:
-        calls = [bindings.Binding("/scipy/m.so", "dgemm_", path)]
-        handle = SimpleNamespace(**{"blas_threads_adapt": None} if adapts else {})
-        monkeypatch.setattr(bindings, "bindings_of", lambda modules: calls)
-        monkeypatch.setattr(bindings, "loaded", lambda path: handle)
+    def made(called: Any, blas: object = None, gains: object = None, **more: object) -> Any:
+        calls = [bindings.Binding("/scipy/m.so", "dgemm_", called.path)]
+        monkeypatch.setattr(bindings, "bindings_of_package", lambda name: calls)
         monkeypatch.setattr(chains.importlib, "import_module", lambda name: None)
         monkeypatch.setattr(chains, "is_installed", lambda name: True)
         monkeypatch.setattr(chains.machine, "usable_cores", lambda: 8)
         monkeypatch.setattr(chains, "gain_of_one_thread", lambda *_: gains or {})
-        monkeypatch.setattr(library, "identify", identified)
+        monkeypatch.setattr(library, "identify", lambda path: called)
         locked = {"variant": "v", "framework": "f", "blas": blas}
-        result = context(expectation=locked if blas else None, advice=[], has_ldflags=True)
+        given: dict[str, Any] = {
+            "expectation": locked if blas else None,
+            "advice": [],
+            "has_ldflags": True,
+        }
+        result = context({"linker": "auto"}, **{**given, "serving": called, **more})
         result.framework.runs_numba = True
-        result.framework.flag = {"linker": "auto"}.get
-        result.serving = identified(path)
         return result
 
     return made
 
 
-def identified(path: str) -> Any:
-    return library.Library("openblas", "1", None, 8, path)
+@pytest.mark.parametrize(
+    ("called", "blas", "gains", "more", "status", "end", "fix"),
+    [
+        (OURS, FLAVOUR, None, {}, "pass", "libblas_threads.so.1)", None),
+        (SCIPYS, FLAVOUR, None, {}, "fail", "libscipy_openblas.so)", REPAIR),
+        # The check `one BLAS` has found it already: one fault is one row.
+        (SCIPYS, FLAVOUR, None, {"second_blas_fix": SECOND}, "fail", "openblas.so)", SECOND),
+        # A flavour that keeps pip's files.
+        (SCIPYS, {**FLAVOUR, "alone": False}, None, {}, "pass", "libscipy_openblas.so)", None),
+        (SCIPYS, None, LAPACK, {}, "fail", f"; {THREE} here (n=150)", EXPORT),
+        (SCIPYS, None, {chains.LAPACK: 1.2}, {}, "pass", "here (n=150)", None),
+        (SCIPYS, None, {}, {}, "pass", "the cost is unknown: SciPy's Cholesky did not run", None),
+        (OURS._replace(adapts=1), None, LAPACK, {}, "pass", "libblas_threads.so.1)", None),
+    ],
+)
+def test_the_library_that_numba_calls(
+    called: Any,
+    blas: object,
+    gains: object,
+    more: dict[str, str],
+    status: str,
+    end: str,
+    fix: str | None,
+    where: Any,
+) -> None:
+    found = chains.check_numba(where(called, blas, gains, **more))
+    assert (found.status, found.fix) == (status, fix)
+    assert (
+        found.detail.endswith(end) and "linker=auto runs numba, which calls SciPy's" in found.detail
+    )
+    assert found.detail.startswith("expected libblas_threads.so.1; " if blas and fix else "linker=")
 
 
 def test_numba_is_skipped_with_another_linker() -> None:
@@ -54,65 +90,31 @@ def test_numba_is_skipped_with_another_linker() -> None:
     assert detail == "linker=cvm runs C here: numba is not used"
 
 
-def test_the_flavours_library_passes_and_another_one_fails(where: Any) -> None:
-    assert chains.check_numba(where(OURS, ALONE)).status == "pass"
-    other = where(SCIPYS, ALONE)
-    found = chains.check_numba(other)
-    assert found.status == "fail"
-    assert found.detail.startswith("expected libblas_threads.so.1; linker=auto runs numba")
-    assert found.fix == "put the files back:\n./invoke build --variant v --framework f --repair"
-    # The check `one BLAS` has found it already: one fault is one row.
-    other.second_blas_fix = "not from the lock: numpy and scipy"
-    assert chains.check_numba(other).fix == other.second_blas_fix
-
-
-def test_a_flavour_that_keeps_pips_files_passes(where: Any) -> None:
-    assert chains.check_numba(where(SCIPYS, {**ALONE, "alone": False})).status == "pass"
-
-
-def test_a_diagnosis_says_what_the_threads_cost_and_what_ends_it(where: Any) -> None:
-    found = chains.check_numba(where(SCIPYS, gains={chains.LAPACK: 30}))
-    assert found.status == "fail"
-    assert found.detail.endswith(
-        f"{COST}30.0 times as fast (SciPy's Cholesky and solve) here (n=150)"
-    )
-    assert found.fix.endswith("\nexport OPENBLAS_NUM_THREADS=1")
-
-
-@pytest.mark.parametrize("gains", [{chains.LAPACK: 1.2}, {}])
-def test_threads_that_cost_little_or_were_not_measured_are_no_fault(
-    where: Any, gains: dict[str, float]
-) -> None:
-    assert chains.check_numba(where(SCIPYS, gains=gains)).status == "pass"
-
-
 @pytest.mark.parametrize(
-    ("gains", "detail", "is_advice"),
+    ("called", "gains", "status", "detail", "is_advice"),
     [
+        (SCIPYS, BOTH, "pass", f"{THREE} and 1.0 times as fast (products) here (n=150)", True),
         (
-            {chains.LAPACK: 3, chains.PRODUCTS: 1},
-            f"{COST}3.0 times as fast (SciPy's Cholesky and solve) and 1.0 times as fast "
-            "(products) here (n=150)",
-            True,
+            SCIPYS,
+            {chains.PRODUCTS: 1.5},
+            "pass",
+            f"{COST}1.5 times as fast (products) here (n=150)",
+            False,
         ),
-        ({chains.PRODUCTS: 1.5}, f"{COST}1.5 times as fast (products) here (n=150)", False),
+        *(
+            (each, BOTH, "skip", "no library starts more threads than there are processors", False)
+            for each in (OURS._replace(adapts=1), OURS._replace(threads=1))
+        ),
     ],
 )
 def test_the_c_linkers_library_and_lapack_cost_what_is_measured(
-    where: Any, gains: dict[str, float], detail: str, is_advice: bool
+    called: Any, gains: dict[str, float], status: str, detail: str, is_advice: bool, where: Any
 ) -> None:
-    given = where(SCIPYS, gains=gains)
+    given = where(called, gains=gains)
     found = chains.check(given)
-    assert (found.status, found.detail) == ("pass", detail)
+    assert (found.status, found.detail) == (status, detail)
     needs = f"{detail}: programs with several processes need OPENBLAS_NUM_THREADS=1"
     assert given.advice == [needs] * is_advice
-
-
-def test_a_library_whose_calls_share_the_processors_is_not_measured(where: Any) -> None:
-    assert chains.check(where(OURS, adapts=True)).status == "skip"
-    one = where(OURS)
-    one.serving = one.serving._replace(threads=1)
-    assert chains.threads_of_chains(one.serving) is None
 
 
 def test_both_ways_are_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ ZEN5 = f"sse2 avx avx2 fma {AVX512}"
 @pytest.fixture(autouse=True)
 def zen5(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels.machine, "cpu_field", {"flags": ZEN5}.get)
-    monkeypatch.setattr(kernels, "behind", lambda path: path)
+    monkeypatch.setattr(library, "behind", lambda path: path)
     for name in (*kernels.VARIABLES.values(), *kernels.MKL_VARIABLES):
         monkeypatch.delenv(name, raising=False)
 
@@ -115,7 +115,7 @@ def test_kernels_of_the_library_behind_a_front_are_looked_for(
 ) -> None:
     (front := tmp_path / "front.so").write_bytes(b"")
     (path := tmp_path / "lib.so").write_bytes(b"SkylakeX")
-    monkeypatch.setattr(kernels, "behind", {str(front): str(path)}.get)
+    monkeypatch.setattr(library, "behind", {str(front): str(path)}.get)
     assert kernels.check(context("openblas", "Haswell", front)).fix.endswith("=SkylakeX")
 
 

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -38,13 +37,16 @@ class Handle:
     [
         (
             {
-                "scipy_openblas_get_config64_": b"OpenBLAS 0.3.31 DYNAMIC_ARCH Zen",
+                "scipy_openblas_get_config64_": b"OpenBLAS 0.3.31 DYNAMIC_ARCH Zen MAX_THREADS=64",
                 "scipy_openblas_get_corename64_": b"Zen",
                 "scipy_openblas_get_num_threads64_": 4,
             },
-            ("openblas", "0.3.31", "Zen", 4),
+            ("openblas", "0.3.31", "Zen", 4, "/lib/x.so", 64),
         ),
-        ({"openblas_get_config": b"NO_AFFINITY USE64BITINT"}, ("openblas", None, None, None)),
+        (
+            {"openblas_get_config": b"NO_AFFINITY USE64BITINT", "blas_threads_adapt": 1},
+            ("openblas", None, None, None, "/lib/x.so", None, 1),
+        ),
         (
             {
                 "bli_info_get_version_str": b"0.9.0",
@@ -66,7 +68,7 @@ def test_identify_by_symbols(
     results: dict[str, object], fields: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bindings, "loaded", lambda path: Handle(**results))
-    assert library.identify("/lib/x.so") == (*fields, "/lib/x.so")
+    assert library.identify("/lib/x.so") == library.Library(*fields[:4], "/lib/x.so", *fields[5:])
 
 
 @pytest.mark.parametrize(
@@ -99,11 +101,9 @@ def mkl(name: str, version: str = "2024.0") -> Any:
 def test_behind_a_front_is_the_file_that_has_the_librarys_function(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = Handle(openblas_get_config=b"OpenBLAS 0.3.34")
-    handles = {"/lib/libblas_threads.so.1": known, "/lib/libx.so": Handle(dgemm_=None)}
-    monkeypatch.setattr(bindings, "loaded", handles.get)
-    monkeypatch.setattr(library.ctypes, "cast", lambda function, kind: Mock(value=17))
-    monkeypatch.setattr(library.bindings, "file_of", {17: "/lib/libopenblas.so"}.get)
+    files = {("/lib/libblas_threads.so.1", "openblas_get_config"): "/lib/libopenblas.so"}
+    monkeypatch.setattr(bindings, "loaded", lambda path: path)
+    monkeypatch.setattr(bindings, "file_with", lambda handle, name: files.get((handle, name)))
     assert library.behind("/lib/libblas_threads.so.1") == "/lib/libopenblas.so"
     assert library.behind("/lib/libx.so") == "/lib/libx.so"
 

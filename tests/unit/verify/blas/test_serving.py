@@ -45,42 +45,39 @@ def check(
 ) -> Any:
     """Check an environment whose modules make these calls: (module, library)."""
     made = [bindings.Binding(module, "dgemm_", path) for module, path in calls]
-    monkeypatch.setattr(serving, "find", lambda context: made)
-    monkeypatch.setattr(serving, "_libraries", lambda package: scipy if package == "scipy" else ())
+    own = [each for each in made if each.module == COMPILED]
+    called = {
+        "numpy": [each for each in made if each.module == NUMPY],
+        "scipy": [bindings.Binding("/scipy.so", "dgemm_", path) for path in scipy],
+    }
+    monkeypatch.setattr(serving.blas_operations, "compiled", lambda *_: None)
+    monkeypatch.setattr(bindings, "bindings_of", lambda modules: own)
+    monkeypatch.setattr(bindings, "bindings_of_package", called.get)
     return serving.check(context(FLAGS, has_ldflags=True, expectation=expectation))
 
 
 BASELINE = {**LOCKED, "blas": None}
 EXPECTED = {**LOCKED, "blas": OPENBLAS}
+OWN, OWN_X, BY_NUMPY = (
+    (COMPILED, "/lib/libopenblas.so"),
+    (COMPILED, "/lib/x.so"),
+    (NUMPY, "/l/x.so"),
+)
+OTHER = "expected openblas (libopenblas*); found openblas 1 (libblis.so)"
 
 
 @pytest.mark.parametrize(
     ("calls", "expectation", "status", "detail"),
     [
-        (
-            [(COMPILED, "/lib/libopenblas.so")],
-            None,
-            "pass",
-            "openblas 1 (libopenblas.so); scipy uses openblas 1 (libx.so)",
-        ),
+        ([OWN], None, "pass", "openblas 1 (libopenblas.so); scipy uses openblas 1 (libx.so)"),
         ([(COMPILED, "/lib/libblas.so")], None, "fail", "not known as a library with fast kernels"),
-        (
-            [(NUMPY, "/lib/libopenblas.so")],
-            None,
-            "fail",
-            "openblas 1 (libopenblas.so), through NumPy",
-        ),
+        ([BY_NUMPY], None, "fail", "openblas 1 (x.so), through NumPy"),
         ([], None, "fail", "neither the framework's modules nor NumPy's call any BLAS library"),
-        ([(COMPILED, "/lib/a.so"), (COMPILED, "/lib/b.so")], None, "fail", "more than one: "),
-        ([(COMPILED, "/lib/libopenblas.so")], EXPECTED, "pass", "openblas 1 (libopenblas.so)"),
-        (
-            [(COMPILED, "/lib/libblis.so")],
-            EXPECTED,
-            "fail",
-            "expected openblas (libopenblas*); found openblas 1 (libblis.so)",
-        ),
-        ([(NUMPY, "/lib/x.so")], BASELINE, "pass", "openblas 1 (x.so), through NumPy"),
-        ([(COMPILED, "/lib/x.so")], BASELINE, "fail", "this is not the baseline: openblas 1"),
+        ([OWN, OWN_X], None, "fail", "more than one: "),
+        ([OWN], EXPECTED, "pass", "openblas 1 (libopenblas.so)"),
+        ([(COMPILED, "/lib/libblis.so")], EXPECTED, "fail", OTHER),
+        ([BY_NUMPY], BASELINE, "pass", "openblas 1 (x.so), through NumPy"),
+        ([OWN_X], BASELINE, "fail", "this is not the baseline: openblas 1"),
     ],
 )
 def test_the_library_that_products_call(
@@ -114,6 +111,9 @@ def test_a_variable_of_the_loader_is_named(
     assert found.fix == f"{variable} leads to /odd/x.so:\n{command}"
 
 
+IGNORED = "-L/none/none -L/tmp -lm; the linker ignores what does not exist: /none/none"
+
+
 @pytest.mark.parametrize(
     ("ldflags", "cxx", "is_baseline", "status", "detail"),
     [
@@ -122,14 +122,8 @@ def test_a_variable_of_the_loader_is_named(
         ("-lx", "g++", True, "fail", "this is not the baseline: '-lx'"),
         ("-lm", "", False, "fail", "-lm: the framework has no C++ compiler"),
         ("-lm -lnothere", "g++", False, "fail", "-lm -lnothere does not link: "),
-        (
-            "-L/none/none -L/tmp -lm",
-            "g++",
-            False,
-            "pass",
-            "-L/none/none -L/tmp -lm; the linker ignores /none/none, which does not exist",
-        ),
-        ("-L/no -L/none -lm", "g++", False, "pass", "/no, /none, which do not exist"),
+        ("-L/none/none -L/tmp -lm", "g++", False, "pass", IGNORED),
+        ("-L/no -L/none -lm", "g++", False, "pass", "does not exist: /no, /none"),
     ],
 )
 def test_ldflags_are_set_and_link_unless_in_the_baseline(
@@ -143,58 +137,31 @@ def test_ldflags_are_set_and_link_unless_in_the_baseline(
     assert found.status == status and detail in found.detail
 
 
+LIB, NP, OTHERBLAS = "/lib/libopenblas.so", "/np/libx.so", "/x/libotherblas.so"
+THEANOS, TWO = {LIB: ["theano"]}, {LIB: ["theano"], NP: ["numpy"]}
+NUMPYS = {LIB: ["numpy"], NP: ["theano"]}
+NAMED = "numpy and theano: openblas 1 (libopenblas.so)"
+SEVERAL = "2 libraries, each with threads of its own: numpy: openblas"
+NOBODYS = "called by nobody: openblas 1 (libotherblas.so)"
+FRONT = "/front/libopenblas.so"
+
+
 @pytest.mark.parametrize(
     ("callers", "expectation", "mapped", "status", "detail"),
     [
         ({}, None, (), "skip", "nothing calls a BLAS product"),
-        (
-            {"/lib/libopenblas.so": ["numpy", "theano"]},
-            None,
-            (),
-            "pass",
-            "numpy and theano: openblas 1 (libopenblas.so)",
-        ),
+        ({LIB: ["numpy", "theano"]}, None, (), "pass", NAMED),
         # A front and the library behind it are one.
-        (
-            {"/lib/libopenblas.so": ["theano"], "/front/libopenblas.so": ["numpy"]},
-            ALONE,
-            (),
-            "pass",
-            "",
-        ),
+        ({LIB: ["theano"], FRONT: ["numpy"]}, ALONE, (), "pass", ""),
         # Several fail only where one is expected.
-        (
-            {"/lib/libopenblas.so": ["theano"], "/np/libx.so": ["numpy"]},
-            None,
-            (),
-            "pass",
-            "2 libraries, each with threads of its own: numpy: openblas",
-        ),
-        ({"/lib/libopenblas.so": ["theano"], "/np/libx.so": ["numpy"]}, ALONE, (), "fail", ""),
-        ({"/lib/libopenblas.so": ["numpy"], "/np/libx.so": ["theano"]}, ALONE, (), "fail", ""),
+        (TWO, None, (), "pass", SEVERAL),
+        (TWO, ALONE, (), "fail", SEVERAL),
+        (NUMPYS, ALONE, (), "fail", "2 libraries"),
         # So does one that nothing calls.
-        (
-            {"/lib/libopenblas.so": ["theano"]},
-            ALONE,
-            ("/front/libopenblas.so", "/lib/libc.so"),
-            "pass",
-            "",
-        ),
-        ({"/lib/libopenblas.so": ["theano"]}, None, ("/x/libotherblas.so",), "pass", ""),
-        (
-            {"/lib/libopenblas.so": ["theano"]},
-            EXPECTED,
-            ("/x/libotherblas.so",),
-            "pass",
-            "theano: openblas 1 (libopenblas.so)",
-        ),
-        (
-            {"/lib/libopenblas.so": ["theano"]},
-            ALONE,
-            ("/x/libotherblas.so",),
-            "fail",
-            "called by nobody: openblas 1 (libotherblas.so)",
-        ),
+        (THEANOS, ALONE, (FRONT, "/lib/libc.so"), "pass", ""),
+        (THEANOS, None, (OTHERBLAS,), "pass", ""),
+        (THEANOS, EXPECTED, (OTHERBLAS,), "pass", "theano: openblas 1 (libopenblas.so)"),
+        (THEANOS, ALONE, (OTHERBLAS,), "fail", NOBODYS),
     ],
 )
 def test_one_library_is_there(

@@ -15,32 +15,27 @@ from unit.helpers.verification import context
 compile_time = importlib.import_module("verify.checks.compile_time")
 
 
-def test_the_import_is_timed_until_it_is_steady(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commands: list[list[str]] = []
-    environments: list[dict[str, str]] = []
+def test_the_import_is_timed_until_it_is_steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[tuple[list[str], dict[str, str]]] = []
 
     def call(command: list[str], seconds: float, environment: dict[str, str]) -> Any:
-        commands.append(command)
-        environments.append(environment)
+        called.append((command, environment))
         return SimpleNamespace(status=0, timed_out=False, output="")
 
     monkeypatch.setattr(compile_time.process, "call", call)
     times = iter([0, 1, 1, 3, 3, 4] * 2)
-    monkeypatch.setattr(compile_time, "monotonic", lambda: next(times))
-    framework = SimpleNamespace(name="theano")
+    monkeypatch.setattr(compile_time.portable, "monotonic", lambda: next(times))
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", "/elsewhere")
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-    (timing,) = compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
+    (timing,) = compile_time.imports(context())
     assert (timing.name, timing.unit, timing.samples) == ("import", "s", [1, 2, 1])
-    assert [command[1] for command in commands] == ["-c"] * 3
-    assert commands[0][2].endswith("; import theano")
-    assert "PYTHONDONTWRITEBYTECODE" not in environments[0]
+    assert len(called) == 3 and called[0][0][1] == "-c"
+    assert called[0][0][2].endswith("; import theano")
+    assert "PYTHONDONTWRITEBYTECODE" not in called[0][1]
     # The environment has its own, to which nothing is added.
     monkeypatch.delenv("PYTHONPYCACHEPREFIX")
-    compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
-    assert environments[-1]["PYTHONDONTWRITEBYTECODE"] == "1"
+    compile_time.imports(context())
+    assert called[-1][1]["PYTHONDONTWRITEBYTECODE"] == "1"
 
 
 def test_the_import_is_not_that_of_a_module_in_the_working_folder(
@@ -48,15 +43,12 @@ def test_the_import_is_not_that_of_a_module_in_the_working_folder(
 ) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('mine')")
     monkeypatch.chdir(tmp_path)
-    framework = SimpleNamespace(name="json")
-    (timing,) = compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
-    assert timing.name == "import"
-
-
-def test_an_import_that_fails_has_no_time(tmp_path: Path) -> None:
-    framework = SimpleNamespace(name="no_such_framework")
+    where = context()
+    where.framework.name = "json"
+    assert compile_time.imports(where)[0].name == "import"
+    where.framework.name = "no_such_framework"
     with pytest.raises(RuntimeError, match="No module named 'no_such_framework'"):
-        compile_time.imports(SimpleNamespace(framework=framework, folder=str(tmp_path)))
+        compile_time.imports(where)
 
 
 class Symbol:
@@ -112,17 +104,13 @@ def test_no_modules_are_taken_where_the_compiler_fails(monkeypatch: pytest.Monke
     assert os.environ["THEANO_STACKS_MODULES"] == "/empty"
 
 
-PYTENSOR = SimpleNamespace(
-    name="pytensor", flags_variable="PYTENSOR_FLAGS", rc_variable="PYTENSORRC", rc_file="~/.rc"
-)
 DETAIL = "linker=numba fails: Traceback\nImportError: no LLVM"
-CONTEXT = SimpleNamespace(framework=PYTENSOR, folder="/compiled", expectation=None, user_flags="")
 
 
 @pytest.fixture
 def outputs(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Give what the process of each linker prints; JAX is not installed."""
-    monkeypatch.setenv("PYTENSOR_FLAGS", "floatX=float32")
+    monkeypatch.setenv("THEANO_FLAGS", "floatX=float32")
     monkeypatch.setattr(compile_time, "is_installed", lambda module: module == "numba")
     printed = {
         "cvm": json.dumps({"compile": 6.0, "step": [2e-5], "peak": 217e6, "value": -1.5}),
@@ -132,7 +120,7 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     def call(command: list[str], seconds: float, environment: dict[str, str]) -> Any:
         linker = command[-1]
         flags = f"floatX=float32,base_compiledir=/compiled/{linker}"
-        assert environment["PYTENSOR_FLAGS"] == flags
+        assert environment["THEANO_FLAGS"] == flags
         return SimpleNamespace(output=printed[linker], timed_out=False, status=0)
 
     monkeypatch.setattr(compile_time.process, "call", call)
@@ -140,7 +128,7 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 def test_each_linker_has_its_compile_time_step_and_memory(outputs: dict[str, str]) -> None:
-    check, timings = compile_time.linkers(CONTEXT)
+    check, timings = compile_time.linkers(context(folder="/compiled"))
     assert check.status == "pass"
     assert check.detail == "cvm and numba compute the same value; not installed: jax"
     assert [(item.name, item.median, item.unit) for item in timings] == [
@@ -151,15 +139,15 @@ def test_each_linker_has_its_compile_time_step_and_memory(outputs: dict[str, str
         ("model, numba: step", pytest.approx(10000), "ns"),
         ("model, numba: peak memory", 547, "MB"),
     ]
-    assert os.environ["PYTENSOR_FLAGS"] == "floatX=float32"
+    assert os.environ["THEANO_FLAGS"] == "floatX=float32"
 
 
 def test_linkers_that_differ_fail_with_both_values(outputs: dict[str, str]) -> None:
     outputs["numba"] = outputs["numba"].replace("-1.5", "-1.6")
-    check, timings = compile_time.linkers(CONTEXT)
+    check, timings = compile_time.linkers(context(folder="/compiled"))
     assert (check.status, len(timings)) == ("fail", 6)
     assert check.detail == "their values differ: cvm -1.5, numba -1.6"
-    assert check.fix == "put these lines into ~/.rc:\n[global]\nlinker = cvm"
+    assert check.fix == "put these lines into ~/.theanorc:\n[global]\nlinker = cvm"
 
 
 @pytest.mark.parametrize(
@@ -178,12 +166,12 @@ def test_values_may_differ_by_rounding_alone(
 ) -> None:
     outputs["cvm"] = outputs["cvm"].replace("-1.5", "1.0000000005")
     outputs["numba"] = outputs["numba"].replace("-1.5", value)
-    assert compile_time.linkers(CONTEXT)[0].status == status
+    assert compile_time.linkers(context(folder="/compiled"))[0].status == status
 
 
 def test_a_linker_that_breaks_fails_with_the_end_of_its_output(outputs: dict[str, str]) -> None:
     outputs["numba"] = "Traceback\nImportError: no LLVM"
-    check, timings = compile_time.linkers(CONTEXT)
+    check, timings = compile_time.linkers(context(folder="/compiled"))
     assert (check.status, check.detail, len(timings)) == ("fail", DETAIL, 3)
     assert check.fix.startswith("install it again:\n") and check.fix.endswith(" numba")
 
@@ -192,6 +180,7 @@ def test_a_linker_that_breaks_fails_with_the_end_of_its_output(outputs: dict[str
 SIZE = 64 + 2 * 32
 ELF = b"\x7fELF\x02".ljust(40, b"\0") + struct.pack("<Q", 64)
 ELF = ELF.ljust(58, b"\0") + struct.pack("<HH", 32, 2)
+WHOLE = ELF.ljust(SIZE, b"\0")
 
 
 def module(folder: Path, name: str, content: bytes) -> Path:
@@ -202,17 +191,21 @@ def module(folder: Path, name: str, content: bytes) -> Path:
 
 
 def test_a_module_that_is_cut_off_is_named_with_the_command_that_removes_it(tmp_path: Path) -> None:
-    module(tmp_path, "whole", ELF.ljust(SIZE, b"\0"))
-    module(tmp_path, "cut off", ELF.ljust(SIZE - 1, b"\0"))
+    module(tmp_path, "whole", WHOLE)
+    module(tmp_path, "cut off", WHOLE[:-1])
     module(tmp_path, "empty", b"")
     module(tmp_path, "text", b"no program" * 20)
+    module(tmp_path, "tmp1", b"").with_name("key.pkl").touch()
+    # A program links it now: it has no key yet.
+    module(tmp_path, "tmp2", b"")
     check = compile_time.check_folder(context(user_flags=f"base_compiledir={tmp_path}"))
     assert check.status == "fail"
-    assert check.detail.startswith(f"3 of 4 modules in {tmp_path} are cut off")
+    assert check.detail.startswith(f"4 of 6 modules in {tmp_path} are cut off")
     folder = tmp_path / "compiledir_here"
-    assert check.fix.splitlines()[1] == (
-        f"rm -r -- '{folder}/cut off' {folder}/empty {folder}/text"
-    )
+    names = f"'{folder}/cut off' {folder}/empty {folder}/text {folder}/tmp1"
+    assert check.fix.splitlines()[1] == f"rm -r -- {names}"
+    flag = f"compiledir={tmp_path}/compiledir_here"
+    assert compile_time.check_folder(context(user_flags=flag)).detail.startswith("4 of 6 modules")
 
 
 def test_whole_modules_pass_and_so_does_no_folder(
@@ -221,16 +214,16 @@ def test_whole_modules_pass_and_so_does_no_folder(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("THEANORC", str(tmp_path / "none"))
     check = compile_time.check_folder(context())
-    assert (check.status, check.detail) == (
-        "pass", f"0 modules in {tmp_path}/.theano, all whole"
-    )  # fmt: skip
-    module(tmp_path / ".theano", "whole", ELF.ljust(SIZE, b"\0"))
+    detail = f"0 modules in {tmp_path}/.theano, all whole"
+    assert (check.status, check.detail) == ("pass", detail)
+    module(tmp_path / ".theano", "whole", WHOLE)
     assert compile_time.check_folder(context()).detail.startswith("1 modules")
 
 
-def test_the_folder_that_the_environment_s_own_file_names_is_checked(
+def test_the_folder_that_a_file_names_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also the environment's own file, but no folder whose name differs in each program."""
     (tmp_path / "etc/theano-stacks").mkdir(parents=True)
     file = tmp_path / "etc/theanorc"
     file.write_text(f"[global]\nbase_compiledir = {tmp_path}/var/compiledir\n")
@@ -238,23 +231,10 @@ def test_the_folder_that_the_environment_s_own_file_names_is_checked(
     module(tmp_path / "var/compiledir", "cut off", ELF)
     check = compile_time.check_folder(context())
     assert check.detail.startswith(f"1 of 1 modules in {tmp_path}/var/compiledir are cut off")
-
-
-def test_an_image_s_folder_and_one_that_is_named_whole_are_checked(tmp_path: Path) -> None:
-    path = tmp_path / "base/compiledir/tmp1/m1.so"
-    path.parent.mkdir(parents=True)
-    path.touch()
-    (path.parent / "key.pkl").touch()
-    for flag in (f"base_compiledir={tmp_path}/base", f"compiledir={tmp_path}/base/compiledir"):
-        assert compile_time.check_folder(context(user_flags=flag)).status == "fail"
-
-
-def test_a_module_that_a_program_links_now_is_none_yet(tmp_path: Path) -> None:
-    module(tmp_path, "tmp1", b"").with_name("key.pkl").touch()
-    module(tmp_path, "tmp2", b"")
-    check = compile_time.check_folder(context(user_flags=f"base_compiledir={tmp_path}"))
-    assert check.detail.startswith(f"1 of 2 modules in {tmp_path} are cut off")
-    assert "tmp2" not in check.fix
+    file.write_text("[global]\nbase_compiledir = %(TMPDIR)s/th\n")
+    check = compile_time.check_folder(context())
+    detail = "its name, %(TMPDIR)s/th, is another one in each program"
+    assert (check.status, check.detail) == ("skip", detail)
 
 
 @pytest.mark.parametrize("there", ["", "base", "base/compiledir_here"])
@@ -264,27 +244,10 @@ def test_a_folder_that_no_program_can_use_fails(
     (tmp_path / there).mkdir(parents=True, exist_ok=True)
     allowed: set[str] = set()
     monkeypatch.setattr(os, "access", lambda path, mode: path in allowed)
-    made = context(user_flags=f"base_compiledir={tmp_path}/base")
-    made.framework.flag = {"compiledir": "/suite/compiledir_here"}.get
+    flags = {"compiledir": "/suite/compiledir_here"}
+    made = context(flags, user_flags=f"base_compiledir={tmp_path}/base")
     check = compile_time.check_folder(made)
     assert check.status == "fail"
     assert check.detail.startswith(f"{tmp_path / there} may not be written: each program ends")
     allowed.add(str(tmp_path / there))
     assert compile_time.check_folder(made).status == "pass"
-
-
-def test_a_folder_that_each_program_names_differently_is_not_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (file := tmp_path / "rc").write_text("[global]\nbase_compiledir = %(TMPDIR)s/th\n")
-    monkeypatch.setenv("THEANORC", str(file))
-    found = compile_time.check_folder(context())
-    assert (found.status, found.detail) == (
-        "skip", "its name, %(TMPDIR)s/th, is another one in each program"
-    )  # fmt: skip
-
-
-def test_the_modules_of_this_python_are_whole() -> None:
-    library = Path(importlib.import_module("math").__file__ or os.__file__)
-    if library.suffix == ".so":
-        assert compile_time.is_whole(str(library))

@@ -20,6 +20,9 @@ ATTRIBUTES = {
 }
 
 
+OLD = r"too old: it is for CUDA 12.3, driver 550.* nvrtc 12.4 compiles"
+
+
 class Library:
     """NVIDIA's driver with one H100, nvrtc 12.4 and cuBLAS 12.4.5 in one."""
 
@@ -79,14 +82,9 @@ def load(monkeypatch: pytest.MonkeyPatch, library: Library) -> None:
         "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build  (root)",
     ],
 )
-def test_the_driver_by_its_version(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cuda_device_with_its_nominal_peaks(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     load(monkeypatch, Library())
     monkeypatch.setattr(drivers, "text_of", lambda path: line)
-    assert ", driver 550.54.15, " in check.find("cuda").driver
-
-
-def test_a_cuda_device_with_its_nominal_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    load(monkeypatch, Library())
     device = check.find("cuda")
     assert device.name == "NVIDIA H100, compute capability 9.0"
     assert device.driver == "CUDA 12.4, driver 550.54.15, nvrtc 12.4, cuBLAS 12.4.5"
@@ -97,35 +95,26 @@ def test_a_cuda_device_with_its_nominal_peaks(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("library", "message", "fix"),
+    ("library", "visible", "message", "fix"),
     [
-        (Library(status=100), "answers 100", "install NVIDIA's driver"),
-        (Library(count=0), "no GPU", "install NVIDIA's driver"),
-        (
-            Library(version=12030),
-            r"too old: it is for CUDA 12.3, driver 550.* nvrtc 12.4 compiles",
-            "install a driver for CUDA 12.4 or newer",
-        ),
-        (Library(archs=(50, 80)), r"H100.* takes compute capability 5.0 to 8.0", "use a GPU of"),
-        (Library(archs=(100, 120)), r"takes compute capability 10.0 to 9.9", "use a GPU of"),
+        (Library(status=100), None, "answers 100", "install NVIDIA's driver"),
+        (Library(count=0), None, "no GPU", "install NVIDIA's driver"),
+        (Library(status=100), "", "CUDA_VISIBLE_DEVICES= hides", "unset CUDA_VISIBLE_DEVICES"),
+        (Library(version=12030), None, OLD, "install a driver for CUDA 12.4 or newer"),
+        (Library(archs=(50, 80)), None, r"H100.* takes compute capability 5.0 to 8.0", "use a GPU"),
+        (Library(archs=(100, 120)), None, r"takes compute capability 10.0 to 9.9", "use a GPU of"),
     ],
 )
 def test_a_gpu_that_cannot_be_used_is_an_error(
-    library: Library, message: str, fix: str, monkeypatch: pytest.MonkeyPatch
+    library: Library, visible: str | None, message: str, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(monkeypatch, library)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     with pytest.raises(drivers.NoDeviceError, match=message) as caught:
         check.find("cuda")
     assert caught.value.fix.startswith(fix)
-
-
-def test_a_hidden_gpu_is_an_error_with_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    load(monkeypatch, Library(status=100))
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    with pytest.raises(drivers.NoDeviceError, match="CUDA_VISIBLE_DEVICES= hides") as caught:
-        check.find("cuda")
-    assert caught.value.fix == "unset CUDA_VISIBLE_DEVICES"
 
 
 def test_a_driver_without_the_environments_compiler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
-"""The check of the vector registers, on any processor."""
+"""The check of the vector registers, on any processor; what is compiled beside other checks."""
 
-import importlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +9,9 @@ import pytest
 from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
 
-native = importlib.import_module("verify.core.process")
+registers = suite_module("elementwise.registers")
+FIX = "put these lines into ~/.theanorc:\n[gcc]\ncxxflags = "
+TANH = "still in use after tanh: later SSE instructions"
 
 
 class Processor:
@@ -30,104 +31,84 @@ class Processor:
 
 
 def run_check(
-    monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str = "", start: Any = None
-) -> Any:
+    monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str = "", output: str = ""
+) -> tuple[Any, list[Any]]:
+    """Return the check of three operations, and what it started; output: of that."""
+    started: list[Any] = []
+
     def dirty() -> None:
         processor.used = 1
 
+    def start(program: str, name: str, environ: dict[str, str]) -> Any:
+        started.append((program, environ["GLIBC_TUNABLES"]))
+        return SimpleNamespace(finish=lambda seconds: SimpleNamespace(output=output))
+
     calls = [("exp", lambda: None), ("tanh", dirty), ("Gemm", lambda: None)]
     monkeypatch.setattr(registers.process, "load_c", lambda *_: processor)
-    flag = {"gcc.cxxflags": flags, "cxx": "g++"}.get
     monkeypatch.setenv("THEANORC", "~/.theanorc")
-    where = context(folder="/", start=start)
-    where.framework.flag = flag
-    return registers.start(where, calls)()
+    where = context({"gcc.cxxflags": flags, "cxx": "g++"}, folder="/", start=start)
+    return registers.start(where, calls)(), started
 
 
-def ended(output: str) -> Any:
-    """Return a process that has printed this."""
-    return SimpleNamespace(finish=lambda seconds: SimpleNamespace(output=output))
-
-
+@pytest.mark.parametrize(
+    ("flags", "rest"),
+    [
+        ("", "-fno-ipa-ra"),
+        # Those that omit VZEROUPPER are taken out.
+        ("-g -mno-vzeroupper -Wall", "-g -Wall"),
+        ("-g -O1 -Wall", "-g -Wall"),
+        ("-g -fno-expensive-optimizations -Wall", "-g -Wall"),
+    ],
+)
 def test_an_operation_that_leaves_upper_halves_in_use_is_named(
-    monkeypatch: pytest.MonkeyPatch,
+    flags: str, rest: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = run_check(monkeypatch, Processor())
-    assert check.status == "fail"
-    assert check.detail.startswith("still in use after tanh: later SSE instructions")
-    assert check.fix == "put these lines into ~/.theanorc:\n[gcc]\ncxxflags = -fno-ipa-ra"
-
-
-@pytest.mark.parametrize("flag", ["-mno-vzeroupper", "-O1", "-fno-expensive-optimizations"])
-def test_the_fix_removes_an_option_that_omits_vzeroupper(
-    monkeypatch: pytest.MonkeyPatch, flag: str
-) -> None:
-    check = run_check(monkeypatch, Processor(), f"-g {flag} -Wall")
-    assert check.fix == "put these lines into ~/.theanorc:\n[gcc]\ncxxflags = -g -Wall"
+    check, started = run_check(monkeypatch, Processor(), flags)
+    assert (check.status, check.fix, started) == ("fail", FIX + rest, [])
+    assert check.detail.startswith(TANH)
 
 
 @pytest.mark.parametrize("processor", [Processor(reports=False), Processor(frees=False)])
 def test_a_processor_that_does_not_report_their_use_is_skipped(
-    monkeypatch: pytest.MonkeyPatch, processor: Processor
+    processor: Processor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check = run_check(monkeypatch, processor)
-    assert (check.status, check.detail) == ("skip", registers.UNKNOWN)
+    check, started = run_check(monkeypatch, processor)
+    assert (check.status, check.detail, started) == ("skip", registers.UNKNOWN, [])
 
 
-def test_where_the_c_library_frees_them_another_process_examines_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As on processors without AVX-512: there every operation looked clean."""
-    started = []
-
-    def start(program: str, name: str, environ: dict[str, str]) -> Any:
-        started.append((program, environ["GLIBC_TUNABLES"]))
-        return ended('noise\n{"unclean": ["tanh"], "count": 3}\n')
-
-    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.cpu.hwcaps=-AVX2")
-    check = run_check(monkeypatch, Processor(hides=True), start=start)
-    assert check.status == "fail" and "still in use after tanh" in check.detail
-    tunables = "glibc.malloc.check=1:glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
-    assert started == [("registers-probe", tunables)]
+LINKER = "collect2: error: ld returned 1"
 
 
 @pytest.mark.parametrize(
     ("output", "status", "detail"),
     [
+        ('noise\n{"unclean": ["tanh"], "count": 3}\n', "fail", TANH),
+        ('{"unclean": [], "count": 3}', "pass", "free after each of 3 operations"),
         ('{"unknown": "a reason"}', "skip", "a reason"),
-        ("", None, "it printed nothing"),
+        (f'{{"unknown": "a reason"}}\n{LINKER}', "skip", "a reason"),
+        ("", None, "examines them failed: it printed nothing"),
         ("Killed", None, "examines them failed: Killed"),
-        ("cannot find -lm\ncollect2: error: ld returned 1", None, "failed: cannot find -lm"),
-        ('{"unknown": "a reason"}\ncollect2: error: ld returned 1', "skip", "a reason"),
+        (f"cannot find -lm\n{LINKER}", None, "failed: cannot find -lm"),
     ],
 )
-def test_what_the_other_process_cannot_tell(
-    monkeypatch: pytest.MonkeyPatch, output: str, status: str | None, detail: str
+def test_where_the_c_library_frees_them_another_process_examines_them(
+    output: str, status: str | None, detail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(*words: str, environ: object) -> Any:
-        return ended(output)
-
+    """As on processors without AVX-512: there every operation looked clean."""
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.cpu.hwcaps=-AVX2")
     if status is None:
         with pytest.raises(RuntimeError, match=detail):
-            run_check(monkeypatch, Processor(hides=True), start=start)
-    else:
-        check = run_check(monkeypatch, Processor(hides=True), start=start)
-        assert (check.status, check.detail) == (status, detail)
-
-
-def test_there_they_may_be_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registers.process, "load_c", lambda *_: Processor(hides=True))
-    context = SimpleNamespace(framework=SimpleNamespace(flag={}.get), folder="/")
-    assert registers.examine(context, []) is None
+            run_check(monkeypatch, Processor(hides=True), output=output)
+        return
+    check, started = run_check(monkeypatch, Processor(hides=True), output=output)
+    assert check.status == status and check.detail.startswith(detail)
+    tunables = "glibc.malloc.check=1:glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
+    assert started == [("registers-probe", tunables)]
 
 
 def test_without_a_compiler_it_is_skipped() -> None:
-    framework = SimpleNamespace(flag={"cxx": ""}.get)
-    check = registers.start(SimpleNamespace(framework=framework, folder="/"), [])()
+    check = registers.start(context({"cxx": ""}, folder="/"), [])()
     assert (check.status, check.detail) == ("skip", "the framework has no C++ compiler")
-
-
-registers = suite_module("elementwise.registers")
 
 
 class Context:
@@ -137,7 +118,7 @@ class Context:
         self.folder, self.modules = str(folder), modules
         self.verified = str(folder / "verified")
         flags = {"cxx": cxx, "base_compiledir": str(folder / "compiled")}
-        self.framework = SimpleNamespace(name="theano", flag=flags.get)
+        self.framework = SimpleNamespace(name="theano", flag=flags.get, runs_numba=True)
         self.started: list[tuple[str, str]] = []
 
     def start(self, program: str, name: str) -> Any:
@@ -177,31 +158,37 @@ def test_what_the_process_has_compiled_is_taken(tmp_path: Path) -> None:
     assert (tmp_path / "precompiled/compiledir_Linux/tmp2/key.pkl").is_file()
 
 
-@pytest.mark.parametrize(("cores", "options"), [(1, {}), (2, {"cxx": ""}), (2, {"modules": "/m"})])
+def test_numba_compiles_only_where_the_environment_keeps_it(tmp_path: Path) -> None:
+    context = Context(tmp_path)
+    assert registers.start_compiling(context, "numba") is None
+    (tmp_path / "compiled").mkdir()
+    (tmp_path / "compiled/numba").symlink_to(tmp_path)
+    assert registers.start_compiling(context, "numba")
+    assert context.started == [("precompile", "numba")]
+
+
+@pytest.mark.parametrize(
+    ("cores", "options", "kept"),
+    [(1, {}, False), (2, {"cxx": ""}, False), (2, {"modules": "/m"}, False), (2, {}, True)],
+)
 def test_nothing_is_compiled_where_it_saves_no_time(
-    cores: int, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cores: int, options: dict[str, Any], kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Such as what the last verification has kept."""
     monkeypatch.setattr(registers.machine, "usable_cores", lambda: cores)
     context = Context(tmp_path, **options)
+    if kept:
+        Path(context.verified).mkdir()
     assert registers.start_compiling(context) is None
     assert context.started == []
 
 
-def test_nothing_is_compiled_that_the_last_verification_has_kept(tmp_path: Path) -> None:
-    context = Context(tmp_path)
-    Path(context.verified).mkdir()
-    assert registers.start_compiling(context) is None
-    assert context.started == []
-
-
-def test_the_process_compiles_each_function_that_is_timed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_process_compiles_each_function_that_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
-    monkeypatch.setattr(registers.configuration, "use_compile_folder", lambda folder: None)
-    monkeypatch.setattr(registers.frameworks, "load", lambda name: name)
+    made = SimpleNamespace(framework="theano")
+    monkeypatch.setattr(registers.contexts, "of_program", lambda name, folder: made)
     monkeypatch.setattr(registers.loops, "compiled", lambda *words: compiled.append(words))
     monkeypatch.setattr(registers.loops, "compiled_cases", lambda *words: compiled.append(words))
-    registers.precompile(["theano", str(tmp_path)])
+    registers.precompile(["theano", "/folder"])
     assert set(compiled) >= {("theano", dtype) for dtype in registers.loops.DTYPES}
     assert set(compiled) >= {("theano", name, "float32") for name in registers.loops.FUNCTIONS}
