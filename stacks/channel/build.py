@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import queue
-import threading
+import select
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from graphlib import TopologicalSorter
 
@@ -17,9 +14,8 @@ from stacks.channel.build_process import BuildProcess
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built
-from stacks.core import log
 from stacks.core.console import plural, step
-from stacks.core.errors import IntegrityError, StacksError, UsageError
+from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import VERSION, Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
@@ -42,8 +38,8 @@ def build_packages(
     Unless quiet, a line says how many were built.
     """
     offers = tuple(offers)
-    with _counted(len(offers), quiet) as counted:
-        return _build(workspace, channel, offers, also, counted)
+    with _counted(len(offers), quiet) as (origins, summaries):
+        return _build(workspace, channel, offers, also, origins, summaries)
 
 
 def obtain_packages(
@@ -63,7 +59,7 @@ def obtain_packages(
     the lock, if known. Raises MissingPackagesError for packages that are nowhere, IntegrityError if
     one that was built has other bytes.
     """
-    with _counted(len(packages), quiet) as counted:
+    with _counted(len(packages), quiet) as (origins, summaries):
         found = {}
         for each in packages:
             if built := package.sound(workspace, each.file_name, each.sha256):
@@ -75,12 +71,12 @@ def obtain_packages(
 
             channels = published_channels(workspace)
             for name, taken in retrieval.retrieve(workspace, channels, missing).items():
-                counted.origins[name], found[name] = taken.place.name, taken.built
+                origins[name], found[name] = taken
             missing = [each for each in missing if each.file_name not in found]
         if nowhere := [each for each in missing if each.file_name not in channel.offers]:
             raise MissingPackagesError(nowhere, made_by)
         offers = [channel.offers[each.file_name] for each in missing]
-        built_here = _build(workspace, channel, offers, also, counted)
+        built_here = _build(workspace, channel, offers, also, origins, summaries)
         check_bytes(missing, built_here)
         return found | built_here
 
@@ -123,9 +119,10 @@ def _build(
     channel: Channel,
     offers: Sequence[Offer],
     also: Iterable[Pin],
-    counted: _Counted,
+    origins: dict[str, str],
+    summaries: list[str],
 ) -> dict[str, Built]:
-    """Return the packages by file name; the origin of each that was built is SOURCES."""
+    """Return the packages by file name; those that are built get the origin SOURCES."""
     packages = {}
     for offer in offers:
         if built := package.built_before(workspace, offer):
@@ -134,8 +131,8 @@ def _build(
     pins = {pin for offer in missing for pin in _sources(workspace, offer, channel.pins)}
     fetch(workspace, {*also, *pins})
     if missing:
-        packages |= _build_missing(workspace, channel, missing, counted)
-        counted.origins |= {offer.file_name: SOURCES for offer in missing}
+        packages |= _build_missing(workspace, channel.pins, missing, summaries)
+        origins |= {offer.file_name: SOURCES for offer in missing}
     return packages
 
 
@@ -148,117 +145,51 @@ def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
 
 
 def _build_missing(
-    workspace: Workspace, channel: Channel, missing: Sequence[Offer], counted: _Counted
+    workspace: Workspace, pins: Pins, missing: Sequence[Offer], summaries: list[str]
 ) -> dict[str, Built]:
+    """Build packages in as many processes as there are cores, each after its tools.
+
+    summaries: gets what is being built.
+    """
     offers = {offer.file_name: offer for offer in missing}
-
-    def size(name: str) -> int:
-        return sum(pin.size for pin in offers[name].recipe.pins(channel.pins))
-
-    built = {}
-    processes = [BuildProcess() for _ in range(min(len(missing), len(os.sched_getaffinity(0))))]
-    idle: queue.SimpleQueue[BuildProcess] = queue.SimpleQueue()
-    for process in processes:
-        idle.put(process)
-
-    def build_one(offer: Offer) -> tuple[Built | StacksError, list[logging.LogRecord]]:
-        process = idle.get()
-        counted.begin(offer, len(missing))
-        try:
-            result: tuple[Built | StacksError, list[logging.LogRecord]] = process.call(
-                _build_logged, workspace, offer, channel.pins
-            )
-            return result
-        finally:
-            counted.end(offer, len(missing))
-            idle.put(process)
-
-    tools = _tools_of(missing)
-    awaited = {name for names in tools.values() for name in names}
-    order = TopologicalSorter(tools)
-    order.prepare()
-    jobs: dict[Future[tuple[Built | StacksError, list[logging.LogRecord]]], str] = {}
-    ready: list[str] = []
-    with ThreadPoolExecutor(max_workers=len(processes)) as pool:
-        try:
-            while order.is_active():
-                ready += order.get_ready()
-                # What others wait for comes first, then the largest, so that no worker ends long
-                # after the others.
-                ready.sort(key=lambda name: (name in awaited, size(name)))
-                while ready and len(jobs) < len(processes):
-                    name = ready.pop()
-                    jobs[pool.submit(build_one, offers[name])] = name
-                for job in wait(jobs, return_when=FIRST_COMPLETED).done:
-                    name = jobs.pop(job)
-                    result, records = job.result()
-                    for record in records:
-                        logging.getLogger(record.name).handle(record)
-                    if isinstance(result, StacksError):
-                        raise result
-                    built[name] = result
-                    order.done(name)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        finally:
-            for process in processes:
-                process.end()
-            # They were killed with what they had begun, if not all was built.
-            package.remove_left_by_killed(workspace)
-    return built
-
-
-def _tools_of(missing: Sequence[Offer]) -> dict[str, list[str]]:
-    """Return for each package those that it is built with, so that no worker waits for another."""
-    return {
+    # No process waits for what another one builds.
+    tools = {
         offer.file_name: [tool.file_name for tool in missing if tool in offer.tools]
         for offer in missing
     }
+    awaited = {name for names in tools.values() for name in names}
 
+    def weight(name: str) -> tuple[bool, int]:
+        # What others wait for comes first, then the largest: no process ends long after the others.
+        return name in awaited, sum(pin.size for pin in offers[name].recipe.pins(pins))
 
-def _build_logged(
-    workspace: Workspace, offer: Offer, pins: Pins
-) -> tuple[Built | StacksError, list[logging.LogRecord]]:
-    """Build a package in a process of its own; return it, or the error, and the log."""
-    with log.collected() as records:
-        try:
-            return package.build(workspace, offer, pins), records
-        except StacksError as error:
-            return error, records
-
-
-class _Counted:
-    """What a step says of its packages.
-
-    origins: of each that was not in the cache, the name of the place that had it, or SOURCES.
-    summaries: those of `step`; the last one is what it does now.
-    """
-
-    def __init__(self, summaries: list[str]) -> None:
-        self.origins: dict[str, str] = {}
-        self.summaries = summaries
-        self._running: list[str] = []
-        self._ended = 0
-        self._lock = threading.Lock()
-
-    def begin(self, offer: Offer, total: int) -> None:
-        """Name a package that is being built, one of `total`."""
-        with self._lock:
-            self._running.append(_title(offer))
-            self._say(total)
-
-    def end(self, offer: Offer, total: int) -> None:
-        """Count a package that is built."""
-        with self._lock:
-            self._running.remove(_title(offer))
-            self._ended += 1
-            self._say(total)
-
-    def _say(self, total: int) -> None:
-        done = f"{self._ended} of {plural(total, 'package')} built"
-        now = f"building {' and '.join(self._running)}" if self._running else ""
-        self.summaries.append(", ".join(filter(None, (now, done))))
+    order = TopologicalSorter(tools)
+    order.prepare()
+    processes = [BuildProcess() for _ in range(min(len(missing), len(os.sched_getaffinity(0))))]
+    idle, running = list(processes), dict[BuildProcess, str]()
+    ready: list[str] = []
+    built: dict[str, Built] = {}
+    try:
+        while order.is_active():
+            ready = sorted([*ready, *order.get_ready()], key=weight)
+            while ready and idle:
+                process, name = idle.pop(), ready.pop()
+                process.begin(package.build, workspace, offers[name], pins)
+                running[process] = name
+            titles = [_title(offers[name]) for name in running.values()]
+            done = f"{len(built)} of {plural(len(missing), 'package')} built"
+            summaries.append(f"building {' and '.join(titles)}, {done}")
+            for process in select.select(running, [], [])[0]:
+                name = running.pop(process)
+                built[name] = process.result()
+                idle.append(process)
+                order.done(name)
+    finally:
+        for process in processes:
+            process.end()
+        # They were killed with what they had begun, if not all was built.
+        package.remove_left_by_killed(workspace)
+    return built
 
 
 def _title(offer: Offer) -> str:
@@ -267,15 +198,18 @@ def _title(offer: Offer) -> str:
 
 
 @contextmanager
-def _counted(total: int, quiet: bool) -> Iterator[_Counted]:
-    """Give the origins for each package that was not in the cache; print their counts."""
+def _counted(total: int, quiet: bool) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Give the origins of packages that are not in the cache, and the summaries of the step.
+
+    An origin is the name of the place that had the package, or SOURCES. In the end their counts are
+    printed.
+    """
+    origins: dict[str, str] = {}
     if quiet:
-        yield _Counted([])
+        yield origins, []
         return
     with step("channel", plural(total, "package")) as summaries:
-        counted = _Counted(summaries)
-        yield counted
-        origins = counted.origins
+        yield origins, summaries
         counts = Counter(origins.values())
         words = [f"{plural(counts.pop(SOURCES, 0), 'package')} built"]
         words += [f"{count} fetched from {place}" for place, count in counts.items()]

@@ -6,6 +6,7 @@ leave the compilers that run.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import queue
@@ -19,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from stacks.core import log
 from stacks.core.errors import StacksError
 from stacks.core.process import start
 
@@ -45,22 +47,35 @@ class BuildProcess:
             start_new_session=True,
         )
 
-    def call(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Return the result of a function of stacks/; all must be picklable.
+    def begin(self, function: Callable[..., object], *arguments: object) -> None:
+        """Have it call a function of stacks/; all must be picklable."""
+        with suppress(BrokenPipeError):
+            assert self._process.stdin
+            pickle.dump((function, arguments), self._process.stdin)
+            self._process.stdin.flush()
+
+    def fileno(self) -> int:
+        """Return a descriptor that can be read once the call has ended."""
+        assert self._process.stdout
+        return self._process.stdout.fileno()
+
+    def result(self) -> Any:
+        """Wait for the call's end; return its result, and put its log into the log of this process.
 
         Raises what the function raises, and StacksError if the process is killed.
         """
-        assert self._process.stdin and self._process.stdout
+        assert self._process.stdout
         try:
-            pickle.dump((function, arguments), self._process.stdin)
-            self._process.stdin.flush()
-            result, error, text = pickle.load(self._process.stdout)  # noqa: S301 - our own process
+            answer = pickle.load(self._process.stdout)  # noqa: S301 - from our own process
         except (OSError, EOFError, pickle.UnpicklingError) as lost:
             raise StacksError(
                 "a process that built a package was killed",
                 fix="if nobody killed it, memory was short: close other programs and try again; "
                 "finished packages are kept",
             ) from lost
+        result, error, text, records = answer
+        for record in records:
+            logging.getLogger(record.name).handle(record)
         if error:
             raise error from RuntimeError(text)
         return result
@@ -89,16 +104,18 @@ def main() -> None:
         answers.flush()
 
 
-def _answer(function: Callable[..., Any], arguments: tuple[object, ...]) -> bytes:
-    """Return (result, error, its traceback) of a call, as call() reads them."""
-    try:
-        return pickle.dumps((function(*arguments), None, ""))
-    except Exception as error:
-        text = traceback.format_exc()
+def _answer(function: Callable[..., object], arguments: tuple[object, ...]) -> bytes:
+    """Return (result, error, its traceback, log) of a call, as `result` reads them."""
+    with log.collected() as records:
         try:
-            return pickle.dumps((None, error, text))
-        except Exception:
-            return pickle.dumps((None, RuntimeError("an error that cannot be pickled"), text))
+            return pickle.dumps((function(*arguments), None, "", records))
+        except Exception as error:
+            text = traceback.format_exc()
+            try:
+                return pickle.dumps((None, error, text, records))
+            except Exception:
+                unknown = RuntimeError("an error that cannot be pickled")
+                return pickle.dumps((None, unknown, text, records))
 
 
 def _read(stream: IO[bytes], calls: queue.SimpleQueue[Any]) -> None:

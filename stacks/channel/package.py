@@ -1,25 +1,23 @@
 """Packages in the cache, by their SHA-256; and building one from its recipe and pinned sources.
 
 packages/SHA256/FILE    a package, whoever made it: what a lock names is looked up here
-built/KEY               the file name and SHA-256 of what this code made of a recipe, as JSON
+built/KEY               the SHA-256 of what this code made of a recipe
 """
 
 from __future__ import annotations
 
 import glob
-import json
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.channel.assemble import assemble, recipe_hash
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
-from stacks.core import jsonfile
 from stacks.core.disk import (
     SCRATCH,
     explain_disk_errors,
@@ -78,13 +76,6 @@ def sound(workspace: Workspace, name: str, sha256: str) -> Built | None:
     return built
 
 
-@contextmanager
-def being_made(workspace: Workspace, sha256: str, name: str) -> Iterator[None]:
-    """Hold the lock of a package's folder in the cache for the block; name: for messages."""
-    with hold_lock(workspace.cache / PACKAGES / sha256, f"the package {name}"):
-        yield
-
-
 def build(workspace: Workspace, offer: Offer, pins: Pins) -> Built:
     """Return a package: what this code built before, or built from its pinned sources.
 
@@ -123,14 +114,10 @@ def built_before(workspace: Workspace, offer: Offer) -> Built | None:
     path = workspace.cache / BUILT / offer.cache_key
     with explain_disk_errors(path):
         try:
-            record = jsonfile.read(path)
-        except (FileNotFoundError, IsADirectoryError, ValueError):
+            sha256 = path.read_text()
+        except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
             return None
-    if not isinstance(record, dict) or record.keys() != {"file", "sha256"}:
-        return None
-    name, sha256 = str(record["file"]), str(record["sha256"])
-    known = name == offer.file_name and re.fullmatch(SHA256, sha256)
-    return sound(workspace, name, sha256) if known else None
+    return sound(workspace, offer.file_name, sha256) if re.fullmatch(SHA256, sha256) else None
 
 
 def add(workspace: Workspace, file: Path, name: str, sha256: str) -> Built:
@@ -161,6 +148,6 @@ def _make(
             built = add(workspace, path, path.name, sha256_of(path))
     # Not write_atomically: a folder may stand in the record's place.
     with replace_atomically(workspace.cache / BUILT / key) as record:
-        record.write_text(json.dumps({"file": built.path.name, "sha256": built.sha256}) + "\n")
+        record.write_text(built.sha256)
     LOGGER.info("built %s, %d bytes", built.path.name, built.size)
     return built

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from stacks.channel import package
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.package import Built
+from stacks.core.disk import hold_lock
 from stacks.core.workspace import Workspace
 from stacks.sources.channels import PublishedChannel
 from stacks.sources.pins import CondaPin, Pin
-from stacks.sources.places import Place
 from stacks.sources.retrieve import Store
 from stacks.sources.retrieve import retrieve as retrieve_files
 
 
-@dataclass(frozen=True)
-class Retrieved:
-    """A package that a place had: now in the cache, with the locked bytes."""
-
-    place: Place
-    built: Built
-
-
 def retrieve(
     workspace: Workspace, channels: Sequence[PublishedChannel], packages: Sequence[LockedPackage]
-) -> dict[str, Retrieved]:
-    """Take packages into the cache from the first channel that has each; return them by file name.
+) -> dict[str, tuple[str, Built]]:
+    """Take packages into the cache, each from the first channel that has it.
 
-    A channel that fails or has other bytes costs one warning. What the answer lacks was nowhere.
-    Raises DiskError.
+    Returns the channel's name and the package, with the locked bytes, by file name; what was in no
+    channel is missing. A channel that fails or has other bytes costs one warning. Raises DiskError.
     """
     built: dict[Pin, Built] = {}
 
@@ -44,11 +36,15 @@ def retrieve(
     def add(pin: Pin, part: Path) -> None:
         built[pin] = package.add(workspace, part, pin.filename, pin.sha256)
 
-    store = Store(lambda pin: package.being_made(workspace, pin.sha256, pin.filename), has, add)
+    def lock(pin: Pin) -> AbstractContextManager[None]:
+        folder = workspace.cache / package.PACKAGES / pin.sha256
+        return hold_lock(folder, f"the package {pin.filename}")
+
+    store = Store(lock, has, add)
     pins, stop = [pin_of(each) for each in packages], threading.Event()
     places = [channel.quick_place(stop) for channel in channels]
     found = retrieve_files(workspace, pins, places, store, stop).places
-    return {pin.filename: Retrieved(place, built[pin]) for pin, place in found.items()}
+    return {pin.filename: (place.name, built[pin]) for pin, place in found.items()}
 
 
 def pin_of(locked: LockedPackage) -> CondaPin:

@@ -11,7 +11,7 @@ import rattler
 from rattler.exceptions import InvalidMatchSpecError, SolverError
 
 from stacks.channel import assemble
-from stacks.channel.offers import Channel, Offer, repodata
+from stacks.channel.offers import SUBDIRS, Channel, Offer, repodata
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
 
@@ -26,10 +26,11 @@ def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[
     explanation, if there is no solution.
     """
     with scratch() as folder:
-        for subdir in ("linux-64", "noarch"):
+        for subdir in SUBDIRS:
+            offers = channel.offers.items()
+            packages = {name: each.index for name, each in offers if each.recipe.subdir == subdir}
             (folder / subdir).mkdir()
-            text = repodata(channel.offers.values(), subdir)
-            (folder / subdir / "repodata.json").write_text(text)
+            (folder / subdir / "repodata.json").write_bytes(repodata(subdir, packages))
         fix = "correct the specs in envs/, or the requirements of the recipes"
         records = solve_index(folder, specs, glibc, "the channel", fix)
     return tuple(channel.offers[record.file_name] for record in records)
@@ -42,11 +43,12 @@ def solve_index(
 
     name, fix: the channel and the fix in the UsageError if there is no solution.
     """
-    try:
-        with assemble.translated(folder, f"the index of {name} cannot be read"):
+    with assemble.translated(folder, f"the index of {name} cannot be read"):
+        try:
             records = asyncio.run(_solve(folder, specs, glibc))
-    except (SolverError, InvalidMatchSpecError) as error:
-        raise UsageError(f"{name} cannot satisfy {', '.join(specs)}\n{error}", fix=fix) from error
+        except (SolverError, InvalidMatchSpecError) as error:
+            unmet = f"{name} cannot satisfy {', '.join(specs)}\n{error}"
+            raise UsageError(unmet, fix=fix) from error
     return sorted(records, key=lambda record: record.name.normalized)
 
 

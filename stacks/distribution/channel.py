@@ -13,8 +13,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from stacks.channel.index import SUBDIRS, IndexEntry
-from stacks.channel.offers import Channel, read_channel
+from stacks.channel.offers import SUBDIRS, Channel, IndexEntry, read_channel
 from stacks.core import digest_list
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
@@ -161,7 +160,7 @@ def written_files(published: Publication, signed: bytes | None) -> dict[str, byt
 
 def report(published: Publication, signed: bytes | None) -> None:
     """Print what was published and what was left out."""
-    size = sum(entry.digests.size for entry in published.entries)
+    size = sum(entry.package.size for entry in published.entries)
     sources = sum(pin.size for pin in published.sources)
     print(
         f"{plural(len(published.entries), 'package')}, {size / 1e6:.1f} MB; "

@@ -20,8 +20,7 @@ from pathlib import Path
 
 import zstandard
 
-from stacks.channel.index import IndexEntry, index_files
-from stacks.channel.offers import Channel, read_channel
+from stacks.channel.offers import Channel, IndexEntry, index_files, read_channel
 from stacks.core import digest_list
 from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically

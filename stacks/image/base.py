@@ -24,7 +24,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace
 from stacks.image import packing
-from stacks.sources import links, unpack
+from stacks.sources import unpack
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
 
@@ -172,7 +172,7 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
         unpacked = root.with_name(name)
         unpack.unpack_deb(debs[name], unpacked)
         _merge(unpacked, root, debs[name])
-        links.make_relative(root)
+        unpack.make_relative(root)
         shutil.rmtree(unpacked)
         # Scanners look here for the packages of an image without dpkg.
         _write(root, f"var/lib/dpkg/status.d/{name}", unpack.read_control(debs[name]))

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.channel.build import obtain_packages
-from stacks.channel.index import IndexEntry, index_files, listed_digests
-from stacks.channel.offers import Channel, with_settings
+from stacks.channel.offers import Channel, IndexEntry, index_files, listed_digests, with_settings
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace

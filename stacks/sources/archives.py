@@ -1,4 +1,4 @@
-"""The members of debs, tar archives, zip archives and conda packages, read as streams.
+"""The members of debs, tar archives and zip archives, read as streams.
 
 Nothing is written here. What a member may be called and where it may go is decided in unpack.py.
 """
@@ -14,10 +14,9 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, ClassVar, cast
 
 import zstandard
 
@@ -32,6 +31,7 @@ BLOCK = 1 << 20
 LONGEST_HEADER = 1 << 20
 # Kinds of members that tar readers disagree on: global and Solaris headers, files with holes.
 AMBIGUOUS = (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE, tarfile.CONTTYPE)
+BOMB = "it unpacks to far more than its size"
 _AR_MAGIC, _AR_HEADER = b"!<arch>\n", 60
 
 
@@ -60,6 +60,8 @@ class Member:
 class _Header(tarfile.TarInfo):
     """A header of a tar archive; TarFile takes a broken one for the end of the archive."""
 
+    refused: ClassVar[tuple[bytes, ...]] = ()
+
     @classmethod
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> Self:
         try:
@@ -73,22 +75,19 @@ class _Header(tarfile.TarInfo):
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         header = super().frombuf(buf, encoding, errors)
         is_extended = header.type not in tarfile.REGULAR_TYPES
-        if is_extended and not 0 <= header.size <= LONGEST_HEADER:
+        if header.size < 0 or (is_extended and header.size > LONGEST_HEADER):
             raise BrokenError(f"a name or header of {header.size} bytes")
+        if header.type in cls.refused:
+            raise BrokenError(
+                f"a header of the kind {header.type!r}, which readers read in two ways"
+            )
         return header
 
 
 class _StrictHeader(_Header):
     """A header that every reader of tar archives reads in the same way."""
 
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        header = super().frombuf(buf, encoding, errors)
-        if header.type in AMBIGUOUS:
-            raise BrokenError(
-                f"a header of the kind {header.type!r}, which readers read in two ways"
-            )
-        return header
+    refused = AMBIGUOUS
 
 
 class _Limited:
@@ -105,7 +104,7 @@ class _Limited:
         block = self._stream.read(size)
         self._left -= len(block)
         if self._left < 0:
-            raise BrokenError("it unpacks to far more than its size")
+            raise BrokenError(BOMB)
         return block
 
 
@@ -120,6 +119,10 @@ def tar_members(stream: IO[bytes], limit: int, *, strict: bool = False) -> Itera
     plain = cast(IO[bytes], _Limited(_decompressed(stream), limit))
     with tarfile.open(fileobj=plain, mode="r|", encoding="utf-8", tarinfo=header) as tar:
         for info in tar:
+            # Before anything of it is written.
+            limit -= info.size
+            if limit < 0:
+                raise BrokenError(BOMB)
             if strict and info.issparse():
                 raise BrokenError(f"{info.name!r} has holes, which readers read in two ways")
             yield Member(
@@ -187,8 +190,13 @@ def deb_section(file: IO[bytes], name: str) -> IO[bytes]:
     raise BrokenError(f"it has no {name}")
 
 
-def zip_members(archive: zipfile.ZipFile) -> Iterator[Member]:
-    """Yield the members of a zip archive, with mode 644 or 755; links are refused."""
+def zip_members(archive: zipfile.ZipFile, limit: int) -> Iterator[Member]:
+    """Yield the members of a zip archive, with mode 644 or 755; links are refused.
+
+    limit: the bytes that it may have, decompressed.
+    """
+    if sum(info.file_size for info in archive.infolist()) > limit:
+        raise BrokenError(BOMB)
     for info in archive.infolist():
         mode = info.external_attr >> 16
         kind = FOLDER if info.is_dir() else FILE
@@ -202,32 +210,3 @@ def zip_members(archive: zipfile.ZipFile) -> Iterator[Member]:
             info.file_size,
             read=partial(archive.open, info),
         )
-
-
-def conda_members(path: Path, limit: int) -> Iterator[Member]:
-    """Yield the members of a .conda or .tar.bz2 archive, read-only and with their times.
-
-    It is read so that no two readers can see different members. limit: the bytes that each of its
-    tar archives may have, decompressed.
-    """
-    for stream in _conda_sections(path):
-        for member in tar_members(stream, limit, strict=True):
-            executable = member.kind == FOLDER or member.mode & 0o111
-            mode = 0o755 if member.kind == FOLDER else 0o555 if executable else 0o444
-            yield replace(member, mode=mode)
-
-
-def _conda_sections(path: Path) -> Iterator[IO[bytes]]:
-    if path.name.endswith(".tar.bz2"):
-        with path.open("rb") as file:
-            yield file
-        return
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".tar.zst")]
-        for section in ("info", "pkg"):
-            count = sum(name.startswith(f"{section}-") for name in names)
-            if count != 1:
-                raise BrokenError(f"it has {count} {section}-*.tar.zst, not one")
-        for name in sorted(names):
-            with archive.open(name) as packed:
-                yield packed

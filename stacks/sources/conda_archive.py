@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import io
 import re
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from stacks.core import jsonfile
 from stacks.core.disk import explain_disk_errors
-from stacks.sources.archives import FILE, HARD_LINK, LINK, BrokenError, Member, conda_members
+from stacks.sources.archives import FILE, FOLDER, HARD_LINK, LINK, BrokenError, Member, tar_members
 from stacks.sources.unpack import Tree, checked_path, limit_of, reported
 
 # The largest info/ file that is read into memory, in bytes; numpy's paths.json has 0.4 MB.
@@ -74,16 +75,36 @@ def read_archive(path: Path, into: Path | None = None) -> Archive:
     ):
         if into:
             into.mkdir(parents=True, exist_ok=True)
-        tree = Tree(into, limit_of(path), replaces=False)
+        tree = Tree(into, replaces=False)
         entries: dict[str, Entry] = {}
         metadata: dict[str, Any] = {}
-        for member in conda_members(path, limit_of(path)):
-            _add(tree, member, entries, metadata)
+        for section in _sections(path):
+            for member in tar_members(section, limit_of(path), strict=True):
+                _add(tree, member, entries, metadata)
         return _archive(entries, metadata)
 
 
+def _sections(path: Path) -> Iterator[IO[bytes]]:
+    """Yield the tar archives of a conda archive; BrokenError if readers may see different ones."""
+    if path.name.endswith(".tar.bz2"):
+        with path.open("rb") as file:
+            yield file
+        return
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".tar.zst")]
+        for section in ("info", "pkg"):
+            count = sum(name.startswith(f"{section}-") for name in names)
+            if count != 1:
+                raise BrokenError(f"it has {count} {section}-*.tar.zst, not one")
+        for name in sorted(names):
+            with archive.open(name) as packed:
+                yield packed
+
+
 def _add(tree: Tree, member: Member, entries: dict[str, Entry], metadata: dict[str, Any]) -> None:
-    """Add a member to the tree and to the entries; the descriptions to the metadata."""
+    """Add a member, read-only, to the tree and to the entries; the descriptions to the metadata."""
+    mode = 0o555 if member.mode & 0o111 else 0o444
+    member = replace(member, mode=0o755 if member.kind == FOLDER else mode)
     digest, kept = hashlib.sha256(), io.BytesIO()
     is_kept = checked_path(member.name) in INFO
 

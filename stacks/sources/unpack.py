@@ -8,24 +8,16 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
-import struct
-import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from lzma import LZMAError
 from pathlib import Path
 from typing import IO
 
-from zstandard import ZstdError
-
 from stacks.core.disk import explain_disk_errors
-from stacks.core.errors import IntegrityError
+from stacks.core.errors import IntegrityError, StacksError
 from stacks.core.models import LINE
-from stacks.sources import links
 from stacks.sources.archives import (
     BLOCK,
     FILE,
@@ -41,33 +33,18 @@ from stacks.sources.archives import (
 
 # The most that an archive may unpack to: the project's sources have 11 times their size.
 LEAST_LIMIT, LARGEST_RATIO = 64 << 20, 100
-# What the readers of the standard library and zstandard raise for broken archives.
-BROKEN = (
-    BrokenError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    LZMAError,
-    zlib.error,
-    ZstdError,
-    struct.error,
-    EOFError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
-# Paths that no disk can have; no error number: gzip and bz2.
+# As the kernel's own limit: path_resolution(7).
+LONGEST_CHAIN = 40
+# Of the OSErrors, those that an archive can cause: paths that no disk can have, and without a
+# number those of gzip and bz2.
 BROKEN_NUMBERS = (None, errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ, errno.ELOOP)
-NOTHING = "nothing"
 
 
 def unpack_deb(deb: Path, target: Path) -> None:
     """Write the files of a deb (deb(5)) into the folder `target`, which is made if missing.
 
     Symbolic links are written unchanged and never followed; where one is absolute, `/` stands for
-    `target`, and none may lead out of it. A hard link may only name a file in `target`. Owners and
+    `target`, and none may lead out of it. A hard link may only name a file of the deb. Owners and
     the setuid, setgid and sticky bits are dropped. Raises IntegrityError for a deb that is broken,
     has a device, unpacks to far more than its size, or names a path outside `target`; DiskError.
     """
@@ -97,7 +74,7 @@ def unpack_zip(
     Raises IntegrityError for a link, for two members of one path, and for a path that exists.
     """
     with _unpacking(archive, target, replaces=False) as tree, zipfile.ZipFile(archive) as file:
-        for member in zip_members(file):
+        for member in zip_members(file, limit_of(archive)):
             checked_path(member.name)
             name = place(member.name)
             if name is not None:
@@ -125,10 +102,16 @@ def reported(
     fix: str = "delete this file, so that it is fetched again; if it comes back the same, pin "
     "another version",
 ) -> Iterator[None]:
-    """Turn faults of an archive into an IntegrityError; `what` names the archive."""
+    """Turn faults of an archive into an IntegrityError; `what` names the archive.
+
+    Those are all errors but ours and the disk's: no list says what the readers of the standard
+    library and zstandard raise for broken archives.
+    """
     try:
         yield
-    except (*BROKEN, OSError) as error:
+    except (StacksError, MemoryError):
+        raise
+    except Exception as error:
         if isinstance(error, OSError) and error.errno not in BROKEN_NUMBERS:
             raise
         raise IntegrityError(f"{what}: {error}", expected=expected, found=found, fix=fix) from error
@@ -140,7 +123,7 @@ def _unpacking(archive: Path, target: Path, *, replaces: bool = True) -> Iterato
     with explain_disk_errors(target):
         target.mkdir(parents=True, exist_ok=True)
         with reported(f"{archive}: cannot be unpacked safely"):
-            yield Tree(target, limit_of(archive), replaces=replaces)
+            yield Tree(target, replaces=replaces)
 
 
 def limit_of(archive: Path) -> int:
@@ -151,13 +134,13 @@ def limit_of(archive: Path) -> int:
 class Tree:
     """The members of an archive by their paths, written below a folder, or checked only.
 
-    target: the folder; None to write nothing. limit: the bytes that the members may have. replaces:
-    whether a file may take the path of another file or link.
+    target: the folder; None to write nothing. replaces: whether a file may take the path of another
+    file or link.
     """
 
-    def __init__(self, target: Path | None, limit: int, *, replaces: bool) -> None:
-        self._target, self._left, self._replaces = target, limit, replaces
-        self._kinds = {"": FOLDER}
+    def __init__(self, target: Path | None, *, replaces: bool) -> None:
+        self._target, self._replaces = target, replaces
+        self._kinds: dict[str, str | None] = {"": FOLDER}
 
     def add(self, member: Member, use: Callable[[bytes], object] = len) -> str:
         """Write a member and return its path, "" for the folder itself.
@@ -165,30 +148,26 @@ class Tree:
         use: called with each block of a file's content. Raises BrokenError for what is not safe.
         """
         name = checked_path(member.name)
-        self._left -= member.size
-        if member.size < 0 or self._left < 0:
-            raise BrokenError("it unpacks to far more than its size")
         # Before anything is written: a link in place of a folder would lead elsewhere.
-        if self._kinds.get(name.rpartition("/")[0]) != FOLDER:
-            for folder in reversed([*parents(name)]):
-                self._add_folder(folder)
+        for folder in reversed([*parents(name)]):
+            self._add_folder(folder)
         if member.kind == FOLDER:
             self._add_folder(name, member.mode)
             return name
         kind = self._kind(name)
         if kind == FOLDER:
             raise BrokenError(f"{name}: a folder has the same path")
-        if kind != NOTHING and not self._replaces:
+        if kind and not self._replaces:
             raise BrokenError(f"{name}: two files have this path")
         if member.kind == LINK and not (member.target and _is_plain(member.target)):
             raise BrokenError(f"{name}: a link to {member.target!r}")
         original = checked_path(member.target) if member.kind == HARD_LINK else ""
-        if member.kind == HARD_LINK and (original == name or self._kind(original) != FILE):
+        if member.kind == HARD_LINK and (original == name or self._kinds.get(original) != FILE):
             raise BrokenError(f"{name}: a hard link to {member.target}, which is no file")
         if member.kind not in (FILE, LINK, HARD_LINK):
             raise BrokenError(f"{name}: {member.kind}")
         path = self._target / name if self._target else None
-        if path and kind != NOTHING:
+        if path and kind:
             path.unlink()
         if member.kind == FILE:
             _write(member, path, use)
@@ -199,42 +178,25 @@ class Tree:
         self._kinds[name] = LINK if member.kind == LINK else FILE
         return name
 
-    def _kind(self, name: str) -> str:
-        """Return the kind of what is at a path; a path below a link is nothing."""
-        if name not in self._kinds:
-            parent_kind = self._kind(name.rpartition("/")[0])
-            self._kinds[name] = NOTHING
-            if self._target and parent_kind == FOLDER:
-                self._kinds[name] = _kind_on_disk(self._target / name)
-        return self._kinds[name]
+    def _kind(self, name: str) -> str | None:
+        """Return the kind of what is at a path, None for nothing; above it are folders alone."""
+        if self._target and name not in self._kinds:
+            path = self._target / name
+            if path.is_symlink():
+                return LINK
+            return FOLDER if path.is_dir() else FILE if path.exists() else None
+        return self._kinds.get(name)
 
     def _add_folder(self, name: str, mode: int | None = None) -> None:
         kind, path = self._kind(name), self._target / name if self._target else None
-        if kind == NOTHING:
-            self._kinds[name] = FOLDER
-            if path:
-                path.mkdir(mode=0o755)
-        elif kind != FOLDER:
+        if kind not in (None, FOLDER):
             raise BrokenError(f"{name}: a {kind} is in the place of a folder")
+        if path and kind is None:
+            path.mkdir(mode=0o755)
+        self._kinds[name] = FOLDER
         if path and name and mode is not None:
             # With all rights of the owner, because folders are filled and pruned.
             path.chmod(mode | 0o700)
-
-
-def _kind_on_disk(path: Path) -> str:
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return NOTHING
-    if stat.S_ISDIR(mode):
-        return FOLDER
-    return FILE if stat.S_ISREG(mode) else LINK
-
-
-def _check_links(target: Path, *, absolute: bool) -> None:
-    for link in links.leading_out(target, absolute=absolute):
-        name = link.relative_to(target)
-        raise BrokenError(f"{name}: a link to {link.readlink()}, which is outside of the folder")
 
 
 def _write(member: Member, path: Path | None, use: Callable[[bytes], object]) -> None:
@@ -278,3 +240,55 @@ def parents(name: str) -> Iterator[str]:
     while "/" in name:
         name = name.rpartition("/")[0]
         yield name
+
+
+def make_relative(root: Path) -> None:
+    """Replace each absolute link below `root` by a relative one: `/` stands for `root`."""
+    for link in _links(root):
+        target = os.fspath(link.readlink())
+        if target.startswith("/"):
+            # All the way up: a shorter path could have another meaning where `..` follows a link.
+            up = "../" * (len(link.relative_to(root).parts) - 1)
+            link.unlink()
+            link.symlink_to(f"{up}{target.lstrip('/')}" or ".")
+
+
+def leading_out(root: Path, *, absolute: bool = False) -> list[Path]:
+    """Return the links below `root` that lead out of it or in a circle, sorted.
+
+    absolute: whether `/` stands for `root`; else an absolute link leads out.
+    """
+    return [link for link in _links(root) if not _stays_inside(root, link, absolute)]
+
+
+def _check_links(target: Path, *, absolute: bool) -> None:
+    for link in leading_out(target, absolute=absolute):
+        name = link.relative_to(target)
+        raise BrokenError(f"{name}: a link to {link.readlink()}, which is outside of the folder")
+
+
+def _links(root: Path) -> Iterator[Path]:
+    return (path for path in sorted(root.rglob("*")) if path.is_symlink())
+
+
+def _stays_inside(root: Path, link: Path, absolute: bool) -> bool:
+    """Follow a link step by step, because `..` leads to another folder behind a link."""
+    *place, name = link.relative_to(root).parts
+    rest, followed = [name], 0
+    while rest:
+        part = rest.pop(0)
+        path = root.joinpath(*place, part)
+        if part == "..":
+            if not place:
+                return False
+            place.pop()
+        elif path.is_symlink():
+            target = os.fspath(path.readlink())
+            place = [] if target.startswith("/") else place
+            rest[:0] = [step for step in target.split("/") if step not in ("", ".")]
+            followed += 1
+            if followed > LONGEST_CHAIN or (target.startswith("/") and not absolute):
+                return False
+        else:
+            place.append(part)
+    return True

@@ -24,8 +24,7 @@ from integration.test_exports import at, export
 from integration.test_serve import install, serving, serving_folder, solve
 from integration.workspaces import workspace_below
 from stacks.channel.build import build_packages
-from stacks.channel.index import IndexEntry, index_files
-from stacks.channel.offers import read_channel
+from stacks.channel.offers import IndexEntry, index_files, read_channel
 from stacks.channel.settings_files import RC_FILE
 from stacks.channel.solve import solve as solve_offers
 from stacks.channel.solve import solve_index

@@ -18,20 +18,14 @@ from stacks.channel.staging.libraries import (
 )
 from stacks.channel.staging.pocl import PoCL
 from stacks.channel.staging.programs import Compiler, CPython
-from stacks.channel.staging.python_packages import (
-    EditedSdist,
-    FortranWheel,
-    PythonModules,
-    Sdist,
-    Wheel,
-)
+from stacks.channel.staging.python_packages import EditedSdist, FortranWheel, PythonModules, Wheel
 from stacks.channel.staging.relinked_wheel import RelinkedWheel
 from stacks.channel.staging.stage import Texts
 
 # A recipe's `extra`: its key `stage` chooses the class.
 Extra = Annotated[
     Wheel | FortranWheel | RelinkedWheel
-    | Sdist | EditedSdist | PythonModules | Texts
+    | EditedSdist | PythonModules | Texts
     | CPython | CPythonSource | Compiler
     | Libraries | FrontLibraries | DebianFiles | WheelLibraries | OpenBLASWheel
     | Compiled | ThinFront | BLIS | Forwarding

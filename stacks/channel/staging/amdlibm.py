@@ -22,7 +22,7 @@ from pydantic import Field
 from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.elf import exported, is_elf
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.tree import check_links, copy_tree
+from stacks.channel.staging.tree import copy_tree
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.models import Variable
 from stacks.sources.unpack import unpack_tar
@@ -86,9 +86,7 @@ class UserTarball(Stage):
         if library.name != LIBRARIES[0]:
             (context.lib / LIBRARIES[0]).symlink_to(library.name)
         copy_tree(home / "include", context.root / "include/amdlibm")
-        check_links(context.root)
         (context.root / "include/amdlibm.h").write_text(header(symbols))
-        context.licences.mkdir(parents=True)
         for path in sorted(p for p in home.iterdir() if p.is_file()):
             if any(word in path.name.upper() for word in ("LICENSE", "EULA", "NOTICE")):
                 shutil.copyfile(path, context.licences / path.name)

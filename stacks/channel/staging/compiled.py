@@ -10,9 +10,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from stacks.channel.build_context import BuildContext
-from stacks.channel.staging.debian import MULTIARCH, copy_libraries, unpack_debs
+from stacks.channel.staging.debian import MULTIARCH, copy_libraries, unpack_debs, unpack_upstream
 from stacks.channel.staging.elf import PATCHELF, add_needs
-from stacks.channel.staging.source_package import unpack_upstream
 from stacks.channel.staging.stage import Stage
 from stacks.core import reproducible
 from stacks.core.models import FileName, Line, RelativePath, Strict
@@ -90,7 +89,7 @@ class Compiled(Stage, Linked):
             context.licences: self.licences,
         }
         for folder, names in copies.items():
-            folder.mkdir(parents=True)
+            folder.mkdir(exist_ok=True)
             for name in names:
                 shutil.copyfile(sources / name, folder / Path(name).name)
 

@@ -19,20 +19,22 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from stacks.channel.build_context import BuildContext
-from stacks.channel.staging.debian import MULTIARCH, copy_libraries, unpack_debs
-from stacks.channel.staging.elf import elf_files
-from stacks.channel.staging.source_package import (
+from stacks.channel.staging.debian import (
+    MULTIARCH,
     Run,
     SourcePackage,
     check_no_folder,
     configure_openssl,
+    copy_libraries,
     jobs,
     library_folders,
     runner,
+    unpack_debs,
     unpack_source,
 )
+from stacks.channel.staging.elf import elf_files
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.tree import check_links, copy_tree, remove
+from stacks.channel.staging.tree import check_links, copy_tree, prune
 from stacks.core import cores, disk
 from stacks.core.console import plural
 from stacks.core.errors import IntegrityError
@@ -104,8 +106,10 @@ class CPythonSource(Stage):
             debs = unpack_debs(context, scratch / "debs")
             installed = self._compile(context, scratch, debs)
             library = context.lib / f"python{version.rpartition('.')[0]}"
-            for path in _left_out(installed, installed / "lib" / library.name, self.leave_out):
-                remove(path)
+            built = ("**/*.pyc", "**/__pycache__", "config-*/*.o")
+            prune(installed / "lib" / library.name, (*self.leave_out, *built))
+            prune(installed, ("**/*.a", "lib/pkgconfig"))
+            prune(installed / "bin", ["*"], ("python", "python3", library.name))
             for name in ("bin", "include", "lib"):
                 copy_tree(installed / name, context.root / name)
             check_links(context.root)
@@ -179,19 +183,6 @@ class CPythonSource(Stage):
             LDFLAGS=" ".join(f"-L{path}" for path in libraries),
             **self.variables,
         )
-
-
-def _left_out(installed: Path, library: Path, leave_out: Sequence[str]) -> list[Path]:
-    programs = ("python", "python3", library.name)
-    return [
-        *(library / name for name in leave_out),
-        *(path for path in (installed / "bin").iterdir() if path.name not in programs),
-        *installed.rglob("*.a"),
-        *library.rglob("*.pyc"),
-        *library.rglob("__pycache__"),
-        *(path for path in library.glob("config-*/*.o")),
-        installed / "lib/pkgconfig",
-    ]
 
 
 def without_folders(text: str, folders: Sequence[str]) -> str:

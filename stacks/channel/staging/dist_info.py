@@ -16,7 +16,7 @@ import re
 import shutil
 from pathlib import Path
 
-from stacks.channel.staging.tree import remove
+from stacks.channel.staging.tree import only, remove
 from stacks.core.errors import IntegrityError
 
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -34,14 +34,17 @@ def normalised(dist_info: Path, archive: str) -> Path:
     they are missing or broken.
     """
     metadata = dist_info / "METADATA"
-    data = metadata.read_bytes() if metadata.is_file() else b""
-    message = email.parser.HeaderParser().parsestr(data.decode("utf-8", "replace"))
+    try:
+        text = metadata.read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
+        text = ""
+    message = email.parser.HeaderParser().parsestr(text)
     name, version = str(message["Name"] or ""), str(message["Version"] or "")
-    if not (_is_utf8(data) and NAME.fullmatch(name) and VERSION.fullmatch(version)):
+    if not (NAME.fullmatch(name) and VERSION.fullmatch(version)):
         raise IntegrityError(
             f"{archive}: the package's metadata is broken",
             expected="METADATA or PKG-INFO in UTF-8 with Name and Version",
-            found=f"Name {name!r}, Version {version!r}" if _is_utf8(data) else "not UTF-8",
+            found=f"Name {name!r}, Version {version!r}",
             fix="pin another version",
         )
     name = re.sub(r"[-_.]+", "_", name).lower()
@@ -57,14 +60,11 @@ def from_egg_info(root: Path, archive: str) -> Path | None:
     found = sorted(root.rglob("*.egg-info"))
     if not found:
         return None
-    if len(found) > 1:
-        raise IntegrityError(
-            f"{archive}: the package has more than one egg-info",
-            expected="one Python package",
-            found=", ".join(path.name for path in found),
-            fix="make a package of each: correct `extra.files` in the recipe",
-        )
-    [egg_info] = found
+    egg_info = only(
+        found,
+        f"{archive}: the package has more than one egg-info",
+        "make a package of each: correct `extra.files` in the recipe",
+    )
     metadata = egg_info / "PKG-INFO" if egg_info.is_dir() else egg_info
     dist_info = egg_info.with_suffix(".dist-info")
     dist_info.mkdir()
@@ -74,14 +74,6 @@ def from_egg_info(root: Path, archive: str) -> Path | None:
             shutil.copyfile(path, dist_info / name)
     remove(egg_info)
     return normalised(dist_info, archive)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def write_record(root: Path, dist_info: Path) -> None:

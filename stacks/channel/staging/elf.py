@@ -3,14 +3,13 @@
 binutils' strip cannot take the debug information out of the wheels of NumPy and SciPy. patchelf,
 which the wheels' makers used, puts new segments behind it, and strip moves those to offsets that
 the loader refuses. `shorten` removes one piece of the file, in whole pages, and changes nothing
-else. The structures and numbers are those of 64-bit ELF: elf(5), System V ABI chapters 4 and 5.
+else. The names are those of elf(5).
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import struct
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from stacks.channel.staging.tree import replace_once
 from stacks.core import disk
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
@@ -145,23 +146,12 @@ def overwrite_need(module: Path, old: str, new: str) -> None:
     """
     before = b"\0" + old.encode() + b"\0"
     after = (b"\0" + new.encode()).ljust(len(before), b"\0")
-    content = module.read_bytes()
-    if content.count(before) != 1 or len(after) != len(before):
-        raise IntegrityError(
-            f"{module.name}: the name {old} cannot be overwritten",
-            expected=f"that name once, and at least as long as {new}",
-            found=f"{content.count(before)} times",
-            fix="pin another wheel",
-        )
-    module.write_bytes(content.replace(before, after))
+    replace_once(module, before, after, "pin another wheel", in_place=True)
 
 
-HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-SEGMENT = struct.Struct("<IIQQQQQQ")
-SECTION = struct.Struct("<IIQQQQIIQQ")
-# Fields of the header: tables of segments and sections, the section with the sections' names.
-SEGMENTS_AT, SECTIONS_AT, SEGMENTS, SECTIONS, NAMES = 5, 6, 10, 12, 13
-LOAD, NOBITS, ALLOC = 1, 8, 2
+# Of 64-bit ELF, in bytes.
+HEADER_SIZE = 64
+# Bytes that a piece begins and ends at multiples of.
 ALIGNMENT = 8
 
 
@@ -185,48 +175,45 @@ def shorten(path: Path) -> None:
     no such piece. Raises IntegrityError where it is broken.
     """
     data = bytearray(path.read_bytes())
-    try:
-        header = list(HEADER.unpack_from(data))
-        segments = _table(data, SEGMENT, header[SEGMENTS_AT], header[SEGMENTS])
-        sections = _table(data, SECTION, header[SECTIONS_AT], header[SECTIONS])
+    with opened(path) as elf:
+        header, structs = elf.header, elf.structs
+        segments = [segment.header for segment in elf.iter_segments()]
+        sections = [section.header for section in elf.iter_sections()]
         piece = _largest_piece(header, segments, sections, len(data))
-    except (struct.error, IndexError, OverflowError) as error:
-        raise IntegrityError(
-            f"{path.name}: a broken ELF file: {error}", fix="pin another version of its source"
-        ) from error
-    if piece is None:
-        return
-    for section in sections:
-        if section[1] != NOBITS and piece.overlaps(section[4], section[5]):
-            section[:] = [0] * len(section)
-        section[4] = piece.moved(section[4])
-    for segment in segments:
-        segment[2] = piece.moved(segment[2])
-    _write(data, SEGMENT, header[SEGMENTS_AT], segments)
-    _write(data, SECTION, header[SECTIONS_AT], sections)
-    for field in (SEGMENTS_AT, SECTIONS_AT):
-        header[field] = piece.moved(header[field])
-    HEADER.pack_into(data, 0, *header)
+        if piece is None:
+            return
+        for number, segment in enumerate(segments):
+            segment.p_offset = piece.moved(segment.p_offset)
+            _write(data, header.e_phoff, number, structs.Elf_Phdr.build(segment))
+        for number, section in enumerate(sections):
+            occupied = section.sh_type != "SHT_NOBITS"
+            is_cut = occupied and piece.overlaps(section.sh_offset, section.sh_size)
+            section.sh_offset = piece.moved(section.sh_offset)
+            entry = structs.Elf_Shdr.build(section)
+            _write(data, header.e_shoff, number, bytes(len(entry)) if is_cut else entry)
+        header.e_phoff, header.e_shoff = piece.moved(header.e_phoff), piece.moved(header.e_shoff)
+        _write(data, 0, 0, structs.Elf_Ehdr.build(header))
     del data[piece.start : piece.end]
     path.write_bytes(data)
 
 
 def _largest_piece(
-    header: list[int], segments: list[list[int]], sections: list[list[int]], size: int
+    header: Any, segments: list[Any], sections: list[Any], size: int
 ) -> _Piece | None:
     """Return the largest piece that nothing needs.
 
     Its length is a multiple of the alignment of each loaded segment behind it.
     """
-    names = sections[header[NAMES]]
-    required = [(0, HEADER.size), (size, 0), (names[4], names[5])]
-    required += [(header[SEGMENTS_AT], header[SEGMENTS] * SEGMENT.size)]
-    required += [(header[SECTIONS_AT], header[SECTIONS] * SECTION.size)]
-    required += [(s[2], s[5]) for s in segments]
-    required += [(s[4], s[5]) for s in sections if s[2] & ALLOC and s[1] != NOBITS]
+    required = [(0, HEADER_SIZE), (size, 0)]
+    required += [(header.e_phoff, header.e_phnum * header.e_phentsize)]
+    required += [(header.e_shoff, header.e_shnum * header.e_shentsize)]
+    required += [(s.p_offset, s.p_filesz) for s in segments]
+    loaded = [s for s in sections if s.sh_flags & SH_FLAGS.SHF_ALLOC and s.sh_type != "SHT_NOBITS"]
+    required += [(s.sh_offset, s.sh_size) for s in (sections[header.e_shstrndx], *loaded)]
     best, end = None, 0
     for offset, length in sorted(required):
-        unit = max([ALIGNMENT, *(s[7] for s in segments if s[0] == LOAD and s[2] >= offset)])
+        behind = (s.p_align for s in segments if s.p_type == "PT_LOAD" and s.p_offset >= offset)
+        unit = max([ALIGNMENT, *behind])
         start = -(-end // ALIGNMENT) * ALIGNMENT
         pages = (offset - start) // unit * unit
         if pages > 0 and (best is None or pages > best.end - best.start):
@@ -235,10 +222,6 @@ def _largest_piece(
     return best
 
 
-def _table(data: bytearray, form: struct.Struct, offset: int, count: int) -> list[list[int]]:
-    return [list(form.unpack_from(data, offset + number * form.size)) for number in range(count)]
-
-
-def _write(data: bytearray, form: struct.Struct, offset: int, rows: list[list[int]]) -> None:
-    for number, row in enumerate(rows):
-        form.pack_into(data, offset + number * form.size, *row)
+def _write(data: bytearray, table: int, number: int, entry: bytes) -> None:
+    start = table + number * len(entry)
+    data[start : start + len(entry)] = entry

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal
 
@@ -15,7 +14,7 @@ from stacks.channel.staging.debian import copy_libraries, unpack_debs
 from stacks.channel.staging.dist_info import from_egg_info
 from stacks.channel.staging.elf import add_needs, exported, rename_symbols
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.tree import copy_tree
+from stacks.channel.staging.tree import copy_tree, matches
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.models import FileName, RelativePath, Variable
 from stacks.sources.unpack import unpack_zip
@@ -70,25 +69,15 @@ class FrontLibraries(Stage):
         copy_libraries(unpack_debs(context), context.lib, [f"{name}*" for name in self.functions])
         for name, functions in self.functions.items():
             library = (context.lib / Path(name).name).resolve()
-            rename_symbols(library, names_after(library, functions, whole=name in self.whole))
+            symbols = exported(library)
+            if missing := [each for each in functions if each not in symbols]:
+                raise IntegrityError(
+                    f"{library.name} of the deb has no function {', '.join(missing)}",
+                    fix="correct `extra.functions` in the recipe",
+                )
+            hidden = {} if name in self.whole else {each: HIDDEN + each for each in symbols}
+            rename_symbols(library, hidden | functions)
             add_needs(library, self.serving.get(name, ()))
-
-
-def names_after(library: Path, functions: Mapping[str, str], *, whole: bool) -> dict[str, str]:
-    """Return the new name of each symbol by its old one.
-
-    `functions` has the new names of some; the others are hidden, unless the library stays `whole`.
-    Raises IntegrityError where the library lacks one of `functions`.
-    """
-    symbols = exported(library)
-    missing = [name for name in functions if name not in symbols]
-    if missing:
-        raise IntegrityError(
-            f"{library.name} of the deb has no function {', '.join(missing)}",
-            fix="correct `extra.functions` in the recipe",
-        )
-    hidden = {} if whole else {name: HIDDEN + name for name in symbols}
-    return hidden | dict(functions)
 
 
 class DebianFiles(Stage):
@@ -117,14 +106,9 @@ class DebianFiles(Stage):
         """Copy the files, and give a Python package a dist-info."""
         debs = unpack_debs(context)
         for pattern, folder in self.files.items():
-            matches, target = sorted(debs.glob(pattern)), context.root / folder
-            if not matches:
-                raise UsageError(
-                    f"no {pattern} in the recipe's debs",
-                    fix="correct `extra.files` in the recipe, or the list of debs",
-                )
+            target = context.root / folder
             target.mkdir(parents=True, exist_ok=True)
-            for path in matches:
+            for path in matches([debs], pattern, "correct `extra.files` in the recipe"):
                 if path.is_dir():
                     copy_tree(path, target / path.name, self.left_out)
                 else:
@@ -145,7 +129,6 @@ class WheelLibraries(Stage):
     def write(self, context: BuildContext) -> None:
         """Copy the libraries to lib/, with the wheels' licences."""
         context.lib.mkdir()
-        context.licences.mkdir(parents=True)
         licences = context.licences.relative_to(context.root)
 
         def place(member: str) -> str | None:

@@ -28,7 +28,7 @@ from stacks.channel.staging.compiled import gcc
 from stacks.channel.staging.elf import opened
 from stacks.channel.staging.python_packages import unpack_wheel
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.tree import copy_tree
+from stacks.channel.staging.tree import only
 from stacks.core.errors import IntegrityError
 from stacks.core.models import SHA256, FileName, Strict, Variable
 
@@ -70,26 +70,19 @@ class PoCL(Stage):
         [wheel] = context.files
         folder = context.lib / "pocl"
         dist_info = unpack_wheel(wheel, folder, ".", folder)
-        libraries = sorted((folder / "pyopencl/.libs").glob("libpocl-*.so"))
-        data = folder / "pocl_binary_distribution/.libs/share/pocl"
-        if len(libraries) != 1 or not data.is_dir():
-            raise IntegrityError(
-                f"{wheel.name} has another layout than the stage is written for",
-                expected="pyopencl/.libs/libpocl-*.so and "
-                "pocl_binary_distribution/.libs/share/pocl",
-                found=f"{len(libraries)} of the first, {int(data.is_dir())} of the second",
-                fix="adapt stacks/channel/staging/pocl.py to the wheel's version",
-            )
+        libraries = (folder / "pyopencl/.libs").glob("libpocl-*.so")
+        library = only(libraries, f"{wheel.name}: pyopencl/.libs/libpocl-*.so")
         if self.replaced:
-            self._replace_function(context, libraries[0], self.replaced)
+            self._replace_function(context, library, self.replaced)
         vendors = context.root / "etc/OpenCL/vendors"
         vendors.mkdir(parents=True)
-        (vendors / "pocl.icd").write_text(libraries[0].name + "\n")
+        (vendors / "pocl.icd").write_text(library.name + "\n")
         (context.root / "bin").mkdir()
         linker = context.root / "bin" / f"{TARGET}-ld"
         linker.write_text(LINKER.format(gcc=self.gcc))
         linker.chmod(0o755)
-        copy_tree(data / "licenses", context.licences)
+        for path in (folder / "pocl_binary_distribution/.libs/share/pocl/licenses").iterdir():
+            shutil.copyfile(path, context.licences / path.name)
         for path in folder.rglob("*.so*"):
             path.chmod(0o755)
         return dist_info

@@ -19,10 +19,16 @@ from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, copy_licences, unpack_debs
 from stacks.channel.staging.elf import elf_files, set_rpath
 from stacks.channel.staging.stage import Edit, Stage
-from stacks.channel.staging.tree import check_links, copy_tree, remove, remove_broken_links
-from stacks.core.errors import IntegrityError
+from stacks.channel.staging.tree import (
+    check_links,
+    copy_tree,
+    prune,
+    remove_broken_links,
+    replace_once,
+)
 from stacks.core.models import FileName, Name, RelativePath
 
+FIX_FROZEN = "correct `extra.frozen` in the recipe"
 # Appended to the module that sysconfig reads, which Debian configured for /usr.
 RUN_TIME_PREFIX = r"""
 
@@ -42,12 +48,12 @@ def _use_prefix():
 _use_prefix()
 """
 
-# Debian's own hook, test suites, and modules whose libraries are not in the package.
+# Debian's own hook, test suites, compiled files, modules whose libraries are not in the package.
 LEFT_OUT = (
     "sitecustomize.py", "test", "idlelib", "lib-tk", "tkinter", "dist-packages",
-    "_distutils_system_mod.py", "EXTERNALLY-MANAGED",
+    "_distutils_system_mod.py", "EXTERNALLY-MANAGED", "**/*.pyc", "**/*.pyo",
+    "lib-dynload/nis.*", "lib-dynload/_tkinter.*", "config*/*.a", "config*/*.o",
 )  # fmt: skip
-LEFT_OUT_MODULES = ("nis.*", "_tkinter.*")
 
 
 class CPython(Stage):
@@ -71,7 +77,7 @@ class CPython(Stage):
         debs, root = unpack_debs(context), context.root
         library = context.lib / f"python{version}"
         # Before the copy: a link of the debs leads to a file of theirs only in their own tree.
-        _prune(debs / f"usr/lib/python{version}")
+        prune(debs / f"usr/lib/python{version}", LEFT_OUT)
         for name in ("lib", "include"):
             copy_tree(debs / f"usr/{name}/python{version}", root / f"{name}/python{version}")
         check_links(root)
@@ -83,22 +89,13 @@ class CPython(Stage):
         for old, new in self.frozen.items():
             for path in (root / f"bin/python{version}", *sorted(context.lib.glob("libpython*"))):
                 if not path.is_symlink():
-                    _edit_frozen(path, old.encode() + b"\0", new.encode() + b"\0")
+                    before, after = old.encode() + b"\0", new.encode() + b"\0"
+                    replace_once(path, before, after, FIX_FROZEN, in_place=True)
         for edit in self.edits:
             edit.apply(library)
         for data in sorted(library.rglob("_sysconfigdata_*.py")):
             if not data.is_symlink() and "build_time_vars" in data.read_text():
                 data.write_text(_relocated(data.read_text()))
-
-
-def _prune(library: Path) -> None:
-    for name in LEFT_OUT:
-        remove(library / name)
-    compiled = [*library.rglob("*.pyc"), *library.rglob("*.pyo")]
-    modules = [p for name in LEFT_OUT_MODULES for p in (library / "lib-dynload").glob(name)]
-    static = [p for c in library.glob("config*") for p in c.glob("*") if p.suffix in (".a", ".o")]
-    for path in [*compiled, *modules, *static]:
-        remove(path)
 
 
 def _copy_interpreter(source: Path, root: Path, version: str) -> None:
@@ -111,18 +108,6 @@ def _copy_interpreter(source: Path, root: Path, version: str) -> None:
         source / f"usr/include/{MULTIARCH}/python{version}/pyconfig.h",
         root / f"include/python{version}/pyconfig.h",
     )
-
-
-def _edit_frozen(path: Path, old: bytes, new: bytes) -> None:
-    content = path.read_bytes()
-    if content.count(old) != 1 or len(old) != len(new):
-        raise IntegrityError(
-            f"{path.name} of the Python deb is not the file that the recipe was written for",
-            expected=f"once the bytes {old!r}, and as many new ones",
-            found=f"{content.count(old)} times; the new ones are {new!r}",
-            fix="correct `extra.frozen` in the recipe",
-        )
-    path.write_bytes(content.replace(old, new))
 
 
 def _relocated(text: str) -> str:
@@ -185,7 +170,10 @@ class Compiler(Stage):
             "gcc": f"{MULTIARCH}-gcc-{self.gcc}",
             **{tool: f"{MULTIARCH}-{tool}" for tool in TOOLS},
         }
-        _prune_sysroot(root, gcc, {*programs.values(), f"{MULTIARCH}-ld.bfd"})
+        prune(root, LEFT_OUT_OF_SYSROOT)
+        prune(gcc, LEFT_OUT_OF_GCC)
+        prune(root / "usr/bin", ["*"], {*programs.values(), f"{MULTIARCH}-ld.bfd"})
+        prune(root / "usr/lib" / MULTIARCH, ["*.a"], ARCHIVES)
         (root / "lib64").mkdir()
         loader = "ld-linux-x86-64.so.2"
         (root / "lib64" / loader).symlink_to(f"../lib/{MULTIARCH}/{loader}")
@@ -202,17 +190,6 @@ class Compiler(Stage):
             path = context.root / "bin" / name
             path.write_text((TOOL if name in TOOLS else WRAPPER).format(program=program))
             path.chmod(0o755)
-
-
-def _prune_sysroot(root: Path, gcc: Path, programs: set[str]) -> None:
-    paths = [root / name for name in LEFT_OUT_OF_SYSROOT]
-    paths += [path for pattern in LEFT_OUT_OF_GCC for path in gcc.glob(pattern)]
-    paths += [p for p in (root / "usr/bin").iterdir() if p.name not in programs]
-    paths += [
-        path for path in (root / "usr/lib" / MULTIARCH).glob("*.a") if path.name not in ARCHIVES
-    ]
-    for path in paths:
-        remove(path)
 
 
 def _own_programs(root: Path, gcc: Path) -> Iterator[Path]:

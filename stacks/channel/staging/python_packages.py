@@ -22,7 +22,7 @@ from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.dist_info import normalised
 from stacks.channel.staging.elf import elf_files, needed, overwrite_need
 from stacks.channel.staging.stage import Edit, Stage
-from stacks.channel.staging.tree import check_links, copy_tree
+from stacks.channel.staging.tree import check_links, copy_tree, only
 from stacks.core.errors import IntegrityError
 from stacks.core.models import FileName, RelativePath
 from stacks.sources.unpack import unpack_tar, unpack_zip
@@ -61,36 +61,23 @@ class FortranWheel(Wheel):
     stage: Literal["fortran-wheel"]  # type: ignore[assignment]
 
     def write(self, context: BuildContext) -> Path:
-        """Unpack the wheel; IntegrityError where it has none of these libraries."""
+        """Unpack the wheel, and have its modules load libgcc-runtime's libraries."""
         dist_info = super().write(context)
-        if not use_libgcc_runtime(context):
-            raise IntegrityError(
-                f"{context.files[0].name} has no copy of libgfortran",
-                fix="use the stage `wheel` in the recipe",
-            )
+        use_libgcc_runtime(context)
         return dist_info
 
 
-def use_libgcc_runtime(context: BuildContext) -> bool:
-    """Have all modules load libgcc-runtime's libraries, remove the copies; return if any was there.
+def use_libgcc_runtime(context: BuildContext) -> None:
+    """Have all modules load libgcc-runtime's libraries, and remove the copies.
 
     A copy of another version than libgcc-runtime's stays. Raises IntegrityError where the recipe
-    lacks what that needs: the package, or the licence.
+    does not require that package.
     """
-    recipe, shared, other = context.recipe, {}, []
+    recipe, shared = context.recipe, {}
     for path in sorted(context.root.rglob("lib*.so*")):
-        if match := COPY.fullmatch(path.name):
-            if (name := match["name"] + match["version"]) in IN_PACKAGE:
-                shared[path] = name
-            else:
-                other.append(path.name)
-    if other and "GPL" not in recipe.about.license:
-        raise IntegrityError(
-            f"{recipe.package.name}: {', '.join(other)} is GCC's",
-            expected="its licence in about.license",
-            found=recipe.about.license,
-            fix="complete about.license and about.republish of the recipe",
-        )
+        match = COPY.fullmatch(path.name)
+        if match and (name := match["name"] + match["version"]) in IN_PACKAGE:
+            shared[path] = name
     if shared and PACKAGE not in {spec.split()[0] for spec in recipe.requirements.run}:
         raise IntegrityError(
             f"{recipe.package.name}: its modules need {', '.join(sorted(shared.values()))}",
@@ -105,7 +92,6 @@ def use_libgcc_runtime(context: BuildContext) -> bool:
         for name in needed(module):
             if name in names:
                 overwrite_need(module, name, names[name])
-    return bool(shared)
 
 
 def unpack_wheel(wheel: Path, root: Path, site_packages: str, scripts: Path) -> Path:
@@ -158,13 +144,7 @@ def unpack_wheel(wheel: Path, root: Path, site_packages: str, scripts: Path) -> 
 def _dist_info(site_packages: Path, wheel: str) -> Path:
     """Return the wheel's dist-info folder, after its name is normalised."""
     folders = sorted(path for path in site_packages.glob("*.dist-info") if path.is_dir())
-    if len(folders) != 1:
-        raise IntegrityError(
-            f"{wheel}: a wheel has one dist-info folder",
-            found=", ".join(path.name for path in folders) or "none",
-            fix=ANOTHER,
-        )
-    return normalised(folders[0], wheel)
+    return normalised(only(folders, f"{wheel}: its dist-info folders"), wheel)
 
 
 def entry_points(dist_info: Path, wheel: str) -> dict[str, str]:
@@ -214,47 +194,35 @@ def write_script(path: Path, body: str) -> None:
 SITE = "site-packages"
 
 
-class Sdist(Stage):
-    """A pure Python package out of a source archive."""
+class EditedSdist(Stage):
+    """A pure Python package out of a source archive, with corrections of later releases."""
 
-    stage: Literal["sdist"]
+    stage: Literal["edited-sdist"]
     package: RelativePath
     distribution: FileName
     scripts: dict[FileName, RelativePath] = Field(default_factory=dict)
+    edits: tuple[Edit, ...] = Field(min_length=1, strict=False)
 
     def write(self, context: BuildContext) -> Path:
-        """Copy the package, its metadata and its scripts."""
+        """Copy the package, its metadata and its scripts; edit it; IntegrityError if it differs."""
         [sdist] = context.files
         unpack_tar(sdist, context.scratch)
         source = context.scratch / f"{self.distribution}-{context.recipe.package.version}"
         site = context.root / SITE
         copy_tree(source / self.package, site / self.package)
         check_links(context.root)
+        for edit in self.edits:
+            edit.apply(site)
         dist_info = site / f"{self.distribution}.dist-info"
         dist_info.mkdir()
         shutil.copyfile(source / "PKG-INFO", dist_info / "METADATA")
         for name, script in self.scripts.items():
             body = (source / script).read_text(encoding="utf-8").partition("\n")[2]
             write_script(context.root / "python-scripts" / name, body)
-        context.licences.mkdir(parents=True)
         for name in ("LICENSE.txt", "DESCRIPTION.txt"):
             if (source / name).is_file():
                 shutil.copyfile(source / name, context.licences / name)
         return normalised(dist_info, sdist.name)
-
-
-class EditedSdist(Sdist):
-    """A pure Python package out of a source archive, with corrections of later releases."""
-
-    stage: Literal["edited-sdist"]  # type: ignore[assignment]
-    edits: tuple[Edit, ...] = Field(min_length=1, strict=False)
-
-    def write(self, context: BuildContext) -> Path:
-        """Copy the package, then edit its files; IntegrityError if one differs."""
-        dist_info = super().write(context)
-        for edit in self.edits:
-            edit.apply(dist_info.parent)
-        return dist_info
 
 
 class PythonModules(Stage):

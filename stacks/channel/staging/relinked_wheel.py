@@ -28,7 +28,7 @@ from stacks.channel.staging.elf import (
 )
 from stacks.channel.staging.python_packages import Wheel, use_libgcc_runtime
 from stacks.channel.staging.stage import Edit
-from stacks.channel.staging.tree import remove
+from stacks.channel.staging.tree import matches, only, remove
 from stacks.core.errors import IntegrityError
 from stacks.core.models import FileName, RelativePath
 
@@ -92,25 +92,14 @@ class RelinkedWheel(Wheel):
         """Unpack the wheel, link its modules to libblas, and leave out what no program needs.
 
         That is the debug information of its modules, and the option `leave_out`. Raises
-        IntegrityError where no module needs the library that is replaced, the wheel lacks a file of
-        the recipe, or the libraries of the recipe's debs lack a function.
+        IntegrityError or UsageError where the wheel lacks the library that is replaced or another
+        file of the recipe, or the libraries of the recipe's debs lack a function.
         """
         dist_info = super().write(context)
-        modules = [path for path in elf_files(context.root) if self.replaces in needed(path)]
-        if not modules:
-            raise IntegrityError(
-                f"{context.files[0].name}: no module needs {self.replaces}",
-                fix="correct `extra.replaces` in the recipe",
-            )
-        libraries = sorted(context.root.rglob(self.replaces))
-        if len(libraries) != 1:
-            raise IntegrityError(
-                f"the wheel has the library {self.replaces} {len(libraries)} times",
-                expected="once",
-                fix="correct `extra.replaces` in the recipe",
-            )
-        [library] = libraries
+        fix = "correct `extra.replaces` in the recipe"
+        library = only(context.root.rglob(self.replaces), f"its library {self.replaces}", fix)
         functions = set(exported(library))
+        modules = [path for path in elf_files(context.root) if self.replaces in needed(path)]
         called = {name for path in modules for name in self._relink(path, functions)}
         if context.debs:
             _check_functions(context, called)
@@ -118,12 +107,7 @@ class RelinkedWheel(Wheel):
         use_libgcc_runtime(context)
         site = context.root / self.site_packages
         for pattern in self.leave_out:
-            matches = sorted(site.glob(pattern))
-            if not matches:
-                raise IntegrityError(
-                    f"the wheel has no {pattern}", fix="correct `extra.leave_out` in the recipe"
-                )
-            for path in matches:
+            for path in matches([site], pattern, "correct `extra.leave_out` in the recipe"):
                 remove(path)
         for edit in self.edits:
             edit.apply(site)

@@ -19,8 +19,7 @@ from stacks.channel.build_context import BuildContext, Header
 from stacks.channel.staging.debian import copy_licences
 from stacks.channel.staging.dist_info import write_record
 from stacks.channel.staging.elf import elf_files, set_rpath
-from stacks.channel.staging.tree import check_links
-from stacks.core.errors import IntegrityError
+from stacks.channel.staging.tree import check_links, replace_once
 from stacks.core.models import FileName, Line, RelativePath, Strict
 
 LICENCE = "LICENSE-"
@@ -60,13 +59,13 @@ class Stage(Strict, ABC):
         Raises what `write` raises, and IntegrityError for a link that leads out of the package, and
         a deb without its licence.
         """
+        context.licences.mkdir(parents=True)
         dist_info = self.write(context)
         check_links(context.root)
         for name, target in self.links.items():
             (context.lib / name).symlink_to(target)
         for path in self.project_files(context.recipe):
             if path.name.startswith(LICENCE):
-                context.licences.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, context.licences / path.name)
         if context.unpacked.is_dir():
             copy_licences(context.unpacked, context, self.debs_of_tools())
@@ -112,16 +111,8 @@ class Edit(Strict):
 
     def apply(self, folder: Path) -> None:
         """Replace the text in the file; IntegrityError unless it occurs exactly once."""
-        path = folder / self.file
-        text = path.read_text(encoding="utf-8")
-        if text.count(self.old) != 1:
-            raise IntegrityError(
-                f"{path.name} is not the file that the recipe was written for",
-                expected=f"once the text {self.old.strip().splitlines()[0]!r}",
-                found=f"{text.count(self.old)} times",
-                fix="correct `extra.edits` in the recipe",
-            )
-        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
+        fix = "correct `extra.edits` in the recipe"
+        replace_once(folder / self.file, self.old.encode(), self.new.encode(), fix)
 
 
 PATHS = "info/paths.json"

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -28,34 +28,40 @@ from stacks.core.workspace import Workspace
 from unit.helpers.checkout import CHECKOUT
 
 
-def test_results_and_errors_come_back_and_prints_do_not_disturb_them() -> None:
+@pytest.fixture
+def process() -> Iterator[BuildProcess]:
     process = BuildProcess()
-    try:
-        assert process.call(divmod, 7, 2) == (3, 1)
-        assert process.call(print, "for the person") is None
-        assert process.call(call, ["echo", "a"]) == "a\n"
-        with pytest.raises(ZeroDivisionError) as caught:
-            process.call(divmod, 1, 0)
-        assert "function(*arguments)" in str(caught.value.__cause__)
-        with pytest.raises(StacksError, match="cannot run no-such-command"):
-            process.call(call, ["no-such-command"])
-        with pytest.raises(TypeError) as caught_too:
-            process.call(threading.Lock)
-        assert "cannot pickle" in str(caught_too.value)
-        assert process.call(divmod, 7, 2) == (3, 1)
-    finally:
-        process.end()
+    yield process
+    process.end()
 
 
-def test_a_killed_process_is_an_error() -> None:
-    process = BuildProcess()
-    try:
+def result(process: BuildProcess, function: Callable[..., object], *arguments: object) -> object:
+    process.begin(function, *arguments)
+    return process.result()
+
+
+def test_results_and_errors_come_back_and_prints_do_not_disturb_them(
+    process: BuildProcess, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert result(process, divmod, 7, 2) == (3, 1)
+    assert result(process, print, "for the person") is None
+    with caplog.at_level("INFO"):
+        assert result(process, call, ["echo", "a"]) == "a\n"
+    assert caplog.messages == ["+ echo a"]
+    with pytest.raises(ZeroDivisionError) as caught:
+        result(process, divmod, 1, 0)
+    assert "function(*arguments)" in str(caught.value.__cause__)
+    with pytest.raises(StacksError, match="cannot run no-such-command"):
+        result(process, call, ["no-such-command"])
+    with pytest.raises(TypeError, match="cannot pickle"):
+        result(process, threading.Lock)
+    assert result(process, divmod, 7, 2) == (3, 1)
+
+
+def test_a_killed_process_is_an_error(process: BuildProcess) -> None:
+    for _ in range(2):
         with pytest.raises(StacksError, match="a process that built a package was killed"):
-            process.call(os._exit, 1)
-        with pytest.raises(StacksError, match="was killed"):
-            process.call(divmod, 7, 2)
-    finally:
-        process.end()
+            result(process, os._exit, 1)
 
 
 def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_killed() -> None:
@@ -65,7 +71,8 @@ def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_kille
         "from stacks.core.process import call\n"
         "process = BuildProcess()\n"
         "print(process._process.pid, flush=True)\n"
-        "process.call(call, ['sh', '-c', 'exec sleep 1000'])\n"
+        "process.begin(call, ['sh', '-c', 'exec sleep 1000'])\n"
+        "process.result()\n"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -91,16 +98,6 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def test_a_process_whose_parent_was_killed_at_once_prints_nothing() -> None:
-    code = (
-        f"import os, signal, sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from stacks.channel.build_process import BuildProcess\n"
-        "BuildProcess(); os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
-
-
 def wait_for_line(capsys: pytest.CaptureFixture[str]) -> str:
     shown, end = "", time.monotonic() + 10
     while "gxx" not in shown and time.monotonic() < end:
@@ -116,12 +113,18 @@ def test_packages_are_built_after_their_tools_and_a_log_says_what_it_waits_for(
     monkeypatch.setattr(console, "BEAT", 0.01)
 
     class NoProcess:
-        def call(self, _: object, workspace: Workspace, offer: Offer, *rest: object) -> Any:
-            events.append(("began", offer.recipe.package.name))
-            if offer.recipe.package.name == "gxx":
+        def fileno(self) -> int:
+            return always.fileno()
+
+        def begin(self, _: object, workspace: Workspace, offer: Offer, *rest: object) -> None:
+            self.name = offer.recipe.package.name
+            events.append(("began", self.name))
+
+        def result(self) -> str:
+            if self.name == "gxx":
                 shown.append(wait_for_line(capsys))
-            events.append(("ended", offer.recipe.package.name))
-            return offer.recipe.package.name, []
+            events.append(("ended", self.name))
+            return self.name
 
         def end(self) -> None:
             pass
@@ -131,7 +134,8 @@ def test_packages_are_built_after_their_tools_and_a_log_says_what_it_waits_for(
     assert package_builds.build_packages(own_workspace, channel, []) == {}
     names = {"blas-threads", "gxx", "libopenblas", "mako", "markupsafe"}
     offers = [each for each in channel.offers.values() if each.recipe.package.name in names]
-    package_builds.build_packages(own_workspace, channel, offers)
+    with Path(os.devnull).open() as always:
+        package_builds.build_packages(own_workspace, channel, offers)
     assert len(events) == 2 * len(offers) >= 10
     [gxx] = [each for each in offers if each.recipe.package.name == "gxx"]
     assert re.search(
@@ -166,7 +170,7 @@ def test_errors_of_conda_say_what_could_not_be_done(
         raise error
 
 
-def test_processes_that_are_killed_at_an_interrupt_leave_nothing(
+def test_what_killed_processes_have_left_is_removed(
     own_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -174,28 +178,9 @@ def test_processes_that_are_killed_at_an_interrupt_leave_nothing(
         own_workspace.cache / package.PACKAGES / ".key.a8c_efgh.part",
         tmp_path / f"{disk.SCRATCH}a8c_efgh",
     ]
-
-    left[0].parent.mkdir(parents=True)
-
-    class Killed:
-        def call(self, *_: object) -> Any:
-            for folder in left:
-                (folder / "half/made").mkdir(parents=True)
-            raise KeyboardInterrupt
-
-        def end(self) -> None:
-            pass
-
-    monkeypatch.setattr(package_builds, "BuildProcess", Killed)
-    monkeypatch.setattr(package_builds, "fetch", lambda *_: None)
-    with (
-        disk.temporary_folder(left[0].parent, ".used.", ".part") as used,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        channel = read_channel(CHECKOUT)
-        offer = next(iter(channel.offers.values()))
-        try:
-            package_builds.build_packages(own_workspace, channel, [offer])
-        finally:
-            assert used.exists()
+    for folder in left:
+        (folder / "half/made").mkdir(parents=True)
+    with disk.temporary_folder(left[0].parent, ".used.", ".part") as used:
+        package.remove_left_by_killed(own_workspace)
+        assert used.exists()
     assert not any(folder.exists() for folder in left)

@@ -9,17 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from elftools.elf.constants import SH_FLAGS
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from stacks.channel.staging import elf
 from stacks.channel.staging.elf import (
     PATCHELF,
-    elf_files,
     exported,
     imported,
     is_dynamic,
-    is_elf,
     needed,
     set_rpath,
     shorten,
@@ -28,19 +26,6 @@ from stacks.channel.staging.pocl import locate
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 from unit.helpers.staging import elf_library, make, make_context
-
-PAGE = 0x1000
-JUNK = b"debug information " * 1000
-
-
-def test_elf_files_are_recognised_by_their_bytes(tmp_path: Path) -> None:
-    shutil.copy(Path(sys.executable).resolve(), tmp_path / "program")
-    (tmp_path / "link").symlink_to("program")
-    (tmp_path / "text.so").write_text("INPUT(libc.so.6)")
-    (tmp_path / "empty").touch()
-    assert list(elf_files(tmp_path)) == [tmp_path / "program"]
-    assert is_dynamic(tmp_path / "program")
-    assert not is_elf(tmp_path / "link")
 
 
 def test_the_rpath_is_relative_to_the_file(tmp_path: Path) -> None:
@@ -56,15 +41,6 @@ def test_the_rpath_is_relative_to_the_file(tmp_path: Path) -> None:
         tags = [vars(tag) for tag in section.iter_tags()]
     assert [tag["rpath"] for tag in tags if "rpath" in tag] == ["$ORIGIN/../lib:$ORIGIN"]
     assert not [tag for tag in tags if "runpath" in tag]
-
-
-def test_symbols_and_needs_of_a_library(tmp_path: Path) -> None:
-    library = tmp_path / "liba.so"
-    library.write_bytes(elf_library())
-    assert exported(library, "PyInit_") == ["PyInit__speedups"]
-    assert "PyInit__speedups" not in imported(library)
-    assert "PyUnicode_New" in imported(library)
-    assert "libc.so.6" in needed(library)
 
 
 @pytest.mark.parametrize(
@@ -99,52 +75,25 @@ def test_damage_of_an_elf_file_gives_no_other_error(tmp_path: Path) -> None:
     assert refused > 50
 
 
-def written(path: Path) -> dict[int, bytes]:
-    """Write a module as patchelf leaves it, and return what the loader puts at which address."""
-    first = b"code".ljust(0x80, b".")
-    begin = 64 + 2 * 56
-    second_at = -(-(begin + len(first) + len(JUNK)) // PAGE) * PAGE
-    second, names = b"data".ljust(0x40, b"!"), b"\0.text\0.debug_info\0.data\0.shstrtab\0"
-    names_at = second_at + len(second)
-    sections_at = names_at + len(names) + (-(names_at + len(names)) % 8)
-    header = elf.HEADER.pack(
-        b"\x7fELF\2\1\1".ljust(16, b"\0"), 3, 62, 1, 0, 64, sections_at, 0, 64, 56, 2, 64, 5, 4
-    )
-    segments = [
-        (1, 5, 0, 0, 0, begin + len(first), begin + len(first), PAGE),
-        (1, 6, second_at, 0x9000, 0x9000, len(second), len(second), PAGE),
-    ]
-    sections = [
-        (0,) * 10,
-        (1, 1, 2, begin, begin, len(first), 0, 0, 1, 0),
-        (7, 1, 0, 0, begin + len(first), len(JUNK), 0, 0, 1, 0),
-        (19, 1, 2, 0x9000, second_at, len(second), 0, 0, 1, 0),
-        (25, 3, 0, 0, names_at, len(names), 0, 0, 1, 0),
-    ]
-    data = header + b"".join(elf.SEGMENT.pack(*s) for s in segments) + first + JUNK
-    data = (data.ljust(second_at, b"\0") + second + names).ljust(sections_at, b"\0")
-    path.write_bytes(data + b"".join(elf.SECTION.pack(*s) for s in sections))
-    return {begin: first, 0x9000: second}
+def loaded(path: Path) -> dict[str, tuple[int, bytes]]:
+    """Return what the loader puts at which address, by the names of the sections."""
+    with path.open("rb") as file:
+        found = ELFFile(file)
+        # It refuses segments whose addresses do not fit their offsets.
+        for segment in found.iter_segments("PT_LOAD"):
+            assert (segment["p_offset"] - segment["p_vaddr"]) % segment["p_align"] == 0
+        loaded = [each for each in found.iter_sections() if each["sh_flags"] & SH_FLAGS.SHF_ALLOC]
+        return {each.name: (each["sh_addr"], each.data()) for each in loaded}
 
 
 def test_debug_information_is_removed_and_all_else_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "module.so"
-    loaded = written(path)
-    before = path.stat().st_size
-    elf.shorten(path)
-    removed = before - path.stat().st_size
-    assert removed % PAGE == 0 and removed > len(JUNK) - 2 * PAGE
-    with path.open("rb") as file:
-        found = ELFFile(file)
-        assert [s.name for s in found.iter_sections()] == ["", ".text", "", ".data", ".shstrtab"]
-        for segment in found.iter_segments():
-            assert (segment["p_offset"] - segment["p_vaddr"]) % segment["p_align"] == 0
-        for address, content in loaded.items():
-            [section] = [s for s in found.iter_sections() if s["sh_addr"] == address and s.name]
-            assert section.data() == content
-            assert next(found.address_offsets(address)) == section["sh_offset"]
+    path.write_bytes(elf_library())
+    before, size = loaded(path), path.stat().st_size
+    shorten(path)
+    assert loaded(path) == before and path.stat().st_size < size / 2
     once = path.read_bytes()
-    elf.shorten(path)
+    shorten(path)
     assert path.read_bytes() == once
 
 
@@ -152,7 +101,7 @@ def test_a_shortened_module_that_patchelf_has_rewritten_can_be_loaded(tmp_path: 
     path = tmp_path / "module.so"
     path.write_bytes(elf_library("zstandard.backend_c"))
     call([PATCHELF, "--force-rpath", "--set-rpath", "/a" * 500, path])
-    elf.shorten(path)
+    shorten(path)
     call([sys.executable, "-c", f"import ctypes; ctypes.CDLL({str(path)!r})"])
 
 

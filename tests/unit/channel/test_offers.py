@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from stacks.channel import assemble, package, solve
-from stacks.channel.index import IndexEntry, index_files, listed_digests
-from stacks.channel.locked_package import Digests
-from stacks.channel.offers import Channel, offer_of, read_channel, repodata, with_settings
+from stacks.channel.offers import Channel, offer_of, read_channel, with_settings
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks.solution import locked_package
 from stacks.sources.conda_archive import read_archive
 from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.variants.load import load_variant
@@ -30,13 +24,12 @@ def channel() -> Channel:
     return read_channel(CHECKOUT)
 
 
-def test_the_index_of_a_subdir(channel: Channel) -> None:
-    index = json.loads(repodata(channel.offers.values(), "noarch"))
-    [(name, six)] = [(n, p) for n, p in index["packages.conda"].items() if p["name"] == "six"]
-    assert six == {
+def test_what_a_package_is_to_the_solver(channel: Channel) -> None:
+    [six] = [each for each in channel.offers.values() if each.recipe.package.name == "six"]
+    assert six.index == {
         "name": "six",
         "version": "1.16.0",
-        "build": channel.offers[name].build_string,
+        "build": six.build_string,
         "build_number": 0,
         "depends": ["python"],
         "constrains": [],
@@ -45,7 +38,6 @@ def test_the_index_of_a_subdir(channel: Channel) -> None:
         "license": "MIT",
         "timestamp": 1704067200000,
     }
-    assert {p["subdir"] for p in index["packages.conda"].values()} == {"noarch"}
     for name, offer in channel.offers.items():
         assert offer.file_name == name and offer.url.endswith(f"/{offer.recipe.subdir}/{name}")
     # That of the user's archive is not offered.
@@ -56,7 +48,6 @@ def test_the_index_of_a_subdir(channel: Channel) -> None:
 def test_a_recipe_is_built_with_packages_of_recipes(tmp_path: Path) -> None:
     own = Workspace(tmp_path, tmp_path / "cache")
     write_pins(own.sources_lock, Pins())
-    assert read_channel(own).offers == {}
     folder = tmp_path / "recipes/made"
     folder.mkdir()
     (folder / "recipe.yaml").write_text(
@@ -136,34 +127,6 @@ def test_settings_have_the_environments_path_where_they_are_installed(
     assert [name for name, entry in archive.files.items() if entry.is_rewritten] == ["etc/theanorc"]
     assert "share/licenses/theano-settings/LICENSE" in archive.files
     assert dict(archive.index).items() >= {"subdir": "noarch", "noarch": "python"}.items()
-
-
-def test_the_files_of_an_index_and_the_list_of_their_digests(channel: Channel) -> None:
-    chosen = [o for o in channel.offers.values() if o.recipe.package.name in ("six", "libopenblas")]
-    entries = [
-        IndexEntry(locked_package(offer, Digests("a" * 64, "b" * 32, 1000 + n)), offer.index, offer)
-        for n, offer in enumerate(chosen)
-    ]
-    files = index_files(entries)
-    assert files == index_files(reversed(entries))
-    assert sorted(files) == [
-        f"{subdir}/repodata.json{end}" for subdir in ("linux-64", "noarch") for end in ("", ".zst")
-    ]
-    repodata = json.loads(files["noarch/repodata.json"])
-    assert repodata["info"] == {"subdir": "noarch"} and repodata["packages"] == {}
-    [(name, six)] = repodata["packages.conda"].items()
-    assert name == f"six-{six['version']}-{six['build']}.conda"
-    assert six["sha256"] == "a" * 64 and six["md5"] == "b" * 32 and six["size"] in (1000, 1001)
-    for path, data in files.items():
-        if path.endswith(".zst"):
-            plain = zstandard.ZstdDecompressor().decompress(data)
-            assert plain == files[path.removesuffix(".zst")]
-    lines = listed_digests(entries, files, {"sources/a.dsc": "c" * 64}).splitlines()
-    assert len(lines) == 7 and lines[-1] == "c" * 64 + "  sources/a.dsc"
-    assert [line[66:] for line in lines] == sorted(line[66:] for line in lines)
-    digest = hashlib.sha256(files["noarch/repodata.json.zst"]).hexdigest()
-    assert f"{digest}  noarch/repodata.json.zst" in lines
-    assert sum(line.startswith("a" * 64 + "  ") for line in lines) == 2
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ TWICE = b"dist-packages\0 dist-packages\0"
 @pytest.mark.parametrize(
     ("files", "options", "message"),
     [
-        ({"usr/bin/python3.9": TWICE}, {}, r"(?s)python3\.9 of the Python deb.*2 times"),
-        ({}, {"frozen": {"dist-packages": "site"}}, "as many new ones"),
+        ({"usr/bin/python3.9": TWICE}, {}, r"(?s)python3\.9 is not the file.*2 times"),
+        ({}, {"frozen": {"dist-packages": "site"}}, "as long"),
         ({f"{LIBRARY}/pydoc.py": ""}, {}, r"pydoc\.py is not the file"),
         # In the deb the link leads to a file of the deb; in the package, out of the package.
         (
@@ -111,17 +111,6 @@ def test_another_python_than_the_recipes_is_refused(
 ) -> None:
     with pytest.raises(IntegrityError, match=message):
         make(debian_python(tmp_path, files, **options))
-
-
-@pytest.mark.parametrize("target", ["OUTSIDE", "../" * 5 + "outside", "../" * 6 + "outside"])
-def test_modules_are_not_removed_through_a_link(target: str, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "nis.so").touch()
-    link = Path(target.replace("OUTSIDE", str(outside)))
-    with pytest.raises(IntegrityError, match=r"lib-dynload: .*link"):
-        make(debian_python(tmp_path / "x", {f"{LIBRARY}/lib-dynload": link}))
-    assert tree(outside) == ["nis.so"]
 
 
 SOURCE = {
@@ -290,12 +279,3 @@ def test_a_compiler_has_a_sysroot_whose_links_stay_in_it(tmp_path: Path) -> None
     assert str((root / library / "libc.so").readlink()) == f"../../../lib/{MULTIARCH}/libc.so.6"
     assert tree(root.parents[1]) >= ["bin/ar", "bin/as", "bin/g++", "bin/gcc", "bin/ld"]
     assert (root.parents[1] / "share/licenses/a/liba.copyright").is_file()
-
-
-def test_nothing_outside_of_the_sysroot_is_removed(tmp_path: Path) -> None:
-    """The stage removes lto1 from GCC's folder, which is a link here."""
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "outside/lto1").touch()
-    with pytest.raises(IntegrityError, match="outside of the folder"):
-        compiler_root(tmp_path, {f"usr/lib/{MULTIARCH}/evil": "../../../../../../../outside"})
-    assert tree(tmp_path / "outside") == ["lto1"]

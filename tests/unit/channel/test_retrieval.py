@@ -14,7 +14,7 @@ from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.sources import channels
 from stacks.sources.channels import PublishedChannel, channel_at
-from unit.helpers.serving import Answer, Site, closed_port, raw_serving, serving, sha256
+from unit.helpers.serving import Answer, Site, raw_serving, serving, sha256
 
 BODIES = {"one-1.0-py_0.conda": b"1" * 5000, "two-1.0-py_0.conda": b"2" * 7000}
 ONE, TWO = BODIES
@@ -45,14 +45,14 @@ def fill(site: Site, files: Files = BODIES, folder: str = "/c/noarch") -> Publis
 def retrieve(workspace: Workspace, *places: PublishedChannel) -> dict[str, int]:
     """Return the number of the place of each package, which is in the cache as it is locked."""
     retrieved = retrieval.retrieve(workspace, places, PACKAGES)
-    for name, each in retrieved.items():
-        assert each.built == package.cached(workspace, name, sha256(BODIES[name]))
-        assert each.built.path.stat().st_mode & 0o777 == 0o444
+    for name, (_, built) in retrieved.items():
+        assert built == package.cached(workspace, name, sha256(BODIES[name]))
+        assert built.path.stat().st_mode & 0o777 == 0o444
     kept = {path.name: path.read_bytes() for path in workspace.cache.rglob("*.conda")}
     assert kept == {name: BODIES[name] for name in retrieved}
     assert not [*workspace.cache.rglob("*.part")]
     names = [place.name for place in places]
-    return {name: names.index(each.place.name) for name, each in retrieved.items()}
+    return {name: names.index(place) for name, (place, _) in retrieved.items()}
 
 
 def warnings_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -102,15 +102,6 @@ def test_each_package_comes_from_the_first_place_that_has_its_bytes(
 
 def silent(connection: socket.socket) -> None:
     connection.recv(1)
-
-
-def test_a_dead_place_costs_one_warning(
-    workspace: Workspace, room: Path, site: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dead = channel_at(f"http://127.0.0.1:{closed_port()}/c", "here")
-    assert retrieve(workspace, dead, fill(site)) == {ONE: 1, TWO: 1}
-    [warning] = warnings_of(capsys)
-    assert "cannot be reached" in warning
 
 
 def test_a_silent_place_is_asked_twice_not_for_each_package(

@@ -25,22 +25,7 @@ def flags(text: str) -> dict[str, str]:
     return {f"{s}.{k}": v for s in parser.sections() for k, v in parser.items(s)}
 
 
-def test_the_rc_file_as_theano_reads_it(variant: Variant) -> None:
-    place = "/a b/é"
-    assert flags(rc_text(flags_of(variant, place))) == {
-        "blas.ldflags": "-lblas_threads -lopenblas",
-        "global.base_compiledir": "/a b/é/var/compiledir",
-        "global.cxx": "g++",
-        "global.device": "cpu",
-        **({"global.floatx": "float64"} if "floatX" in variant.theano_flags() else {}),
-    }
-
-
-def test_a_percent_sign_comes_through_theanos_interpolation(variant: Variant) -> None:
-    assert flags(rc_text({"gcc.cxxflags": "-D%s=%%"})) == {"gcc.cxxflags": "-D%s=%%"}
-
-
-def test_the_settings_of_a_variant(variant: Variant) -> None:
+def test_the_settings_of_a_variant(workspace: Workspace, variant: Variant) -> None:
     files = files_of(variant)
     assert sorted(files) == [
         "etc/theano-stacks/README",
@@ -53,17 +38,11 @@ def test_the_settings_of_a_variant(variant: Variant) -> None:
     assert [name for name, text in files.items() if PLACEHOLDER in text] == ["etc/theanorc"]
     assert "Your own in ~/.theanorc or THEANO_FLAGS come after" in files["etc/theano-stacks/README"]
     assert "cxx = x86_64-g++\n" in files_of(variant, "x86_64-g++")["etc/theanorc"]
-
-
-def test_a_variant_on_a_device_has_one_more_hook(workspace: Workspace, variant: Variant) -> None:
-    more = files_of(load_variant(workspace, "gpuarray", "theano-1.0.5")).keys() - files_of(variant)
-    assert sorted(more) == [
+    device = files_of(load_variant(workspace, "gpuarray", "theano-1.0.5"))
+    assert sorted(device.keys() - files) == [
         "site-packages/_theano_stacks_device.py",
         "site-packages/theano-stacks-device.pth",
     ]
-
-
-def test_pytensor_has_no_device(workspace: Workspace) -> None:
     assert "device" not in flags_of(load_variant(workspace, "mkl", "pytensor-3.3.7"), "/p")
 
 

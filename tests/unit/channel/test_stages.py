@@ -1,4 +1,7 @@
-"""The stages of libraries at their door: a recipe's `extra` makes a package of small sources."""
+"""The stages at their door: a recipe's `extra` makes a package of small sources.
+
+Those of wheels, of Python itself and its compiler have tests of their own.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 
 from stacks.channel.staging.debian import MULTIARCH, TEXTS
 from stacks.channel.staging.elf import exported
+from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError, UsageError
 from unit.helpers.staging import Made, elf_library, elf_with, make, make_context, with_compiler
 
@@ -50,6 +54,18 @@ BLIS = {
 }
 CUDA = {"stage": "forwarding", "library": "libcuda.so", "stands_for": "libcuda.so.1"}
 LIBM = {"stage": "amdlibm", "variable": "AMDLIBM"}
+PKG_INFO = "Metadata-Version: 1.1\nName: A.b-C\nVersion: 1\n"
+POCL = "pocl_binary_distribution/.libs/share/pocl"
+EGG = "Metadata-Version: 1.0\nName: pygpu\nVersion: 0.7\n"
+FILES = {
+    "stage": "debian-files",
+    "files": {"usr/pygpu*": "lib/site"},
+    "left_out": ["tests", "*.c"],
+    "links": {"liba.so": "liba.so.1"},
+    "search": ["lib", "lib/site"],
+}
+EDIT = {"file": "a/b.py", "old": "x = ()", "new": "x = None"}
+SDIST = {"stage": "edited-sdist", "package": "a", "distribution": "A", "edits": [EDIT]}
 
 ROWS = {
     "libraries of debs, with links, an RPATH and licences": Made(
@@ -166,6 +182,84 @@ ROWS = {
             ],
         },
     ),
+    "folders of debs without the files to leave out": Made(
+        FILES,
+        {"debs": {"liba": {
+            "usr/pygpu/a.py": "", "usr/pygpu/a.c": "", "usr/pygpu/tests/t.py": "",
+            "usr/other/b.py": "", "usr/pygpu/a.so": elf_library(), DOC: "ISC",
+            "usr/pygpu/deep/l": Path("../a.py"),
+        }}},
+        "lib/liba.so lib/site/pygpu/a.py lib/site/pygpu/a.so lib/site/pygpu/deep/l"
+        " share/licenses/a/liba.copyright",
+        rpaths={"lib/site/pygpu/a.so": "$ORIGIN/../..:$ORIGIN/.."},
+    ),
+    "a Python package of debs gets a dist-info": Made(
+        FILES,
+        {"debs": {"liba": {
+            "usr/pygpu/a.so": elf_library(), DOC: "ISC", "usr/pygpu-0.7.egg-info/PKG-INFO": EGG,
+            "usr/pygpu-0.7.egg-info/top_level.txt": "pygpu",
+            "usr/pygpu-0.7.egg-info/dependency_links.txt": "",
+        }}},
+        "lib/liba.so lib/site/pygpu-0.7.dist-info/INSTALLER lib/site/pygpu-0.7.dist-info/METADATA"
+        " lib/site/pygpu-0.7.dist-info/RECORD lib/site/pygpu-0.7.dist-info/top_level.txt"
+        " lib/site/pygpu/a.so share/licenses/a/liba.copyright",
+        texts={"lib/site/pygpu-0.7.dist-info/METADATA": [EGG]},
+    ),
+    "an egg-info that is a file, too": Made(
+        FILES,
+        {"debs": {"liba": {"usr/pygpu-0.7.egg-info": EGG, "usr/lib/x": "", DOC: "ISC"}}},
+        "lib/liba.so lib/site/pygpu-0.7.dist-info/INSTALLER lib/site/pygpu-0.7.dist-info/METADATA"
+        " lib/site/pygpu-0.7.dist-info/RECORD share/licenses/a/liba.copyright",
+    ),
+    "PoCL is registered, and has a linker with the compiler's sysroot": Made(
+        {"stage": "pocl", "gcc": "10"},
+        {"wheel": {"pyopencl/.libs/libpocl-1.so": "", f"{POCL}/licenses/POCL.COPYING": "MIT"}},
+        "bin/x86_64-unknown-linux-gnu-ld etc/OpenCL/vendors/pocl.icd"
+        " lib/pocl/a-1.dist-info/INSTALLER lib/pocl/a-1.dist-info/METADATA"
+        f" lib/pocl/a-1.dist-info/RECORD lib/pocl/{POCL}/licenses/POCL.COPYING"
+        " lib/pocl/pyopencl/.libs/libpocl-1.so share/licenses/a/POCL.COPYING",
+        texts={
+            "bin/x86_64-unknown-linux-gnu-ld": ['--sysroot="$sysroot"', "x86_64-linux-gnu/10"],
+            "etc/OpenCL/vendors/pocl.icd": ["libpocl-1.so\n"],
+            "lib/pocl/a-1.dist-info/RECORD": ["\n../../etc/OpenCL/vendors/pocl.icd,sha256="],
+        },
+    ),
+    "the project's modules": Made(
+        {"stage": "python-modules"},
+        {"src": {
+            "a.py": "import b\n", "a.pth": "", "LICENSE-a": "BSD",
+            "a.pyc": "", "__pycache__/a.cpython-39.pyc": "",
+        }},
+        "share/licenses/a/LICENSE-a site-packages/a-1.dist-info/INSTALLER"
+        " site-packages/a-1.dist-info/METADATA site-packages/a-1.dist-info/RECORD"
+        " site-packages/a.pth site-packages/a.py",
+        texts={
+            "site-packages/a.py": ["import b\n"],
+            "site-packages/a-1.dist-info/METADATA": ["Name: a\nVersion: 1\nSummary: a\n"],
+            "site-packages/a-1.dist-info/RECORD": ["../../../share/licenses/a/LICENSE-a,sha256="],
+        },
+    ),
+    "a corrected package out of a source archive": Made(
+        {**SDIST, "scripts": {"t": "bin/tool"}},
+        {"sdist": {
+            "A-1/a/b.py": "x = ()\n", "A-1/bin/tool": "#!/usr/bin/env python\nprint(1)\n",
+            "A-1/PKG-INFO": PKG_INFO, "A-1/LICENSE.txt": "", "A-1/setup.py": "",
+        }},
+        "python-scripts/t share/licenses/a/LICENSE.txt site-packages/a/b.py"
+        " site-packages/a_b_c-1.dist-info/INSTALLER site-packages/a_b_c-1.dist-info/METADATA"
+        " site-packages/a_b_c-1.dist-info/RECORD",
+        texts={
+            "python-scripts/t": [f"{SHEBANG}print(1)\n"],
+            "site-packages/a/b.py": ["x = None\n"],
+            "site-packages/a_b_c-1.dist-info/RECORD": ["a/b.py,sha256=", ",9\n"],
+        },
+    ),
+    "texts": Made(
+        {"stage": "texts", "files": {"etc/a": "x\n", "b/é.py": "naïve = 1\n"}, "placeholder": "/p"},
+        {},
+        "b/é.py etc/a",
+        texts={"b/é.py": ["naïve = 1\n"]},
+    ),
 }  # fmt: skip
 
 
@@ -177,12 +271,12 @@ def test_what_a_stage_makes(row: Made, tmp_path: Path) -> None:
 REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a library that no deb has": (
         {"stage": "libraries", "libraries": ["libc.so*"]}, {"debs": {"liba": {}}},
-        r"no library libc\.so\* in the recipe's debs",
+        r"no libc\.so\* in the recipe's sources",
     ),
     # It would lead to another file from the package's lib/.
     "the link of a library to another folder": (
         LIBRARIES, {"debs": {"liba": {f"{LIB}/liba.so": Path("../../../secret"), "secret": ""}}},
-        r"(?s)liba\.so: the link of a library.*secret.*fix",
+        r"(?s)liba\.so: the link leads out of.*secret.*fix",
     ),
     "a deb with another's licence": (
         {"stage": "libraries"}, {"debs": {"libb": {"usr/share/doc/libb": Path("liba")}}},
@@ -215,7 +309,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     ),
     "a source package without its archive": (
         COMPILED, {"src": {"a.c": ""}, "source": [{"suite": "s", "sources": ["b"]}]},
-        r"package b has 0 files \*\.orig\.tar\.\*",
+        r"(?s)package b: its files \*\.orig\.tar\.\*.*exactly one.*none",
     ),
     "a source package with two folders": (
         COMPILED,
@@ -223,7 +317,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
             "src": {"a.c": ""}, "source": [{"suite": "s", "sources": ["b"]}],
             "upstream": {"up-1/b.c": b"", "up-2/b.c": b""},
         },
-        r"(?s)b_1\.orig\.tar\.xz has 2 folders at its top.*one",
+        r"(?s)b_1\.orig\.tar\.xz: folders at its top.*exactly one.*up-",
     ),
     "another archive than AMD's": (
         LIBM, {"sdist": {"other/file": ""}}, r"(?s)gz is not AMD LibM.*an archive of other",
@@ -239,6 +333,38 @@ REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a link out of AMD's archive": (
         LIBM, {"sdist": {"amd/include": Path("../../../secret")}},
         r"(?s)gz is not AMD LibM.*amd/include: a link to \.\./\.\./\.\./secret",
+    ),
+    "a pattern without a match": (
+        FILES, {"debs": {"liba": {"usr/other": ""}}}, r"no usr/pygpu\* in the recipe's sources",
+    ),
+    # Inside of the deb it leads to a file of the deb.
+    "a link out of the package": (
+        {**FILES, "files": {"usr/lib/pygpu*": "lib"}},
+        {"debs": {"liba": {
+            "usr/lib/pygpu/a.py": Path("../../../a/b/c"), "a/b/c": "", "usr/lib/pygpu/x": Path()
+        }}},
+        r"pygpu/a\.py: the link leads out of the package",
+    ),
+    "two Python packages in one": (
+        FILES, {"debs": {"liba": {"usr/pygpu/a-1.egg-info": EGG, "usr/pygpu/b-1.egg-info": EGG}}},
+        r"(?s)a: the package has more than one.* a-1\.egg-info, b-1\.egg-info",
+    ),
+    "an egg-info without metadata": (
+        FILES, {"debs": {"liba": {"usr/pygpu/a-1.egg-info/x": ""}}},
+        "a: the package's metadata is broken",
+    ),
+    "a PoCL of another layout": (
+        {"stage": "pocl", "gcc": "10"}, {"wheel": {f"{POCL}/licenses/x": ""}},
+        r"(?s)whl: pyopencl/\.libs/libpocl-\*\.so.*exactly one.*none",
+    ),
+    "a text to correct that is not there": (
+        {**SDIST, "edits": [{**EDIT, "old": "y = ()"}]},
+        {"sdist": {"A-1/a/b.py": "x = ()\n", "A-1/PKG-INFO": PKG_INFO}},
+        r"(?s)b\.py is not the file that the recipe was written for.*0 times",
+    ),
+    "a text to correct that is there twice": (
+        SDIST, {"sdist": {"A-1/a/b.py": "x = ()\nx = ()\n", "A-1/PKG-INFO": PKG_INFO}},
+        r"(?s)b\.py is not the file that the recipe was written for.*2 times",
     ),
 }  # fmt: skip
 

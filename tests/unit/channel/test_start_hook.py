@@ -1,14 +1,26 @@
-"""What an environment's start hook sets, for its settings, its compiler, pip and its threads."""
+"""What an environment's start hooks set: settings, compiler, pip, threads, compile folder."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from stacks.channel.settings_files import CONSTRAINTS, HOOK, MODULES, MODULES_VARIABLE
+from stacks.channel.settings_files import (
+    CONSTRAINTS,
+    DEVICE_HOOK,
+    HOOK,
+    HOOKS,
+    MODULES,
+    MODULES_VARIABLE,
+)
 from stacks.core.workspace import Workspace
 from stacks.environments.make import settings
 from stacks.variants.load import load_variant
@@ -78,11 +90,6 @@ def test_variants_that_share_no_modules(workspace: Workspace, tmp_path: Path, na
 @pytest.mark.parametrize(
     ("given", "after"),
     [
-        (
-            {"PATH": "/usr/bin:/bin"},
-            {"PATH": "PREFIX/bin:/usr/bin:/bin", "THEANORC": "~/.theanorc"},
-        ),
-        ({"PATH": "/bin", "THEANORC": "/a:/b"}, {"THEANORC": "/a:/b"}),
         # A child's Python.
         (
             {"PATH": "PREFIX/bin:/bin", "THEANORC": "PREFIX/etc/theanorc:/a"},
@@ -143,8 +150,6 @@ flags\t\t: fpu {flags}
 processor\t: 1
 vendor_id\t: another
 """
-
-
 AVX2 = "avx2 fma"
 AVX512 = f"{AVX2} avx512f avx512bw avx512cd avx512dq avx512vl"
 
@@ -181,56 +186,30 @@ def test_kernels_are_chosen_by_the_processors_features(
     assert chosen(workspace, prefix, cpuinfo, BLIS_ARCH_TYPE="3") == "3"
 
 
-CGROUP_2 = {"/proc/self/cgroup": "0::/a/b\n"}
-
-
-CGROUP_1 = {"/proc/self/cgroup": "7:memory:/x\n3:cpu,cpuacct:/a\n"}
-
-
-V1 = "/sys/fs/cgroup/cpu,cpuacct"
+V1, CPU = "7:memory:/x\n3:cpu,cpuacct:/a", "cpu,cpuacct"
 
 
 @pytest.mark.parametrize(
-    ("files", "count"),
+    ("groups", "limits", "count"),
     [
-        ({}, None),
-        (CGROUP_2, None),
-        ({**CGROUP_2, "/sys/fs/cgroup/a/b/cpu.max": "max 100000\n"}, None),
-        ({**CGROUP_2, "/sys/fs/cgroup/a/b/cpu.max": "100000 100000\n"}, "1"),
+        ("0::/a/b", {"a/b/cpu.max": "max 100000"}, None),
+        ("0::/a/b", {"a/b/cpu.max": "100000 100000"}, "1"),
         # Rounded up; the least of all groups above counts.
-        ({**CGROUP_2, "/sys/fs/cgroup/a/cpu.max": "150000 100000\n"}, "2"),
-        (
-            {
-                **CGROUP_2,
-                "/sys/fs/cgroup/a/cpu.max": "50000 100000\n",
-                "/sys/fs/cgroup/a/b/cpu.max": "400000 100000\n",
-            },
-            "1",
-        ),
+        ("0::/a/b", {"a/cpu.max": "150000 100000"}, "2"),
+        ("0::/a/b", {"a/cpu.max": "50000 100000", "a/b/cpu.max": "400000 100000"}, "1"),
         # More than the machine has.
-        ({**CGROUP_2, "/sys/fs/cgroup/cpu.max": "6400000 100000\n"}, None),
-        (
-            {**CGROUP_1, f"{V1}/a/cpu.cfs_quota_us": "-1\n", f"{V1}/a/cpu.cfs_period_us": "1000\n"},
-            None,
-        ),
+        ("0::/a/b", {"cpu.max": "6400000 100000"}, None),
+        (V1, {f"{CPU}/a/cpu.cfs_quota_us": "-1", f"{CPU}/a/cpu.cfs_period_us": "1000"}, None),
         # In a container the group's own path is that of the host.
-        (
-            {**CGROUP_1, f"{V1}/cpu.cfs_quota_us": "3000\n", f"{V1}/cpu.cfs_period_us": "1000\n"},
-            "3",
-        ),
-        (
-            {
-                "/proc/self/cgroup": "0::/my jobs/a\n",
-                "/sys/fs/cgroup/my jobs/cpu.max": "200000 100000\n",
-            },
-            "2",
-        ),
+        (V1, {f"{CPU}/cpu.cfs_quota_us": "3000", f"{CPU}/cpu.cfs_period_us": "1000"}, "3"),
+        ("0::/my jobs/a", {"my jobs/cpu.max": "200000 100000"}, "2"),
     ],
 )
 def test_a_containers_quota_bounds_the_threads(
-    workspace: Workspace, prefix: Path, files: dict[str, str], count: str | None
+    workspace: Workspace, prefix: Path, groups: str, limits: dict[str, str], count: str | None
 ) -> None:
-    text = json.dumps(files)
+    files = {f"/sys/fs/cgroup/{name}": f"{limit}\n" for name, limit in limits.items()}
+    text = json.dumps({"/proc/self/cgroup": f"{groups}\n", **files})
     for flavour, name in (("openblas", "OPENBLAS_NUM_THREADS"), ("mkl", "MKL_NUM_THREADS")):
         place = prefix.parent / flavour
         shutil.copytree(prefix, place)
@@ -258,3 +237,142 @@ def test_the_number_of_another_environment_is_no_wish(workspace: Workspace, pref
     # So is what this environment's variant sets.
     stack = variant.model_copy(update={"variables": {"BLIS_NUM_THREADS": "4"}})
     assert hook(stack, other, PATH="/bin", **number)["BLIS_NUM_THREADS"] == "4"
+
+
+def started(
+    variant: Variant, prefix: Path, access: str = "lambda *_: False", **environ: str
+) -> dict[str, str]:
+    """Return the variables of a Python that has started; `access` stands for os.access."""
+    before = f"os.access = {access}"
+    return variables_after(variant, prefix, "theano-stacks.pth", before, environ)
+
+
+def test_another_persons_environment_compiles_into_ones_own_cache(
+    variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "home é"
+    home.mkdir()
+    rest = {"PATH": "/bin", "HOME": str(home), "TMPDIR": str(tmp_path)}
+    assert "THEANO_FLAGS" not in started(variant, prefix, access="os.access", **rest)
+    found = started(variant, prefix, THEANO_FLAGS="floatX=float32", **rest)
+    given, own = found["THEANO_FLAGS"].split(",base_compiledir=")
+    assert given == "floatX=float32"
+    assert Path(own).parent == home / ".cache/theano-stacks/compiled"
+    assert Path(own).name.startswith("prefix-") and Path(own).stat().st_mode & 0o777 == 0o700
+    # The same in each process, and another program's start changes nothing more.
+    assert started(variant, prefix, **rest)["THEANO_FLAGS"] == f"base_compiledir={own}"
+    flags = found["THEANO_FLAGS"]
+    assert started(variant, prefix, THEANO_FLAGS=flags, **rest)["THEANO_FLAGS"] == flags
+
+
+def test_a_named_compile_folder_stays(variant: Variant, prefix: Path, tmp_path: Path) -> None:
+    rest = {"PATH": "/bin", "HOME": str(tmp_path)}
+    flags = "base_compiledir=/mine"
+    assert started(variant, prefix, THEANO_FLAGS=flags, **rest)["THEANO_FLAGS"] == flags
+    for line in ("base_compiledir = /mine", "compiledir=/mine", "base_compiledir: /mine"):
+        (tmp_path / ".theanorc").write_text(f"[global]\n{line}\n")
+        assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
+    # A setting whose name only contains it names none.
+    (tmp_path / ".theanorc").write_text("[global]\n# base_compiledir = /mine\n")
+    flags = "compiledir_format=compiledir_%(hostname)s"
+    found = started(variant, prefix, THEANO_FLAGS=flags, **rest)
+    assert found["THEANO_FLAGS"].startswith(f"{flags},base_compiledir={tmp_path}/.cache/")
+
+
+def test_another_environments_compile_folder_ends_here(
+    variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    rest = {"PATH": "/bin", "HOME": str(tmp_path)}
+    other = f"base_compiledir={tmp_path}/.cache/theano-stacks/compiled/other-01234567"
+    given = f"floatX=float32,{other}"
+    found = started(variant, prefix, access="os.access", THEANO_FLAGS=given, **rest)
+    assert found["THEANO_FLAGS"] == "floatX=float32"
+    found = started(variant, prefix, THEANO_FLAGS=given, **rest)
+    assert re.fullmatch(
+        rf"floatX=float32,base_compiledir={tmp_path}/.cache/theano-stacks/compiled/prefix-\w+",
+        found["THEANO_FLAGS"],
+    )
+
+
+def test_without_a_home_compiled_modules_are_in_a_temporary_folder_of_ones_own(
+    variant: Variant, prefix: Path, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    rest = {"PATH": "/bin", "TMPDIR": str(temporary)}
+    flags = started(variant, prefix, **rest)["THEANO_FLAGS"]
+    base = temporary / f"theano-stacks-{os.geteuid()}"
+    assert flags.startswith(f"base_compiledir={base}/prefix-")
+    # Where others can write, they could put modules of theirs.
+    base.chmod(0o777)
+    assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
+    shutil.rmtree(base)
+    (tmp_path / "elsewhere").mkdir()
+    base.symlink_to(tmp_path / "elsewhere")
+    assert "THEANO_FLAGS" not in started(variant, prefix, **rest)
+
+
+# As in Theano: it logs the error, and goes on.
+GPUARRAY = """
+import logging
+pygpu_activated = {opened}
+try:
+    raise ValueError("no such device")
+except Exception:
+    logging.getLogger("theano.gpuarray").{level}("Could not initialize", exc_info=True)
+"""
+
+
+def imported(
+    folder: Path, device: str = "cuda", opened: bool = False, level: str = "error", **env: str
+) -> subprocess.CompletedProcess[str]:
+    """Import a Theano with the hook in force; env: `first`: code that runs before the import."""
+    package = folder / "theano" / "gpuarray"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").write_text(
+        f"class config: device = {device!r}\nimport theano.gpuarray\n"
+    )
+    (package / "__init__.py").write_text(GPUARRAY.format(opened=opened, level=level))
+    (folder / "_theano_stacks_device.py").write_text((HOOKS / f"{DEVICE_HOOK}.py").read_text())
+    code = (
+        f"import sys; sys.path.insert(0, {str(folder)!r}); import _theano_stacks_device\n"
+        f"print('logging' in sys.modules); {env.pop('first', 'pass')}\n"
+        "import theano; print('imported')"
+    )
+    words = [sys.executable, "-I", "-S", "-c", code]
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+
+
+def test_a_device_that_was_not_opened_is_an_error(tmp_path: Path) -> None:
+    done = imported(tmp_path)
+    assert (done.returncode, done.stdout) == (1, "False\n"), "it imports nothing before Theano is"
+    last = done.stderr.splitlines()[-3:]
+    assert last[0] == (
+        "RuntimeError: Theano cannot compute on the device of this environment: no such device"
+    )
+    assert last[2].endswith("THEANO_FLAGS=device=cpu")
+    assert "Could not initialize" not in done.stderr, "the reason is in the error"
+
+
+def test_a_program_that_logs_nothing_is_ended_too(tmp_path: Path) -> None:
+    done = imported(tmp_path, first="import logging; logging.disable(logging.CRITICAL)")
+    assert done.returncode == 1
+    assert "environment: logging is disabled, so the reason is not known" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"opened": True, "level": "warning"},
+        {"device": "cpu", "level": "info"},
+        # Of init_gpu_device, and of the second of two contexts.
+        {"device": "cpu"},
+        {"opened": True},
+        # A program that has the device has started this one.
+        {"THEANO_GPU_IS_ALREADY_ACTIVE": "Yes"},
+    ],
+)
+def test_other_imports_go_on(tmp_path: Path, changes: dict[str, Any]) -> None:
+    done = imported(tmp_path, **changes)
+    assert (done.returncode, done.stdout) == (0, "False\nimported\n"), done.stderr
+    assert ("Could not initialize" in done.stderr) == (changes.get("level") != "info")

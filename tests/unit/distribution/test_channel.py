@@ -373,7 +373,7 @@ def test_a_publication_is_pushed_as_py_rattler_reads_it(server: Registry, tmp_pa
     assert {body("libopenblas"), body("six"), SOURCE, *written.values()} <= {*server.blobs.values()}
     manifest = json.loads(server.manifests[channel.tag_of(six)])
     package, index = manifest["layers"]
-    assert package["digest"] == f"sha256:{six.digests.sha256}"
+    assert package["digest"] == f"sha256:{six.package.sha256}"
     assert package["mediaType"] == "application/vnd.conda.package.v2"
     assert json.loads(server.blobs[index["digest"]])["name"] == "six"
     assert manifest["annotations"]["org.conda.package.version"] == "1.16.0"

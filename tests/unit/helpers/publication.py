@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from stacks.channel.index import IndexEntry, index_files, listed_digests
 from stacks.channel.locked_package import Digests
-from stacks.channel.offers import read_channel
+from stacks.channel.offers import IndexEntry, index_files, listed_digests, read_channel
 from stacks.locks.publication import Publication, source_path
 from stacks.locks.solution import locked_package
 from stacks.sources.pins import DebPin

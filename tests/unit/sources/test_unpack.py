@@ -20,9 +20,17 @@ import zstandard
 
 from stacks.core.errors import IntegrityError
 from stacks.sources import unpack
-from stacks.sources.links import leading_out, make_relative
-from stacks.sources.unpack import read_control, unpack_deb, unpack_tar, unpack_zip
+from stacks.sources.conda_archive import read_archive
+from stacks.sources.unpack import (
+    leading_out,
+    make_relative,
+    read_control,
+    unpack_deb,
+    unpack_tar,
+    unpack_zip,
+)
 from unit.helpers.archives import ar, deb, member, tar, zip_of
+from unit.helpers.conda import Member, conda, file, link
 
 COMPRESSIONS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("", bytes),
@@ -34,6 +42,14 @@ COMPRESSIONS: list[tuple[str, Callable[[bytes], bytes]]] = [
 FOLDER = member("./usr", tarfile.DIRTYPE, mode=0o755)
 # Names that are ordinary text: a no-break space, a soft hyphen, an ideographic space.
 UNUSUAL = ("a\u00a0b", "a\u00adb", "\u3000", "na\u00efve \U0001f40d")
+
+
+def hard(name: str, target: str) -> Member:
+    return link(name, target, tarfile.LNKTYPE)
+
+
+def special(name: str, kind: bytes) -> Member:
+    return member(name, kind), b""
 
 
 def names(folder: Path) -> list[str]:
@@ -90,63 +106,48 @@ def test_a_name_may_have_any_letter_that_is_text(tmp_path: Path, name: str) -> N
 @pytest.mark.parametrize(
     ("members", "reason"),
     [
-        ([member("../evil")], "outside of"),
-        ([member("./usr/../../evil")], "outside of"),
-        ([member("EVIL")], "outside of"),
-        ([member("./l", tarfile.SYMTYPE, ".."), member("./l/evil")], "a link is in"),
-        ([member("./l", tarfile.SYMTYPE, "OUTSIDE"), member("./l/evil")], "a link is in"),
-        (
-            [member("./l", tarfile.SYMTYPE, "OUTSIDE"), member("./l", tarfile.DIRTYPE)],
-            "a link is in",
-        ),
-        ([member("./l", tarfile.SYMTYPE, "OUTSIDE"), member("./l/a/b/evil")], "a link is in"),
-        ([member("./h", tarfile.LNKTYPE, "../secret")], "outside of"),
-        ([member("./h", tarfile.LNKTYPE, "SECRET")], "outside of"),
-        (
-            [member("./l", tarfile.SYMTYPE, "SECRET"), member("./h", tarfile.LNKTYPE, "./l")],
-            "no file",
-        ),
-        (
-            [member("./l", tarfile.SYMTYPE, "OUTSIDE"), member("./h", tarfile.LNKTYPE, "l/secret")],
-            "no file",
-        ),
-        ([member("./h", tarfile.LNKTYPE, "./nosuch")], "no file"),
-        ([member("./h"), member("./h", tarfile.LNKTYPE, "./h")], "no file"),
-        ([member("./dev", tarfile.CHRTYPE)], "neither file"),
-        ([member("./dev", tarfile.BLKTYPE)], "neither file"),
-        ([member("./fifo", tarfile.FIFOTYPE)], "neither file"),
-        ([member("./d", tarfile.DIRTYPE), member("./d")], "a folder has"),
-        ([member("./f"), member("./f/g")], "a file is in"),
-        ([member("./l", tarfile.SYMTYPE, "../outside")], "outside of"),
-        ([member("./a/l", tarfile.SYMTYPE, "../../outside/secret")], "outside of"),
-        ([member("./l", tarfile.SYMTYPE, "/../outside")], "outside of"),
-        ([member("./l", tarfile.SYMTYPE, "l")], "outside of"),
-        (
-            [
-                member("./a/b/up", tarfile.SYMTYPE, "../.."),
-                member("./l", tarfile.SYMTYPE, "a/b/up/../outside"),
-            ],
-            "outside of",
-        ),
-        ([member("./l", tarfile.SYMTYPE, "a\nb")], "a link to"),
-        ([member("./l", tarfile.SYMTYPE, "")], "a link to"),
-        ([member("./a\nb")], "not printable"),
-        ([member("./a\u202eb")], "not printable"),
-        ([member("./" + "a" * 300)], "too long"),
-        ([member("./sparse", tarfile.GNUTYPE_SPARSE)], "neither file"),
+        ([file("../evil")], "outside of"),
+        ([file("./usr/../../evil")], "outside of"),
+        ([file("EVIL")], "outside of"),
+        ([link("./l", ".."), file("./l/evil")], "a link is in"),
+        ([link("./l", "OUTSIDE"), file("./l/evil")], "a link is in"),
+        ([link("./l", "OUTSIDE"), special("./l", tarfile.DIRTYPE)], "a link is in"),
+        ([link("./l", "OUTSIDE"), file("./l/a/b/evil")], "a link is in"),
+        ([hard("./h", "../secret")], "outside of"),
+        ([hard("./h", "SECRET")], "outside of"),
+        ([link("./l", "SECRET"), hard("./h", "./l")], "no file"),
+        ([link("./l", "OUTSIDE"), hard("./h", "l/secret")], "no file"),
+        ([hard("./h", "./nosuch")], "no file"),
+        ([file("./h"), hard("./h", "./h")], "no file"),
+        ([special("./dev", tarfile.CHRTYPE)], "neither file"),
+        ([special("./dev", tarfile.BLKTYPE)], "neither file"),
+        ([special("./fifo", tarfile.FIFOTYPE)], "neither file"),
+        ([special("./d", tarfile.DIRTYPE), file("./d")], "a folder has"),
+        ([file("./f"), file("./f/g")], "a file is in"),
+        ([link("./l", "../outside")], "outside of"),
+        ([link("./a/l", "../../outside/secret")], "outside of"),
+        ([link("./l", "/../outside")], "outside of"),
+        ([link("./l", "l")], "outside of"),
+        ([link("./a/b/up", "../.."), link("./l", "a/b/up/../outside")], "outside of"),
+        ([link("./l", "a\nb")], "a link to"),
+        ([link("./l", "")], "a link to"),
+        ([file("./a\nb")], "not printable"),
+        ([file("./a\u202eb")], "not printable"),
+        ([file("./" + "a" * 300)], "too long"),
+        ([special("./sparse", tarfile.GNUTYPE_SPARSE)], "neither file"),
     ],
 )
 def test_nothing_is_written_outside_of_the_folder(
-    tmp_path: Path, members: list[tarfile.TarInfo], reason: str
+    tmp_path: Path, members: list[Member], reason: str
 ) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_bytes(b"secret")
-    for info in members:
+    for info, _ in members:
         info.name = info.name.replace("EVIL", str(outside / "evil"))
         info.linkname = info.linkname.replace("OUTSIDE", str(outside))
         info.linkname = info.linkname.replace("SECRET", str(outside / "secret"))
-    archive = deb(tmp_path / "a.deb", *[(info, b"") for info in members])
+    archive = deb(tmp_path / "a.deb", *members)
     with pytest.raises(IntegrityError, match=f"(?s)a\\.deb.*{reason}.*fix"):
         unpack_deb(archive, tmp_path / "out")
     assert [path.name for path in outside.iterdir()] == ["secret"]
@@ -380,8 +381,11 @@ def test_a_broken_zip_archive_is_refused(tmp_path: Path) -> None:
             unpack_zip(tmp_path / "a.zip", tmp_path / fault)
 
 
-def archives() -> list[bytes]:
-    """Return small archives of each format that unpack."""
+Unpacker = Callable[[Path, Path], object]
+
+
+def archives(folder: Path) -> list[tuple[bytes, Unpacker]]:
+    """Return small archives of each format that unpack, with what unpacks them."""
     members = [
         (FOLDER, b""),
         (member("./usr/" + "long" * 30), b"1" * 700),
@@ -389,8 +393,8 @@ def archives() -> list[bytes]:
         (member("./usr/h", tarfile.LNKTYPE, "./usr/" + "long" * 30), b""),
     ]
     pax = io.BytesIO()
-    with tarfile.open(fileobj=pax, mode="w", format=tarfile.PAX_FORMAT) as file:
-        file.addfile(member("./" + "\u00e9" * 120))
+    with tarfile.open(fileobj=pax, mode="w", format=tarfile.PAX_FORMAT) as tar_file:
+        tar_file.addfile(member("./" + "\u00e9" * 120))
     plain = [tar(*members), pax.getvalue()]
     compressed = [compress(data) for data in plain for _, compress in COMPRESSIONS]
     debs = [ar(("debian-binary", b"2.0\n"), ("data.tar", data)) for data in compressed]
@@ -398,15 +402,25 @@ def archives() -> list[bytes]:
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name in ("a/b.py", "\u00e9/c", "d/"):
             zip_file.writestr(name, b"content" * 99)
-    return [*compressed, *debs, *[zipped.getvalue()] * 8]
+    package = conda(folder, file("lib/a", bytes(9999)), link("lib/b", "a")).read_bytes()
+    others: list[tuple[bytes, Unpacker]] = [
+        (zipped.getvalue(), unpack_zip),
+        (package, read_archive),
+    ]
+    return [
+        *((data, unpack_tar) for data in compressed),
+        *((data, unpack_deb) for data in debs),
+        *others * 8,
+    ]
 
 
 def test_damaged_archives_are_unpacked_or_refused(tmp_path: Path) -> None:
     """No damage gives another error, or writes outside of the folder."""
-    generator, originals = random.Random(16), archives()
+    generator, originals = random.Random(16), archives(tmp_path)
     refused = 0
     for number in range(600):
-        data = bytearray(generator.choice(originals))
+        sound, unpacker = generator.choice(originals)
+        data = bytearray(sound)
         for _ in range(generator.choice((1, 1, 3, 20))):
             start = generator.randrange(len(data))
             match generator.randrange(4):
@@ -424,8 +438,6 @@ def test_damaged_archives_are_unpacked_or_refused(tmp_path: Path) -> None:
         work = tmp_path / str(number)
         work.mkdir()
         (work / "archive").write_bytes(data)
-        unpacker = unpack_deb if data.startswith(b"!<") else unpack_tar
-        unpacker = unpack_zip if data.startswith(b"PK") else unpacker
         try:
             unpacker(work / "archive", work / "out")
         except IntegrityError:
