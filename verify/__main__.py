@@ -3,7 +3,6 @@
     PREFIX/bin/python verify [--full] [--json FILE] [--expect FILE] [--blas-threads N]
                          [--limit N] [--debug]
     python verify files --prefix PREFIX [--full] [--json FILE]
-    PREFIX/bin/python verify bench --expect FILE [--rounds N] [--workload NAMES] [--json FILE] ...
     PREFIX/bin/python verify workload NAME [--calls N] [--profile-calls N] [--json FILE] ...
 
 Exit status: 0 all checks passed; 1 a check failed, hung or killed the process; 2 the suite cannot
@@ -30,9 +29,8 @@ if "verify" not in sys.modules:
     sys.modules["verify"].__path__ = [_folder]
 
 # The other programs of the suite, each a module's function, `main` if none is named. The checks,
-# `profile` and `bench` start them.
+# `profile` and the bench start them.
 PROGRAMS = {
-    "bench": "verify.workloads.bench",
     "bench-probe": "verify.workloads.rounds",
     "chains-probe": "verify.blas.chains",
     "cost-probe": "verify.checks.settings",

@@ -9,90 +9,89 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
-from stacks.bench import command, machine, store
-from stacks.bench.candidates import candidates, prepare
+from stacks.bench import candidates, command, machine, store
+from stacks.bench.candidates import Candidate
 from stacks.bench.intervals import LEAST_STARTS
-from stacks.bench.schedule import BenchOptions
+from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions, seconds_left
 from stacks.core import cores
 from stacks.core.console import duration, next_step, plural, show_error
-from stacks.core.errors import StacksError
+from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.care import verify
 from stacks.environments.make import build
 from stacks.locks import lock
 from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant
-from verify.workloads.rounds import QUICK_ROUNDS
 
 WORKLOADS = "gemm,elementwise,check_blas,logreg,mlp,lenet,lstm"
-# The three steps of the article that the project began with: see stacks/timings/survey.py.
-STEPS_FRAMEWORK, STEPS = "theano-0.8.2", ("pip-default", "mkl", "mkl-amdlibm")
-STEPS_WORKLOAD = "ntm"
 # Of an environment that are no hard links to the cache, and of what it adds to the cache.
 ENVIRONMENT_BYTES = 3e8
 
+Make = Callable[[Workspace, Variant], None]
 
-@dataclass(frozen=True)
-class Session:
-    """Variants of a framework that take turns, and how: what is stored in one file."""
 
-    name: str
-    variants: tuple[Variant, ...]
-    options: BenchOptions
+def make_and_verify(workspace: Workspace, variant: Variant) -> None:
+    """Build and verify a variant, after locking a stack without a current lock; StacksError."""
+    if variant.file:
+        try:
+            lock.current(workspace, variant)
+        except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
+            build.relock(workspace, variant)
+    prefix = build.make_environment(workspace, variant)
+    verify.verify_variant(workspace, variant, prefix, brief=True)
+
+
+def prepare(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+    refused: tuple[type[StacksError], ...] = (StacksError,),
+    make: Make = make_and_verify,
+) -> list[Candidate]:
+    """Lock, build and verify variants where that is missing; return those that pass.
+
+    refused: errors that leave a variant out, which is named with the reason; others are raised.
+    """
+    passed = {each.variant.id for each in candidates.verified(workspace, variants)}
+    missing = [variant for variant in variants if variant.id not in passed]
+    begun = time.monotonic()
+    for number, variant in enumerate(missing):
+        print(
+            f"building {variant.id}, {number + 1} of {len(missing)}"
+            + _left(begun, number, len(missing)),
+            file=sys.stderr,
+            flush=True,
+        )
+        try:
+            make(workspace, variant)
+        except refused as error:
+            print(f"left out: {variant.id}", file=sys.stderr)
+            show_error(error)
+    return candidates.verified(workspace, variants)
+
+
+def _left(begun: float, done: int, total: int) -> str:
+    return f", about {duration(seconds_left(begun, done, total))} left" if done else ""
 
 
 def bench_all(
-    workspace: Workspace, options: BenchOptions, machine_name: str = "", framework: str = ""
+    workspace: Workspace,
+    options: BenchOptions,
+    machine_name: str = "",
+    framework: str = "",
+    make: Make = make_and_verify,
 ) -> None:
-    """Build, verify and time every variant for the processor; store a result for each session.
+    """Build, verify and time every variant for the processor; store a result for each framework.
 
     options: by default WORKLOADS on all processors, with --quick in as few rounds as tell noise
-    from speed, then the article's three steps. framework: only its variants. A variant that does
-    not build or verify is named and left out.
+    from speed. framework: only its variants. A variant that does not build or verify is named and
+    left out.
 
-    Raises StacksError before the first session if the disk is too small, and in the end if one has
-    variants to time, and none of them could be.
+    Raises StacksError before the first framework if the disk is too small, and in the end if one
+    has variants to time, and none of them could be.
     """
-    every = _sessions(workspace, options, framework)
-    sessions = [each for each in every if _untimed(workspace, each)]
-    for each in every:
-        if each not in sessions:
-            print(f"{each.name}: timed already", file=sys.stderr)
-    _check_space(workspace, sessions)
-    if sessions:
-        print("ctrl-C stops it; the same command goes on with what is not timed", file=sys.stderr)
-    failed, begun = list[str](), time.monotonic()
-    for number, session in enumerate(sessions):
-        left = (time.monotonic() - begun) / max(number, 1) * (len(sessions) - number)
-        print(
-            f"{session.name}, {number + 1} of {len(sessions)}: "
-            + plural(len(session.variants), "variant")
-            + (f", about {duration(left)} left in all" if number else ""),
-            file=sys.stderr,
-        )
-        if not _time(workspace, session, machine_name):
-            failed.append(session.name)
-    untimed = dict.fromkeys(name for each in sessions for name in _untimed(workspace, each))
-    if untimed:
-        print(f"not timed: {', '.join(untimed)}: see the messages above", file=sys.stderr)
-    if failed:
-        raise StacksError(
-            f"without a result: {', '.join(failed)}", fix="see the messages above for each variant"
-        )
-    next_step(command.NEXT)
-
-
-def _sessions(workspace: Workspace, options: BenchOptions, framework: str) -> list[Session]:
-    """Return a session for each framework, or for one, and that of the three steps."""
-    only = framework_named(workspace, framework) if framework else None
-    by_framework: dict[str, list[Variant]] = {}
-    for variant in all_variants(workspace):
-        if variant.device == "cpu" and only in (None, variant.framework.name):
-            by_framework.setdefault(variant.framework.name, []).append(variant)
-    usual = options.model_copy(
+    options = options.model_copy(
         update={
             "workload": options.workload or WORKLOADS,
             "rounds": options.rounds or (LEAST_STARTS if options.quick else QUICK_ROUNDS),
@@ -102,45 +101,55 @@ def _sessions(workspace: Workspace, options: BenchOptions, framework: str) -> li
             "starts": LEAST_STARTS,
         }
     )
-    usual.check()
-    sessions = [Session(name, tuple(found), usual) for name, found in by_framework.items()]
-    steps = tuple(each for each in by_framework.get(STEPS_FRAMEWORK, ()) if each.name in STEPS)
-    if steps and not options.workload:
-        once = usual.model_copy(update={"workload": STEPS_WORKLOAD, "starts": 1})
-        sessions.append(Session(f"{STEPS_FRAMEWORK}, {STEPS_WORKLOAD}", steps, once))
-    return sessions
-
-
-def _time(workspace: Workspace, session: Session, machine_name: str) -> bool:
-    """Build, verify and time the variants of a session together; store the result.
-
-    Returns whether there is one: a variant that is not timed yet must pass its verification.
-    """
-    chosen = prepare(workspace, session.variants, make, StacksError)
-    ids = [each.variant.id for each in chosen]
-    if not set(_untimed(workspace, session)) & set(ids):
-        return False
-    print(f"timing {', '.join(ids)}", file=sys.stderr)
-    try:
-        result = command.timed(
-            workspace, chosen, session.options, machine_name=machine_name, campaign=True
+    options.check()
+    only = framework_named(workspace, framework) if framework else None
+    by_framework: dict[str, list[Variant]] = {}
+    for variant in all_variants(workspace):
+        if variant.device == "cpu" and only in (None, variant.framework.name):
+            by_framework.setdefault(variant.framework.name, []).append(variant)
+    for name, variants in list(by_framework.items()):
+        if not _untimed(workspace, variants, options):
+            print(f"{name}: timed already", file=sys.stderr)
+            del by_framework[name]
+    every = [variant for variants in by_framework.values() for variant in variants]
+    _check_space(workspace, every)
+    if every:
+        print("ctrl-C stops it; the same command goes on with what is not timed", file=sys.stderr)
+    failed, begun = list[str](), time.monotonic()
+    for number, (name, variants) in enumerate(by_framework.items()):
+        print(
+            f"{name}, {number + 1} of {len(by_framework)}: {plural(len(variants), 'variant')}"
+            + _left(begun, number, len(by_framework)),
+            file=sys.stderr,
         )
-    except StacksError as error:
-        show_error(error)
-        return False
-    print(f"stored in {workspace.shown(store.write(workspace, result))}", file=sys.stderr)
-    return True
+        chosen = prepare(workspace, variants, make=make)
+        ids = [each.variant.id for each in chosen]
+        # All are timed again where one is new: ratios are of the same rounds.
+        if not set(_untimed(workspace, variants, options)) & set(ids):
+            failed.append(name)
+            continue
+        print(f"timing {', '.join(ids)}", file=sys.stderr)
+        try:
+            result = command.timed(
+                workspace, chosen, options, machine_name=machine_name, campaign=True
+            )
+        except StacksError as error:
+            show_error(error)
+            failed.append(name)
+        else:
+            path = store.write(workspace, result)
+            print(f"stored in {workspace.shown(path)}", file=sys.stderr)
+    if untimed := _untimed(workspace, every, options):
+        print(f"not timed: {', '.join(untimed)}: see the messages above", file=sys.stderr)
+    if failed:
+        raise StacksError(
+            f"without a result: {', '.join(failed)}", fix="see the messages above for each variant"
+        )
+    next_step(command.NEXT)
 
 
-def make(workspace: Workspace, variant: Variant) -> None:
-    """Build and verify a variant; raises StacksError."""
-    prefix = build.make_environment(workspace, variant)
-    verify.verify_variant(workspace, variant, prefix, brief=True)
-
-
-def _untimed(workspace: Workspace, session: Session) -> list[str]:
+def _untimed(workspace: Workspace, variants: Iterable[Variant], options: BenchOptions) -> list[str]:
     """Return the variants without a whole result of this machine, these settings and their lock."""
-    options = session.options
     threads = options.thread_counts(cores.affine())
     wanted = (options.workloads, options.round_count, threads, options.quick, options.busy)
     here, timed = machine.describe([]), set[tuple[str, str]]()
@@ -152,16 +161,14 @@ def _untimed(workspace: Workspace, session: Session) -> list[str]:
             timed |= {(each.id, each.lock) for each in result.subjects if each.id not in missing}
     return [
         variant.id
-        for variant in session.variants
+        for variant in variants
         if (variant.id, lock.read(workspace, variant).sha256) not in timed
     ]
 
 
-def _check_space(workspace: Workspace, sessions: Sequence[Session]) -> None:
+def _check_space(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """Raise StacksError if the disk is too small for the environments that are not built."""
-    every = {variant.id: variant for session in sessions for variant in session.variants}
-    built = candidates(workspace, list(every.values()))
-    count = len(every) - sum(each.verified for each in built)
+    count = len(variants) - len(candidates.verified(workspace, variants))
     folder = next(path for path in (workspace.build, *workspace.build.parents) if path.is_dir())
     needed, free = ENVIRONMENT_BYTES * count, shutil.disk_usage(folder).free
     if free < needed:

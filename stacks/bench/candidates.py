@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stacks.bench import machine
 from stacks.bench.result import Device, MeasuredPackage, Subject
-from stacks.core.console import duration, show_error
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
@@ -52,7 +50,10 @@ class Candidate:
             baseline=self.variant.baseline,
             lock=self.lock.sha256,
             device=self.device,
-            packages=packages_of(self.lock),
+            packages=tuple(
+                MeasuredPackage(name=name, version=version, sha256=sha256)
+                for name, version, sha256 in _packages(self.lock)
+            ),
         )
 
 
@@ -82,17 +83,25 @@ def _report(
     if report is None or not machine.is_here(report):
         return None
     made = (place / settings.EXPECTATION).stat().st_mtime
-    expected = {package.name: package.sha256 for package in packages_of(locked)}
-    actual = {p["name"]: p["sha256"] for p in report.get("packages", ())}
-    current = actual == expected and report_path(workspace, variant).stat().st_mtime >= made
+    actual = {(each["name"], each["sha256"]) for each in report.get("packages", ())}
+    current = actual == digests_of(locked)
+    current = current and report_path(workspace, variant).stat().st_mtime >= made
     return report if current else None
 
 
-def packages_of(locked: Lock) -> tuple[MeasuredPackage, ...]:
-    """Return the packages of a lock as a result has them."""
-    packages = [(p.name, p.version, p.sha256) for p in locked.packages]
-    packages += [(p.name, p.version, p.sha256) for p in locked.requirements]
-    return tuple(MeasuredPackage(name=n, version=v, sha256=digest) for n, v, digest in packages)
+def digests_of(locked: Lock) -> frozenset[tuple[str, str]]:
+    """Return the name and the SHA-256 of each package of a lock."""
+    return frozenset((name, sha256) for name, _, sha256 in _packages(locked))
+
+
+def _packages(locked: Lock) -> list[tuple[str, str, str]]:
+    conda = [(each.name, each.version, each.sha256) for each in locked.packages]
+    return conda + [(each.name, each.version, each.sha256) for each in locked.requirements]
+
+
+def verified(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
+    """Return the variants that are built from their current locks and passed verification."""
+    return [each for each in candidates(workspace, variants) if each.verified]
 
 
 def verified_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
@@ -102,33 +111,6 @@ def verified_candidates(workspace: Workspace, variants: Sequence[Variant]) -> li
         if not candidate.verified:
             print(f"left out: {candidate.variant.id}: not verified", file=sys.stderr)
     return [candidate for candidate in built if candidate.verified]
-
-
-def prepare(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-    make: Callable[[Workspace, Variant], object],
-    refused: type[StacksError] | tuple[type[StacksError], ...],
-) -> list[Candidate]:
-    """Build and verify variants where that is missing; return those that pass.
-
-    make: locks, builds and verifies one. refused: its errors that leave a variant out, which is
-    named with the reason; others are raised.
-    """
-    passed = {each.variant.id for each in candidates(workspace, variants) if each.verified}
-    missing = [variant for variant in variants if variant.id not in passed]
-    begun = time.monotonic()
-    for number, variant in enumerate(missing):
-        left = (time.monotonic() - begun) / max(number, 1) * (len(missing) - number)
-        about = f", about {duration(left)} left" if number else ""
-        line = f"building {variant.id}, {number + 1} of {len(missing)}{about}"
-        print(line, file=sys.stderr, flush=True)
-        try:
-            make(workspace, variant)
-        except refused as error:
-            print(f"left out: {variant.id}", file=sys.stderr)
-            show_error(error)
-    return [each for each in candidates(workspace, variants) if each.verified]
 
 
 def choose_candidates(
@@ -142,45 +124,37 @@ def choose_candidates(
         named = (load_variant(workspace, name, framework or None) for name in names)
         variants = {str(variant.file or variant.id): variant for variant in named}
         return require_candidates(workspace, list(variants.values()))
-    verified = verified_candidates(workspace, on_framework(workspace, framework or None))
-    if not verified:
+    found = verified_candidates(workspace, on_framework(workspace, framework or None))
+    if not found:
         raise UsageError(
             "nothing to time: no variant is built and verified",
             fix="./invoke build --variant NAME for each that you want to time: see ./invoke list",
         )
-    return verified
+    return found
 
 
 def require_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return all of the variants as candidates; UsageError if one cannot be timed."""
-    built = candidates(workspace, variants)
     # Two stacks in folders of one name have one id.
-    known = {(candidate.variant.id, candidate.variant.file) for candidate in built}
-    for reason, task, refused in (
-        (
-            "not built, or not from its current lock",
-            "build",
-            [variant for variant in variants if (variant.id, variant.file) not in known],
-        ),
-        (
-            "not verified on this machine since it was built",
-            "verify",
-            [c.variant for c in built if c.report is None],
-        ),
-        (
-            "its verification failed, so its figures would mean nothing",
-            "verify",
-            [c.variant for c in built if not c.verified],
-        ),
-        (
-            "its device was not available when it was verified",
-            "verify",
-            [c.variant for c in built if c.variant.device != "cpu" and c.device is None],
-        ),
-    ):
-        if refused:
-            raise UsageError(
-                "\n".join(f"{variant.id}: {reason}" for variant in refused),
-                fix="; ".join(f"./invoke {task} {variant.option}" for variant in refused),
-            )
-    return built
+    built = {(c.variant.id, c.variant.file): c for c in candidates(workspace, variants)}
+    found = [(each, built.get((each.id, each.file))) for each in variants]
+    refused = [(variant, why) for variant, one in found if (why := _refusal(one))]
+    if refused:
+        raise UsageError(
+            "\n".join(f"{variant.id}: {reason}" for variant, (_, reason) in refused),
+            fix="; ".join(f"./invoke {task} {variant.option}" for variant, (task, _) in refused),
+        )
+    return [one for _, one in found if one]
+
+
+def _refusal(candidate: Candidate | None) -> tuple[str, str] | None:
+    """Return the task that is missing before a variant can be timed, and why; None if it can be."""
+    if candidate is None:
+        return "build", "not built, or not from its current lock"
+    if candidate.report is None:
+        return "verify", "not verified on this machine since it was built"
+    if not candidate.verified:
+        return "verify", "its verification failed, so its figures would mean nothing"
+    if candidate.variant.device != "cpu" and candidate.device is None:
+        return "verify", "its device was not available when it was verified"
+    return None

@@ -8,9 +8,9 @@ import time
 from collections.abc import Sequence
 
 from stacks.bench import machine, rounds, store
-from stacks.bench import table as bench_table
+from stacks.bench import rows as bench_rows
 from stacks.bench.candidates import Candidate, choose_candidates
-from stacks.bench.result import Machine, Result, Run, Settings
+from stacks.bench.result import Result, Run, Settings
 from stacks.bench.schedule import BenchOptions, Plan, split
 from stacks.core import cores
 from stacks.core.disk import INSTALLED
@@ -39,13 +39,9 @@ def bench(
     """Time variants in turn, store the result and print it; raises what `timed` raises."""
     options.check()
     candidates = choose_candidates(workspace, split(variants), framework)
-    keep(workspace, timed(workspace, candidates, options, machine_name=machine_name))
-
-
-def keep(workspace: Workspace, result: Result) -> None:
-    """Store a result and print it."""
+    result = timed(workspace, candidates, options, machine_name=machine_name)
     path = store.write(workspace, result)
-    bench_table.show(result)
+    bench_rows.show(result)
     print(f"stored in {workspace.shown(path)}", file=sys.stderr)
 
 
@@ -65,7 +61,11 @@ def timed(
     options.check()
     _check(candidates, options)
     threads = options.thread_counts(cores.affine())
-    here = _machine(workspace, candidates, machine_name)
+    here = machine.describe([each.report for each in candidates if each.report])
+    # The name of its folder: its devices are in it.
+    devices = {each.device.name.partition(",")[0] for each in candidates if each.device}
+    name = machine.slug(" ".join([here.name, *sorted(devices)])) if devices else here.name
+    here = store.named(workspace, here.model_copy(update={"name": name}), machine_name)
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
     # Before the rounds: files may change while they run.
@@ -73,6 +73,7 @@ def timed(
     measured = rounds.run(Plan(tuple(candidates), options, threads, campaign))
     seconds = time.monotonic() - start
     clock_seconds = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
+    sentences = remarks(measured.runs, pinned=measured.pinned, jump=clock_seconds - seconds)
     return Result(
         schema=store.SCHEMA,
         began=began.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -92,14 +93,7 @@ def timed(
         subjects=tuple(candidate.subject for candidate in candidates),
         runs=tuple(measured.runs),
         missing=tuple(measured.missing),
-        remarks=tuple(
-            remarks(
-                measured.runs,
-                pinned=measured.pinned,
-                jump=clock_seconds - seconds,
-                fix_scan=options.fix_scan,
-            )
-        ),
+        remarks=(*sentences, *([FIX_SCAN] if options.fix_scan else [])),
     )
 
 
@@ -126,20 +120,7 @@ def _check(candidates: Sequence[Candidate], options: BenchOptions) -> None:
         )
 
 
-def _machine(workspace: Workspace, candidates: Sequence[Candidate], requested: str) -> Machine:
-    """Return this machine, with the name of its folder: its devices are in it."""
-    here = machine.describe([each.report for each in candidates if each.report])
-    devices = {each.device.name.partition(",")[0] for each in candidates if each.device}
-    if devices:
-        name = machine.slug(" ".join([here.name, *sorted(devices)]))
-        here = here.model_copy(update={"name": name})
-    name = store.name_for(workspace, here, requested)
-    return here.model_copy(update={"name": name})
-
-
-def remarks(
-    runs: Sequence[Run], *, pinned: bool = True, jump: float = 0.0, fix_scan: bool = False
-) -> list[str]:
+def remarks(runs: Sequence[Run], *, pinned: bool = True, jump: float = 0.0) -> list[str]:
     """Return what a reader must know about the figures.
 
     jump: seconds by which the system's clock was changed during the run.
@@ -148,8 +129,6 @@ def remarks(
     limit = cores.quota()
     if limit is not None and limit < cores.affine():
         sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")
-    if fix_scan:
-        sentences.append(FIX_SCAN)
     if not pinned:
         sentences.append("the system did not allow pinning runs to processors")
     if abs(jump) > JUMP:
@@ -173,9 +152,9 @@ def show_results(workspace: Workspace, machine_name: str = "") -> None:
         if machine_name in ("", name):
             shown[one.path if machine_name else same] = result
     for result in shown.values():
-        bench_table.show(result)
+        bench_rows.show(result)
         print()
-    for message in [*store.misplaced(stored).values(), *map(str, errors)]:
-        print(f"warning: {message}", file=sys.stderr)
+    for error in errors:
+        print(f"warning: {error}", file=sys.stderr)
     if not shown:
         raise UsageError("no results", fix="make some: ./invoke bench")

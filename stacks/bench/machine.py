@@ -1,18 +1,34 @@
-"""The machine of a result, the processors to pin a run to, and what else ran: its noise."""
+"""The machine of a result, the processors to pin a run to, its noise, and busy loops beside it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stacks.bench.result import Machine, Noise
+from stacks.core.process import CommandError, quoted, start
 from verify.core import machine as suite_machine
-from verify.core import machine as suite_noise
 
 TOPOLOGY = Path("/sys/devices/system/cpu")
+# Larger noise is a remark: cores, share of the cores, share of the highest clock.
+OTHERS = 0.10
+STEAL = 0.01
+FREQUENCY = 0.90
+# Prints a line when it begins. It ends at the end of its standard input, which the system closes
+# when the process that started it ends, by whatever signal.
+LOOP = """
+import select
+print(flush=True)
+while not select.select([0], [], [], 0)[0]:
+    for _ in range(100000):
+        pass
+"""
 
 
 def describe(reports: Sequence[dict[str, Any]]) -> Machine:
@@ -63,50 +79,41 @@ def pinned_to(cpus: Sequence[int]) -> Iterator[bool]:
         os.sched_setaffinity(0, before)
 
 
-# Larger noise is a remark: cores, share of the cores, share of the highest clock.
-OTHERS = 0.10
-STEAL = 0.01
-FREQUENCY = 0.90
+def watch(cores: int, living: Callable[[], float] = lambda: 0.0) -> Callable[[], Noise]:
+    """Watch what else the machine does from now on; the returned function gives its noise.
 
-Reading = Mapping[str, Any]
-
-
-def read(living: float = 0.0) -> Reading:
-    """Return the machine's counters now.
-
-    living: processor seconds of our processes that still run; the system counts them as ours only
-    after their end.
+    cores: the usable ones. living: gives the processor seconds of our processes that still run; the
+    system counts them as ours only after their end.
     """
-    reading: Reading = suite_noise.counters(living)
-    return reading
+    before = suite_machine.counters(living())
 
+    def noise() -> Noise:
+        after = suite_machine.counters(living())
+        return Noise.model_validate(suite_machine.noise_between(before, after, cores))
 
-def between(before: Reading, after: Reading, cores: int) -> Noise:
-    """Return the noise between two readings, on so many usable cores."""
-    return Noise.model_validate(suite_noise.noise_between(before, after, cores))
+    return noise
 
 
 def processor_seconds(process: int) -> float:
-    """Return the processor time of a process so far, without its children; 0 if it is gone."""
-    # proc(5): utime, stime. The second field, a name in brackets, may have spaces.
+    """Return the processor time of a process and its ended children so far; 0 if it is gone."""
+    # proc(5): utime, stime, cutime, cstime. The second field, in brackets, may have spaces.
     fields = suite_machine.text_of(f"/proc/{process}/stat").rpartition(")")[2].split()
-    return float(sum(map(int, fields[11:13])) / suite_noise.TICKS)
+    return float(sum(map(int, fields[11:15])) / suite_machine.TICKS)
 
 
 def remarks(noises: Sequence[Noise]) -> list[str]:
     """Return a sentence for each kind of noise that the timings may have suffered from."""
     sentences = []
+    of = f"of {len(noises)} measurements"
     noisy = [noise.others for noise in noises if noise.others > OTHERS]
     if noisy:
         sentences.append(
-            f"other programs were busy in {len(noisy)} of {len(noises)} measurements, on up to "
-            f"{max(noisy):.1f} cores"
+            f"other programs were busy in {len(noisy)} {of}, on up to {max(noisy):.1f} cores"
         )
     stolen = [noise.steal for noise in noises if noise.steal > STEAL]
     if stolen:
         sentences.append(
-            f"the host took processor time away in {len(stolen)} of {len(noises)} measurements, up "
-            f"to {max(stolen):.0%}"
+            f"the host took processor time away in {len(stolen)} {of}, up to {max(stolen):.0%}"
         )
     throttled = sum(noise.throttled for noise in noises)
     if throttled:
@@ -115,3 +122,38 @@ def remarks(noises: Sequence[Noise]) -> list[str]:
     if clocks and min(clocks) < FREQUENCY * max(clocks):
         sentences.append(f"the cores' clock went from {min(clocks):.0f} to {max(clocks):.0f} MHz")
     return sentences
+
+
+@dataclass(frozen=True)
+class BusyLoops:
+    """The processes of some loops."""
+
+    processes: Sequence[subprocess.Popen[Any]] = ()
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that they have taken."""
+        return sum(processor_seconds(process.pid) for process in self.processes)
+
+
+@contextmanager
+def busy_loops(count: int, code: str = LOOP) -> Iterator[BusyLoops]:
+    """Run so many loops during the block; all are busy when it begins, and gone when it has ended.
+
+    They may use the processors of this process. code: of a loop. Raises CommandError if one cannot
+    be started.
+    """
+    words = [sys.executable, "-I", "-S", "-c", code]
+    with ExitStack() as stack:
+        processes = []
+        for _ in range(count):
+            process = start(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            processes.append(process)
+        for process in processes:
+            assert process.stdout
+            if not os.read(process.stdout.fileno(), 1):
+                raise CommandError(quoted(words[:-1]), expected="a busy loop", found="it ended")
+        yield BusyLoops(processes)

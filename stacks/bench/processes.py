@@ -1,4 +1,4 @@
-"""Processes of the bench: programs that are stopped between their answers, and busy loops."""
+"""The process of a turn: a program of the suite that waits, stopped, between its answers."""
 
 from __future__ import annotations
 
@@ -8,29 +8,43 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from stacks.bench import machine
+from stacks.bench.candidates import Candidate
+from stacks.bench.result import Series
+from stacks.bench.schedule import Plan, Turn
+from stacks.channel.settings_files import MODULES
 from stacks.core import jsonfile
-from stacks.core.disk import scratch_parent
-from stacks.core.process import TAIL, CommandError, cannot_run, quoted, start
+from stacks.core.disk import REPOSITORY, scratch_parent
+from stacks.core.process import TAIL, CommandError, quoted, start
+from stacks.environments import programs
+from stacks.environments.make.settings import EXPECTATION
+from stacks.environments.programs import SUITE
+from stacks.profiles.run import PROGRAM
+from stacks.variants.variant import SCAN_FIX
+from verify.workloads.rounds import NUMBA
 
 PIECE = 1 << 16
-# Prints a line when it begins. It ends at the end of its standard input, which the system closes
-# when the process that started it ends, by whatever signal.
-LOOP = """
-import select
-print(flush=True)
-while not select.select([0], [], [], 0)[0]:
-    for _ in range(100000):
-        pass
-"""
+# Each BLAS library reads one of these.
+THREAD_VARIABLES = ("OPENBLAS", "GOTO", "MKL", "BLIS", "OMP", "NUMBA")
+# Prefixes of variables that choose kernels and threads of the BLAS libraries.
+LIBRARY_VARIABLES = (
+    *("OPENBLAS_", "GOTO_", "BLIS_", "THEANO_STACKS_BLIS_", "MKL_"),
+    *("OMP_", "GOMP_", "KMP_", "AMDLIBM_"),
+)
+# With it each start compiles the Python files that it imports, some of them in its first step.
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+QUICK_CASES = {"lstm": "merged"}
+# Modules that a start with a warm cache may compile: some operations have no key in it.
+FEW_MODULES = 3
+# Significant digits of a sample; clocks have no more.
+DIGITS = 6
 
 
 class NoAnswerError(CommandError):
@@ -41,7 +55,7 @@ class SuspendedProcess:
     """A program that answers each JSON object on its standard input with one on its output.
 
     Its first answer needs no question. After each answer the whole program is stopped until the
-    next question, so that its threads take no processor time. It runs in a session of its own, out
+    next question, so that its threads take no processor time. It runs in its own session, out
     of reach of ctrl-C and ctrl-Z; `kill` ends it.
     """
 
@@ -53,10 +67,9 @@ class SuspendedProcess:
         self._words = [str(word) for word in words]
         self._limit = limit
         self._read = b""
-        # Closed by kill().
-        self._errors = tempfile.TemporaryFile(dir=scratch_parent())  # noqa: SIM115
-        try:
-            self._process = subprocess.Popen(
+        with contextlib.ExitStack() as stack:
+            self._errors = stack.enter_context(tempfile.TemporaryFile(dir=scratch_parent()))
+            self._process = start(
                 self._words,
                 env=env,
                 stdin=subprocess.PIPE,
@@ -64,9 +77,8 @@ class SuspendedProcess:
                 stderr=self._errors,
                 start_new_session=True,
             )
-        except OSError as error:
-            self._errors.close()
-            raise cannot_run(self._words, error) from error
+            # Closed by kill().
+            stack.pop_all()
 
     def answer(self) -> dict[str, Any]:
         """Return the next answer, and stop the program.
@@ -108,11 +120,10 @@ class SuspendedProcess:
         """Kill the program, stopped or not, and its children; wait for its end."""
         self._signal(signal.SIGKILL)
         self._process.wait()
-        for file in (self._process.stdin, self._process.stdout):
-            if file:
-                with contextlib.suppress(BrokenPipeError):
-                    file.close()
-        self._errors.close()
+        for file in (self._process.stdin, self._process.stdout, self._errors):
+            assert file
+            with contextlib.suppress(BrokenPipeError):
+                file.close()
 
     def _piece(self, deadline: float) -> bytes:
         assert self._process.stdout
@@ -130,7 +141,9 @@ class SuspendedProcess:
             raise CommandError(
                 f"{quoted(self._words)}\n{self._tail()}".rstrip(),
                 expected="an answer",
-                found=_ended(status),
+                found=f"it was killed by {signal.Signals(-status).name}"
+                if status < 0
+                else f"it ended with exit status {status}",
             )
         return piece
 
@@ -140,49 +153,110 @@ class SuspendedProcess:
         return "\n".join(text.strip().splitlines()[-TAIL:])
 
     def _signal(self, number: signal.Signals) -> None:
-        if self._process.returncode is not None:
-            # Its process ID may belong to another process now.
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
+        # Once it has been waited for, its process ID may belong to another process.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
 
 
-def _ended(status: int) -> str:
-    if status < 0:
-        return f"it was killed by {signal.Signals(-status).name}"
-    return f"it ended with exit status {status}"
+Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProcess]
 
 
-@dataclass(frozen=True)
-class BusyLoops:
-    """The processes of some loops."""
+def variables(candidate: Candidate, threads: int) -> dict[str, str]:
+    """Return the variables for timing a variant: no setting of the user changes the figures."""
+    # The device that its verification opened, as the result names it.
+    device = (candidate.report or {}).get("device")
+    module = candidate.variant.framework.module.upper()
+    inherited = programs.ending_with_this_process(programs.environment(candidate.place))
+    kept = {name: inherited[name] for name in inherited if not name.startswith(LIBRARY_VARIABLES)}
+    return {
+        **kept,
+        **{f"{name}_NUM_THREADS": str(threads) for name in THREAD_VARIABLES},
+        f"{module}_FLAGS": f"device={device['where']}" if device else "",
+        f"{module}RC": "",
+        NO_BYTECODE: "",
+    }
 
-    processes: Sequence[subprocess.Popen[Any]] = ()
 
-    def processor_seconds(self) -> float:
-        """Return the processor time that they have taken."""
-        return sum(machine.processor_seconds(process.pid) for process in self.processes)
+@dataclass
+class TimedProgram:
+    """A process of a variant's workload, started once and timed in one or more rounds.
 
-
-@contextlib.contextmanager
-def busy_loops(count: int, code: str = LOOP) -> Iterator[BusyLoops]:
-    """Run so many loops during the block; all are busy when it begins, and gone when it has ended.
-
-    They may use the processors of this process. code: of a loop. Raises CommandError if one cannot
-    be started.
+    ending: of its series' names. alone: nothing else compiles at the same time, so the compilation
+    is timed too, where its C modules were cached. warm: they were, by an earlier start; some
+    operations are never cached.
     """
-    words = [sys.executable, "-I", "-S", "-c", code]
-    with contextlib.ExitStack() as stack:
-        processes = []
-        for _ in range(count):
-            process = start(
-                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-            )
-            stack.enter_context(process)
-            stack.callback(process.kill)
-            processes.append(process)
-        for process in processes:
-            assert process.stdout
-            if not os.read(process.stdout.fileno(), 1):
-                raise CommandError(quoted(words[:-1]), expected="a busy loop", found="it ended")
-        yield BusyLoops(processes)
+
+    workload: str
+    ending: str
+    process: SuspendedProcess
+    alone: bool
+    warm: bool
+    cases: list[dict[str, Any]] = field(default_factory=list)
+
+    def wait(self) -> None:
+        """Wait until it has compiled and is stopped; raises what `SuspendedProcess.answer` does."""
+        self.cases = self.process.answer()["ready"]
+
+    def time(self, calls: int) -> list[Series]:
+        """Time it once, a program by so many calls of each case; `wait` comes before."""
+        answer = self.process.ask(calls=calls)
+        if not self.cases:
+            return [_series(**one) for one in answer["series"]]
+        return [self._series_of(each, answer["seconds"][each["name"]]) for each in self.cases]
+
+    def _series_of(self, case: Mapping[str, Any], seconds: Sequence[float]) -> Series:
+        """Return the series of a case, as the workload describes it."""
+        name, compiled = case["name"], case["compile"]
+        counts = self.alone and (self.warm or compiled["modules"] <= FEW_MODULES)
+        return _series(
+            (self.workload if name == self.workload else f"{self.workload} {name}") + self.ending,
+            "s",
+            seconds,
+            graph=case["graph"]["signature"],
+            compile=_rounded(compiled["seconds"]) if counts else None,
+        )
+
+
+def _series(name: str, unit: str, samples: Sequence[float], **more: Any) -> Series:
+    rounded = tuple(map(_rounded, samples))
+    return Series.model_validate({"name": name, "unit": unit, "samples": rounded, **more})
+
+
+def _rounded(sample: float) -> float:
+    """Return a figure with DIGITS significant digits, which keeps files small."""
+    return float(f"{sample:.{DIGITS}g}")
+
+
+def start_program(
+    plan: Plan, turn: Turn, ending: str, open_process: Open = SuspendedProcess
+) -> TimedProgram:
+    """Start the process of a turn's workload; raises CommandError."""
+    candidate, options = turn.candidate, plan.options
+    env = variables(candidate, turn.threads)
+    words: list[str | Path] = [candidate.place / "bin/python", SUITE]
+    if turn.is_of_kernels:
+        words += ["bench-probe", candidate.variant.framework.module, turn.workload]
+        words += ["quick"] if options.quick else []
+    else:
+        words += [PROGRAM, turn.workload, "--stay"]
+        if options.quick and turn.workload in QUICK_CASES:
+            words += ["--case", QUICK_CASES[turn.workload]]
+        words += ["--linker", "numba"] if ending == NUMBA else []
+        # A function that may be profiled is another one, and the results so far are of such. A
+        # product has no parts, and takes seconds.
+        words += ["--profile-calls", "0" if turn.workload == "check_blas" else "1"]
+        modules = candidate.place / MODULES
+        if modules.is_file():
+            # C modules that other environments have compiled: their bytes are the same.
+            words += ["--share-modules", modules.read_text()]
+        if options.fix_scan:
+            words.append("--fix-scan")
+            # The baseline's environment lacks this module.
+            env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
+        if candidate.variant.device != "cpu":
+            # It names the device to wait for.
+            words += ["--expect", candidate.place / EXPECTATION]
+    process = open_process(words, env, options.seconds_limit)
+    alone = not plan.compiles_together(turn)
+    return TimedProgram(turn.workload, ending, process, alone, warm=turn.start > 1)

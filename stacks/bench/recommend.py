@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from stacks.bench import machine, rounds, store, user_program
-from stacks.bench import table as bench_table
-from stacks.bench.candidates import Candidate, prepare, verified_candidates
+from stacks.bench import campaign, machine, rounds, store, user_program
+from stacks.bench import rows as bench_rows
+from stacks.bench.candidates import Candidate, verified_candidates
 from stacks.bench.result import Machine, Result, Run
-from stacks.bench.rows import Row, beside, rows, winners
-from stacks.bench.schedule import BenchOptions, Plan, require_rounds
-from stacks.bench.table import number
+from stacks.bench.rows import Row, beside, number, winners
+from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions, Plan, require_rounds
 from stacks.core import cores
 from stacks.core.console import as_typed, display_path, plural
 from stacks.core.disk import write_atomically
-from stacks.core.errors import StaleError, UsageError, VerifyError
+from stacks.core.errors import UsageError, VerifyError
 from stacks.core.workspace import Workspace
-from stacks.environments.care import verify as verification
-from stacks.environments.make import build
-from stacks.locks import lock
 from stacks.variants import stack
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
-from verify.workloads.rounds import QUICK_ROUNDS
 
 # A smaller ratio to the baseline is a warning.
 WORTH = 2.0
@@ -41,6 +36,8 @@ UNKNOWN = (
 # Measured on 16 cores of a Xeon (measurements/, Kernels); on two cores both are equal.
 INTEL, MANY_CORES = "GenuineIntel", 8
 TRY_MKL = "on many cores of Intel MKL may be 1.1 to 1.5 times as fast: try --variant mkl"
+# Packages that do not fit leave a flavour out. Errors of the network, for one, end all.
+REFUSED = (UsageError, VerifyError)
 
 
 def recommend(
@@ -69,11 +66,10 @@ def recommend(
     for loops in dict.fromkeys((0, busy)):
         options = BenchOptions(workload=workload, rounds=round_count, quick=True, busy=loops)
         runs += rounds.run(Plan(tuple(chosen), options, (cores.affine(),))).runs
-    measured = rows(runs, [candidate.subject for candidate in chosen])
-    for line in [*bench_table.lines(measured), ""]:
+    measured = bench_rows.rows(runs, [candidate.subject for candidate in chosen])
+    for line in [*bench_rows.lines(measured), ""]:
         print(line)
-    baselines = {each.variant.id for each in chosen if each.variant.baseline}
-    for line in warnings(measured, baselines):
+    for line in warnings(measured, chosen):
         print(f"warning: {line}", file=sys.stderr)
     for line in winner_sentences(runs, chosen):
         print(line)
@@ -81,12 +77,13 @@ def recommend(
         print(f"note: {line}")
 
 
-def warnings(measured: Sequence[Row], baselines: Collection[str]) -> list[str]:
+def warnings(measured: Sequence[Row], chosen: Sequence[Candidate]) -> list[str]:
     """Return a warning for each variant that is less than twice as fast as its baseline."""
+    names = bench_rows.display_names(measured)
+    baselines = {each.variant.id for each in chosen if each.variant.baseline}
     return [
-        f"{row.measure.label}: {bench_table.display_name(row.subject, measured)} is only "
-        f"{row.ratio.value:.2f} times as fast as "
-        f"{bench_table.display_name(row.reference, measured)}"
+        f"{row.measure.label}: {names[row.subject]} is only {row.ratio.value:.2f} times as fast as "
+        f"{names[row.reference]}"
         for row in measured
         if row.ratio and row.ratio.value < WORTH and row.reference in baselines
     ]
@@ -101,11 +98,8 @@ def winner_sentences(runs: Sequence[Run], chosen: Sequence[Candidate]) -> list[s
     if len(allowed) == 1:
         [name] = allowed.values()
         return [f"{name} is the only verified variant for the processor besides the baseline"]
-    fastest = winners([run for run in runs if run.subject in allowed])
-    sentences = [
-        bench_table.winner_sentence(measure, [allowed[name] for name in names])
-        for measure, names in fastest.items()
-    ]
+    ours = [run for run in runs if run.subject in allowed]
+    fastest, sentences = winners(ours), bench_rows.winner_sentences(ours, allowed)
     for measure, names in fastest.items():
         if measure.busy:
             idle = replace(measure, busy=0)
@@ -142,7 +136,7 @@ def recommended(
         most = max(of_measure, key=lambda measure: measure.threads, default=None)
         figures = {
             row.subject: number(row.summary.median)
-            for row in rows(runs, result.subjects)
+            for row in bench_rows.rows(runs, result.subjects)
             if row.measure == most
         }
         if most is None or usual.id not in figures:
@@ -173,12 +167,13 @@ def _slower_when_busy(results: Sequence[Result], name: str, usual: str) -> str:
     return ""
 
 
-# Packages that do not fit leave a flavour out. Errors of the network, for one, end all.
-REFUSED = (UsageError, VerifyError)
-
-
 def recommend_for_stack(
-    workspace: Workspace, variant: Variant, command: Sequence[str], *, rounds: int = 0
+    workspace: Workspace,
+    variant: Variant,
+    command: Sequence[str],
+    *,
+    rounds: int = 0,
+    make: campaign.Make = campaign.make_and_verify,
 ) -> None:
     """Time a program on a stack's flavours, and print the line for its stack.yaml.
 
@@ -198,7 +193,7 @@ def recommend_for_stack(
         "new; ctrl-C stops it, and the same command goes on",
         file=sys.stderr,
     )
-    found = prepare(workspace, written, make, REFUSED)
+    found = campaign.prepare(workspace, written, REFUSED, make)
     if len(found) < 2:
         raise UsageError(
             f"{display_path(variant.file)}: nothing to choose from",
@@ -206,8 +201,7 @@ def recommend_for_stack(
             found=", ".join(candidate.variant.name for candidate in found) or "none",
         )
     best = user_program.bench(found, command, rounds=rounds)
-    names = {candidate.variant.id: candidate.variant.name for candidate in found}
-    flavours = [names[each] for each in best]
+    flavours = [name.rpartition("/")[2] for name in best]
     present = stack.read(variant.file).content.extends
     file = display_path(variant.file)
     if flavours == [present]:
@@ -227,30 +221,17 @@ def copies(workspace: Workspace, variant: Variant) -> list[Variant]:
     assert variant.file
     original = stack.read(variant.file)
     stack.make_build_folder(variant.file)
-    flavours = on_framework(workspace, original.content.framework)
+    content = original.content.model_dump(mode="json", exclude_unset=True)
+    # A path of requirements is meant from the stack's folder.
+    content.pop("requirements", None)
     written = []
-    for flavour in flavours:
-        if flavour.device != "cpu" or flavour.baseline:
-            continue
-        content = original.content.model_dump(mode="json", exclude_unset=True)
-        # A path of requirements is meant from the stack's folder.
-        content.pop("requirements", None)
-        content |= {"extends": flavour.name, "pip": original.requests}
-        folder = stack.flavours_folder(variant.file) / flavour.name
-        folder.mkdir(parents=True, exist_ok=True)
-        # JSON is YAML.
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        write_atomically(folder / stack.NAME, text.encode())
-        written.append(load_variant(workspace, str(folder)))
+    for flavour in on_framework(workspace, original.content.framework):
+        if flavour.device == "cpu" and not flavour.baseline:
+            content |= {"extends": flavour.name, "pip": original.requests}
+            folder = stack.flavours_folder(variant.file) / flavour.name
+            folder.mkdir(parents=True, exist_ok=True)
+            # JSON is YAML.
+            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+            write_atomically(folder / stack.NAME, text.encode())
+            written.append(load_variant(workspace, str(folder)))
     return written
-
-
-def make(workspace: Workspace, variant: Variant) -> None:
-    """Lock a copy if it has no current lock, build and verify it; raises StacksError."""
-    try:
-        lock.current(workspace, variant)
-    except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
-        build.relock(workspace, variant)
-    place = build.make_environment(workspace, variant)
-    verification.verify_variant(workspace, variant, place, brief=True)
-    print(f"{variant.name}: built and verified", file=sys.stderr)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from stacks.bench import machine, program
-from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
-from stacks.bench.program import Measure, Open, TimedProgram
+from stacks.bench import machine
+from stacks.bench.processes import (
+    NoAnswerError,
+    Open,
+    SuspendedProcess,
+    TimedProgram,
+    start_program,
+)
 from stacks.bench.result import Missing, Run, Series
 from stacks.bench.schedule import Plan, Turn, remaining
 from stacks.core import cores
 from stacks.core.console import Progress, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.models import one_line
-from verify.workloads.rounds import calls_of
+from verify.workloads.rounds import KERNELS, NUMBA
 
 
 @dataclass(frozen=True)
@@ -30,23 +35,15 @@ class Timed:
 
 
 class Crew:
-    """The processes that take the turns: a new one for each turn of kernels, and programs.
+    """The processes that take the turns.
 
-    A program lives from round 0 to the last round of its start. It is stopped outside its turns,
-    because the threads of an idle BLAS may spin.
+    Each lives from round 0 to the last round of its start. It is stopped outside its turns, because
+    the threads of an idle BLAS may spin.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        measure: Measure = program.measure_kernels,
-        open_process: Open = SuspendedProcess,
-    ):
-        """Take turns of a plan.
-
-        measure: times kernels. open_process: starts the process of a program.
-        """
-        self._plan, self._measure, self._open = plan, measure, open_process
+    def __init__(self, plan: Plan, open_process: Open = SuspendedProcess):
+        """Take turns of a plan. open_process: starts the process of a workload."""
+        self._plan, self._open = plan, open_process
         self._batch: object = None
         # {(the variant's id, the name of the process): program}
         self._programs: dict[tuple[str, str], TimedProgram] = {}
@@ -54,35 +51,29 @@ class Crew:
         self.errors: list[StacksError] = []
 
     def close(self) -> None:
-        """Kill all programs."""
+        """Kill all processes."""
         for each in self._programs.values():
             each.process.kill()
         self._programs.clear()
 
     def processor_seconds(self) -> float:
-        """Return the processor time of the programs that are alive."""
+        """Return the processor time of the processes that are alive."""
         return sum(each.process.processor_seconds() for each in self._programs.values())
 
     def take(self, turn: Turn) -> list[Series]:
-        """Take a turn and return its series, none for the start of a program.
+        """Take a turn and return its series, none for a start.
 
         A process that fails has no figure, and the others continue, if it did not answer in time,
         or in a campaign. Else its StacksError is raised.
         """
-        subject, series = turn.candidate.variant.id, list[Series]()
-        if turn.is_of_kernels:
-            if not self._has_failed(turn, turn.workload):
-                with self._recording(turn, subject, turn.workload):
-                    series = self._measure(self._plan, turn)
-        elif turn.starts:
+        if turn.round == 0:
             self._start(turn)
-        else:
-            options = self._plan.options
-            calls = options.calls or calls_of(turn.workload, options.quick)
-            for (of, name), each in list(self._programs.items()):
-                if of == subject:
-                    with self._recording(turn, subject, name):
-                        series += each.time(calls)
+            return []
+        series, calls = list[Series](), self._plan.calls_of(turn.workload)
+        for (subject, name), each in list(self._programs.items()):
+            if subject == turn.candidate.variant.id:
+                with self._recording(turn, subject, name):
+                    series += each.time(calls)
         return series
 
     def _start(self, turn: Turn) -> None:
@@ -91,10 +82,11 @@ class Crew:
             self._batch = turn.batch
         subject = turn.candidate.variant.id
         together = self._plan.compiles_together(turn)
-        for ending in program.endings_of(self._plan, turn):
+        for ending in self._plan.endings_of(turn):
             name = turn.workload + ending
-            if not self._has_failed(turn, name):
-                started = program.start_program(self._plan, turn, ending, self._open)
+            # One that has failed is not started again.
+            if (subject, name, turn.threads) not in _keys(self.missing):
+                started = start_program(self._plan, turn, ending, self._open)
                 self._programs[subject, name] = started
                 if not together:
                     self._wait(turn, subject, name)
@@ -105,11 +97,6 @@ class Crew:
     def _wait(self, turn: Turn, subject: str, name: str) -> None:
         with self._recording(turn, subject, name):
             self._programs[subject, name].wait()
-
-    def _has_failed(self, turn: Turn, name: str) -> bool:
-        """Return whether a process of this name failed before, which is then not started again."""
-        here = (turn.candidate.variant.id, name, turn.threads)
-        return here in {(one.subject, one.name, one.threads) for one in self.missing}
 
     @contextmanager
     def _recording(self, turn: Turn, subject: str, name: str) -> Iterator[None]:
@@ -125,10 +112,9 @@ class Crew:
             is_late = isinstance(error, NoAnswerError)
             if not (self._plan.campaign or is_late):
                 raise
-            seconds = 0.0
-            if failed := self._programs.pop((subject, name), None):
-                seconds = failed.process.processor_seconds()
-                failed.process.kill()
+            failed = self._programs.pop((subject, name)).process
+            seconds = failed.processor_seconds()
+            failed.kill()
             if not is_late:
                 print(f"{subject} has no figure of {name}", file=sys.stderr)
                 show_error(error)
@@ -146,70 +132,61 @@ class Crew:
             )
 
 
-def run(
-    plan: Plan,
-    measure: Measure = program.measure_kernels,
-    open_process: Open = SuspendedProcess,
-    start_loops: Callable[[int], AbstractContextManager[BusyLoops]] = busy_loops,
-) -> Timed:
+def run(plan: Plan, open_process: Open = SuspendedProcess) -> Timed:
     """Take all turns of a plan and return the runs, without measures that failed in any round.
 
-    measure, open_process: as of Crew. start_loops: runs busy loops during a block.
-
-    Raises StacksError if a process fails outside of a campaign, or if all fail. All processes are
-    killed in the end.
+    open_process: as of Crew. Raises StacksError if a process fails outside of a campaign, or if all
+    fail. All processes are killed in the end.
     """
     # Before this process is pinned to some of them.
     every, usable = list(plan.turns()), cores.affine()
     done: list[tuple[Turn, float]] = []
     runs: list[Run] = []
     pinned = True
-    with closing(Crew(plan, measure, open_process)) as crew, Progress(len(every)) as progress:
+    with closing(Crew(plan, open_process)) as crew, Progress(len(every)) as progress:
         for number, turn in enumerate(every):
             seconds, is_whole = remaining(done, every[number:])
             progress.update(_title(turn, plan), number, seconds, is_whole=is_whole)
             begun = time.monotonic()
             # The loops start outside of the pinned block, so that the system places them freely.
             with (
-                start_loops(plan.options.busy if turn.round else 0) as loops,
+                machine.busy_loops(plan.options.busy if turn.round else 0) as loops,
                 machine.pinned_to(machine.processors(turn.threads)) as allowed,
             ):
                 runs += _take(turn, crew, loops, usable)
             pinned = pinned and allowed
             done.append((turn, time.monotonic() - begun))
-    answered = _answered(runs, crew.missing)
+    answered = [each for one in runs for each in _without(crew.missing, one)]
     if crew.errors and not answered:
         raise crew.errors[0]
     return Timed(answered, crew.missing, pinned)
 
 
-def _answered(runs: Sequence[Run], missing: Sequence[Missing]) -> list[Run]:
-    """Leave out measures that failed: their earlier rounds would be a selection."""
-    failed = {(one.subject, one.name, one.threads) for one in missing}
-    answered = []
-    for each in runs:
-        series = tuple(
-            one
-            for one in each.series
-            if (each.subject, program.process_of(each.workload, one.name), each.threads)
-            not in failed
-        )
-        if series:
-            answered.append(each.model_copy(update={"series": series}))
-    return answered
+def _keys(missing: list[Missing]) -> set[tuple[str, str, int]]:
+    return {(one.subject, one.name, one.threads) for one in missing}
 
 
-def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
+def _without(missing: list[Missing], run: Run) -> Iterator[Run]:
+    """Yield a run without what failed later, if anything is left: some rounds are a selection."""
+    failed, is_kernel = _keys(missing), run.workload in KERNELS
+    series = []
+    for one in run.series:
+        ending = NUMBA if one.name.endswith(NUMBA) and not is_kernel else ""
+        if (run.subject, run.workload + ending, run.threads) not in failed:
+            series.append(one)
+    if series:
+        yield run.model_copy(update={"series": tuple(series)})
+
+
+def _take(turn: Turn, crew: Crew, loops: machine.BusyLoops, usable: int) -> list[Run]:
     """Take a turn; return its run with the noise around it, none where nothing is timed.
 
     usable: the machine's usable cores.
     """
-    before = machine.read(crew.processor_seconds() + loops.processor_seconds())
+    noise = machine.watch(usable, lambda: crew.processor_seconds() + loops.processor_seconds())
     begun = time.monotonic()
     series = crew.take(turn)
-    seconds = time.monotonic() - begun
-    after = machine.read(crew.processor_seconds() + loops.processor_seconds())
-    if not (turn.round and series):
+    if not series:
         return []
     return [
         Run(
@@ -219,8 +196,8 @@ def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
             round=turn.round,
             start=turn.start,
             busy=len(loops.processes),
-            seconds=seconds,
-            noise=machine.between(before, after, usable),
+            seconds=time.monotonic() - begun,
+            noise=noise(),
             series=tuple(series),
         )
     ]
@@ -228,8 +205,6 @@ def _take(turn: Turn, crew: Crew, loops: BusyLoops, usable: int) -> list[Run]:
 
 def _title(turn: Turn, plan: Plan) -> str:
     names = f"{turn.candidate.variant.id}, {turn.workload}, {plural(turn.threads, 'thread')}"
-    if turn.starts:
-        return f"start {turn.start}, compiling: {names}"
-    if not turn.round:
-        return f"warming up: {names}"
-    return f"round {turn.round} of {plan.options.round_count}: {names}"
+    if turn.round:
+        return f"round {turn.round} of {plan.options.round_count}: {names}"
+    return f"start {turn.start}, compiling: {names}"

@@ -1,4 +1,4 @@
-"""Rows of a result: medians, ratios to the baseline, the fastest variants."""
+"""The figures of a result: medians, ratios to the baseline, the fastest variants; their table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from stacks.bench.intervals import LEAST_STARTS, RATES, Ratio, Summary, speedup, summary
-from stacks.bench.result import Run, Series, Subject
+from stacks.bench.result import Result, Run, Series, Subject
 from stacks.bench.schedule import ALIKE
 from stacks.core.console import plural
 from verify.workloads.rounds import NUMBA
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Measure:
     """A workload's case, the number of threads, the unit, and the busy loops beside it."""
 
@@ -40,31 +40,21 @@ def beside(busy: int) -> str:
 
 
 @dataclass(frozen=True)
-class Graphs:
-    """The most frequent graph of a variant, which its figures are of.
-
-    It occurred in `came` of `rounds` rounds and in `starts` starts; `kinds` is the number of
-    different graphs.
-    """
-
-    usual: str | None
-    came: int
-    rounds: int
-    kinds: int
-    starts: int = 0
-
-
-@dataclass(frozen=True)
 class Row:
-    """A variant's figures of one measure.
+    """A variant's figures of one measure, which are of its most frequent graph.
 
-    ratio: to the variant `reference`; both compiled to the graph `common`, None if there is none.
+    kinds: the number of graphs that it compiled to; `graph`, None for kernels, came in `came` of
+    `rounds` rounds. ratio: to the variant `reference`; both compiled to the graph `common`, None if
+    there is none.
     """
 
     measure: Measure
     subject: str
     summary: Summary
-    graphs: Graphs
+    graph: str | None
+    came: int
+    rounds: int
+    kinds: int
     reference: str
     ratio: Ratio | None
     common: str | None
@@ -72,7 +62,7 @@ class Row:
     @property
     def other_graph(self) -> bool:
         """Whether the ratio is to another graph, because both have none in common."""
-        return self.ratio is not None and self.common is None and self.graphs.usual is not None
+        return self.ratio is not None and self.common is None and self.graph is not None
 
 
 @dataclass(frozen=True)
@@ -89,14 +79,6 @@ class _Taken:
     def usual(self) -> str | None:
         """The most frequent graph; of equally frequent ones the first by name."""
         return min(self.by_graph, key=lambda graph: (-len(self.by_graph[graph]), graph or ""))
-
-    @property
-    def graphs(self) -> Graphs:
-        """The numbers of the usual graph."""
-        rounds = sum(map(len, self.by_graph.values()))
-        came = len(self.by_graph[self.usual])
-        starts = {self.starts[number] for number in self.by_graph[self.usual]}
-        return Graphs(self.usual, came, rounds, len(self.by_graph), len(starts))
 
     @property
     def summary(self) -> Summary:
@@ -123,20 +105,26 @@ def _row(
     every: Mapping[Measure, Mapping[str, _Taken]],
 ) -> Row:
     mine = every[measure][subject.id]
-    reference = reference_of(subject, subjects)
+    baselines = [s for s in subjects if s.baseline and s.framework == subject.framework]
+    reference = (baselines or list(subjects))[0].id
     # Without a figure of numba, the reference's figure of C is compared.
     plain = dataclasses.replace(measure, name=measure.name.removesuffix(NUMBA))
     theirs = every[measure].get(reference) or every.get(plain, {}).get(reference)
     ratio, common = None, None
     if theirs and reference != subject.id:
         ratio, common = _ratio(mine, theirs, measure.unit)
-    return Row(measure, subject.id, mine.summary, mine.graphs, reference, ratio, common)
-
-
-def reference_of(subject: Subject, subjects: Sequence[Subject]) -> str:
-    """Return the variant to compare with: its framework's baseline, else the first of all."""
-    baselines = [s for s in subjects if s.baseline and s.framework == subject.framework]
-    return (baselines or list(subjects))[0].id
+    return Row(
+        measure,
+        subject.id,
+        mine.summary,
+        mine.usual,
+        came=len(mine.by_graph[mine.usual]),
+        rounds=sum(map(len, mine.by_graph.values())),
+        kinds=len(mine.by_graph),
+        reference=reference,
+        ratio=ratio,
+        common=common,
+    )
 
 
 def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
@@ -152,33 +140,6 @@ def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
                 if name == first or not _ratio(taken[first], one, measure.unit)[0].significant
             )
     return fastest
-
-
-def graph_notes(measured: Sequence[Row]) -> list[str]:
-    """Return a note for each row whose graphs differ, or that has too few starts."""
-    notes = []
-    for row in measured:
-        graphs = row.graphs
-        if row.ratio and row.ratio.starts < min(LEAST_STARTS, row.ratio.rounds):
-            notes.append(
-                f"{row.measure.title}: {row.subject} has no interval: it takes {LEAST_STARTS} "
-                f"starts, and there were {row.ratio.starts}"
-            )
-        if graphs.kinds > 1:
-            notes.append(
-                f"{row.measure.title}: {row.subject} compiled to {graphs.kinds} graphs; its "
-                f"figures are of the one that came in {graphs.came} of {graphs.rounds} rounds"
-            )
-        if row.other_graph:
-            notes.append(
-                f"{row.measure.title}: {row.subject} has another graph than {row.reference}"
-            )
-        elif row.ratio and row.common != graphs.usual:
-            notes.append(
-                f"{row.measure.title}: the ratio of {row.subject} is of another graph than its "
-                f"figures: of one that {row.reference} has too"
-            )
-    return notes
 
 
 def _ratio(mine: _Taken, theirs: _Taken, unit: str) -> tuple[Ratio, str | None]:
@@ -223,3 +184,115 @@ def _mean(series: Series) -> float:
     """
     mean = statistics.harmonic_mean if series.unit in RATES else statistics.fmean
     return mean(series.samples)
+
+
+def show(result: Result) -> None:
+    """Print a result: its machine, a line for each figure, the fastest variants, notes."""
+    machine = result.machine
+    print(
+        f"{machine.name}: {machine.cpu}, {machine.cores} cores; {result.settings.rounds} rounds, "
+        f"begun {result.began}\n"
+    )
+    measured = rows(result.runs, result.subjects)
+    for line in [*lines(measured), "", *winner_sentences(result.runs, display_names(measured))]:
+        print(line)
+    for note in notes(result, measured):
+        print(f"note: {note}")
+
+
+def winner_sentences(runs: Sequence[Run], names: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each measure that several variants have: the fastest, if one is.
+
+    names: {variant's id: its name for people}.
+    """
+    return [
+        f"{measure.title}: {names[fastest[0]]} is the fastest"
+        if len(fastest) == 1
+        else f"{measure.title}: no clear winner: {', '.join(map(names.__getitem__, fastest))} "
+        "differ only by noise"
+        for measure, fastest in winners(runs).items()
+    ]
+
+
+def notes(result: Result, measured: Sequence[Row]) -> list[str]:
+    """Return what a reader must know: what did not answer, graphs that differ, the remarks."""
+    missing = [
+        f"{one.name}, {plural(one.threads, 'thread')}: {one.subject} {one.reason}"
+        + ("" if one.failure else "; --limit gives it more time")
+        for one in result.missing
+    ]
+    return [*missing, *graph_notes(measured), *result.remarks]
+
+
+def graph_notes(measured: Sequence[Row]) -> list[str]:
+    """Return a note for each row whose graphs differ, or that has too few starts."""
+    found = []
+    for row in measured:
+        title = row.measure.title
+        if row.ratio and row.ratio.starts < min(LEAST_STARTS, row.ratio.rounds):
+            found.append(
+                f"{title}: {row.subject} has no interval: it takes {LEAST_STARTS} starts, and "
+                f"there were {row.ratio.starts}"
+            )
+        if row.kinds > 1:
+            found.append(
+                f"{title}: {row.subject} compiled to {row.kinds} graphs; its figures are of the "
+                f"one that came in {row.came} of {row.rounds} rounds"
+            )
+        if row.other_graph:
+            found.append(f"{title}: {row.subject} has another graph than {row.reference}")
+        elif row.ratio and row.common != row.graph:
+            found.append(
+                f"{title}: the ratio of {row.subject} is of another graph than its figures: of one "
+                f"that {row.reference} has too"
+            )
+    return found
+
+
+def display_names(measured: Sequence[Row]) -> dict[str, str]:
+    """Return {variant's id: its name}, with its framework if the rows have several."""
+    ids = dict.fromkeys(row.subject for row in measured)
+    has_one = len({each.partition("/")[0] for each in ids}) == 1
+    return {each: each.partition("/")[2] if has_one else each for each in ids}
+
+
+def lines(measured: Sequence[Row]) -> list[str]:
+    """Return a heading for each measure and a line for each variant, for 80 columns."""
+    names = display_names(measured)
+    width = max(map(len, names.values()))
+    table = [f"  {'':{width}}  {'median':>6}  {'quartiles':>13}  {'ratio':>5}  interval"]
+    last, of_measure = None, 1.0
+    for row in measured:
+        if row.measure != last:
+            of_measure, unit = scale(row.summary.median, row.measure.unit)
+            table.append(f"{row.measure.title}, {unit}")
+            last = row.measure
+        figures, ratio = row.summary, row.ratio
+        median, low, high = (
+            number(value * of_measure) for value in (figures.median, figures.low, figures.high)
+        )
+        table.append(
+            f"  {names[row.subject]:{width}}  {median:>6}  {f'{low} - {high}':>13}"
+            + (f"  {ratio.value:5.2f}  {ratio.interval}" if ratio else "")
+        )
+    return table
+
+
+def figure(value: float, unit: str) -> str:
+    """Return a figure with the unit that suits its size."""
+    factor, shown = scale(value, unit)
+    return f"{number(factor * value)} {shown}"
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """Return the factor and the unit to show figures of about this size with."""
+    if unit == "s" and value < 1:
+        return (1e3, "ms") if value >= 1e-3 else (1e6, "us")
+    return 1.0, unit
+
+
+def number(value: float) -> str:
+    """Return a figure with three significant digits."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"

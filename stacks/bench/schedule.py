@@ -5,6 +5,7 @@ Every variant has one turn in each round, and another one is the first each time
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,8 +14,20 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.core.errors import UsageError, unknown
 from stacks.core.models import Strict
-from verify.workloads.rounds import KERNELS, LIMIT, ON_ONE_THREAD, PROGRAMS, QUICK_ROUNDS, ROUNDS
+from verify.workloads.rounds import CALLS, KERNELS, NUMBA, PROGRAMS
 
+# Nine of them bear one outlier: see intervals.py.
+ROUNDS, QUICK_ROUNDS = 11, 9
+# The frameworks compute these on one thread only.
+ON_ONE_THREAD = ("elementwise",)
+QUICK_CALLS = 20
+# Of programs whose calls take seconds, or less than a millisecond: then a round of fewer is shorter
+# than the time that the system gives to another program at once.
+FEW_OR_MANY_CALLS = {"check_blas": 10, "mlp": 300}
+# A slow library takes 7 s for a product of 5000 x 5000; lstm's calls 50 ms.
+QUICK_FEW_OR_MANY_CALLS = {**FEW_OR_MANY_CALLS, "check_blas": 1, "lstm": 10}
+# Seconds that a process may take to answer: ntm compiles for ten minutes on a quiet machine.
+LIMIT = 3600
 # Starts of programs that take minutes to compile; others start in every round.
 STARTS = {"ntm": 1}
 # Of which one start is enough with --quick, and whose rounds count as starts (measurements/, Two
@@ -27,8 +40,7 @@ T = TypeVar("T")
 class Turn:
     """A variant's workload on a number of threads in one round.
 
-    workload: a program, or kernels that one process times, with commas. Round 0 gives no samples:
-    kernels warm up; a program is started, compiles and is called once.
+    Round 0 gives no samples: its process is started, and a program compiles and is called once.
     """
 
     candidate: Candidate
@@ -39,17 +51,12 @@ class Turn:
 
     @property
     def is_of_kernels(self) -> bool:
-        """Whether a process for this turn alone times kernels."""
-        return self.workload.split(",")[0] in KERNELS
-
-    @property
-    def starts(self) -> bool:
-        """Whether it starts a program."""
-        return self.round == 0 and not self.is_of_kernels
+        """Whether its process times a kernel."""
+        return self.workload in KERNELS
 
     @property
     def batch(self) -> tuple[str, int, int]:
-        """What it shares with the turns of the same start of a program, of all variants."""
+        """What it shares with the turns of the same start of a workload, of all variants."""
         return self.workload, self.threads, self.start
 
 
@@ -72,45 +79,51 @@ class Plan:
     def turns(self) -> Iterator[Turn]:
         """Yield all turns in order: A B C, then B C A, so that no variant is always the first.
 
-        Turns that are compared, of one workload and one number of threads, follow each other. So do
-        all rounds of a program, which limits the processes alive to one for each variant.
+        Turns that are compared, of one workload and one number of threads, follow each other, which
+        limits the processes alive to one for each variant.
         """
-        kernels: dict[tuple[int, ...], list[str]] = {}
+        rounds = self.options.round_count
         for workload in self.options.workloads:
-            if workload in KERNELS:
-                # Those on the same counts of threads share a process, which imports the framework
-                # once.
-                kernels.setdefault(self.counts_of(workload), []).append(workload)
-        for number in range(self.options.round_count + 1):
-            for counts, workloads in kernels.items():
-                for threads in counts if number else counts[-1:]:
+            starts = self.starts_of(workload)
+            for threads in self.counts_of(workload):
+                last = 0
+                for number in range(1, rounds + 1):
+                    start = (number - 1) * starts // rounds + 1
+                    if start != last:
+                        for candidate in rotated(self.candidates, start):
+                            yield Turn(candidate, workload, threads, 0, start)
                     for candidate in rotated(self.candidates, number):
-                        yield Turn(candidate, ",".join(workloads), threads, number, max(number, 1))
-        for workload in self.options.workloads:
-            if workload not in KERNELS:
-                for threads in self.counts_of(workload):
-                    yield from self._of_program(workload, threads)
-
-    def _of_program(self, workload: str, threads: int) -> Iterator[Turn]:
-        starts, rounds, last = self.starts_of(workload), self.options.round_count, 0
-        for number in range(1, rounds + 1):
-            start = (number - 1) * starts // rounds + 1
-            if start != last:
-                for candidate in rotated(self.candidates, start):
-                    yield Turn(candidate, workload, threads, 0, start)
-            for candidate in rotated(self.candidates, number):
-                yield Turn(candidate, workload, threads, number, start)
-            last = start
+                        yield Turn(candidate, workload, threads, number, start)
+                    last = start
 
     def starts_of(self, workload: str) -> int:
-        """Return the starts of a program.
+        """Return the starts of a workload's process.
 
         By default one for each round, fewer if it starts slowly; with --quick one if all are alike.
         """
+        rounds = self.options.round_count
+        if workload in KERNELS:
+            return rounds
         if self.options.quick and workload in ALIKE:
             return 1
-        rounds = self.options.round_count
         return min(self.options.starts or STARTS.get(workload, rounds), rounds)
+
+    def calls_of(self, workload: str) -> int:
+        """Return the number of calls of a program in each round."""
+        usual = QUICK_CALLS if self.options.quick else CALLS
+        exceptions = QUICK_FEW_OR_MANY_CALLS if self.options.quick else FEW_OR_MANY_CALLS
+        return self.options.calls or exceptions.get(workload, usual)
+
+    def endings_of(self, turn: Turn) -> tuple[str, ...]:
+        """Return the endings of a turn's series: "", and NUMBA where that is the default linker.
+
+        Each is a process. gemm times the product of check_blas, and itself with numba.
+        """
+        framework = turn.candidate.variant.framework
+        is_default = framework.module == "pytensor" and int(framework.version.split(".")[0]) >= 3
+        is_one = turn.is_of_kernels or turn.workload == "check_blas"
+        without = is_one or (self.campaign and self.options.quick)
+        return ("", NUMBA) if is_default and not without else ("",)
 
     def compiles_together(self, turn: Turn) -> bool:
         """Return whether the programs of all variants compile at once in this start."""
@@ -138,14 +151,22 @@ def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> tuple
     """
     known: dict[object, float] = {}
     for turn, seconds in done:
-        kind = (turn.workload, turn.threads, turn.starts)
+        kind = (turn.workload, turn.threads, turn.round == 0)
         known[kind] = known[turn.candidate.variant.id, kind] = seconds
     total, is_whole = 0.0, True
     for turn in left:
-        kind = (turn.workload, turn.threads, turn.starts)
+        kind = (turn.workload, turn.threads, turn.round == 0)
         seconds = known.get((turn.candidate.variant.id, kind), known.get(kind, -1.0))
         total, is_whole = total + max(seconds, 0.0), is_whole and seconds >= 0
     return total, is_whole
+
+
+def seconds_left(begun: float, done: int, total: int) -> float:
+    """Return how long the rest takes if it goes on as since `begun`; 0 at first.
+
+    begun: by the monotonic clock.
+    """
+    return (time.monotonic() - begun) / done * (total - done) if done else 0.0
 
 
 class BenchOptions(Strict):

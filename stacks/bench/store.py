@@ -10,11 +10,11 @@ import hashlib
 import json
 import lzma
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -35,6 +35,8 @@ DIGITS = 5
 MAX_MEBIBYTES = 32
 # Keys that reports have and results do not.
 REPORTS = {"checks", "cases"}
+FIX = "remove the file, or `git checkout` it; it does not affect other results"
+T = TypeVar("T")
 
 
 class BadResultError(UsageError):
@@ -65,92 +67,107 @@ def pack(stored: StoredResult) -> Path:
     path = stored.path
     if path.suffix == PACKED:
         return path
-    rounded = _rounded(stored.result.model_dump(mode="json", by_alias=True))
-    text = json.dumps(rounded, separators=(",", ":")) + "\n"
+    # Floats alone are written with a point or an exponent.
+    content = json.loads(
+        stored.result.model_dump_json(by_alias=True),
+        parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"),
+    )
+    text = json.dumps(content, separators=(",", ":")) + "\n"
     packed = path.with_name(path.name + PACKED)
     write_atomically(packed, lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     path.unlink()
     return packed
 
 
-def _rounded(value: object) -> object:
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
-    if isinstance(value, list):
-        return [_rounded(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
-    return value
-
-
 def read(path: Path) -> Result:
     """Return the result in a file; BadResultError if it has none."""
-    fix = "remove the file, or `git checkout` it; it does not affect other results"
     try:
         if path.exists() and not path.is_file():
-            raise BadResultError(f"{path}: not a file", fix=fix)
+            raise BadResultError(f"{path}: not a file", fix=FIX)
         with lzma.open(path) if path.suffix == PACKED else path.open("rb") as file:
             data = file.read((MAX_MEBIBYTES << 20) + 1)
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise BadResultError(f"{path}: not UTF-8", found=str(error), fix=fix) from error
+        raise BadResultError(f"{path}: not UTF-8", found=str(error), fix=FIX) from error
     except (OSError, EOFError, lzma.LZMAError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise BadResultError(f"{path}: cannot be read: {reason}", fix=fix) from error
+        raise BadResultError(f"{path}: cannot be read: {reason}", fix=FIX) from error
     if len(data) > MAX_MEBIBYTES << 20:
         raise BadResultError(
-            f"{path}: too large for a result", expected=f"at most {MAX_MEBIBYTES} MiB", fix=fix
+            f"{path}: too large for a result", expected=f"at most {MAX_MEBIBYTES} MiB", fix=FIX
         )
-    return parsed(text, str(path), fix)
-
-
-def parsed(text: str, name: str, fix: str) -> Result:
-    """Return the result in a JSON document; BadResultError, of this name, if it has none."""
     try:
         result = Result.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        if first["type"] == "json_invalid":
-            what, found = f"{name}: its JSON is cut off or broken", first["msg"]
-        elif REPORTS & {each["loc"][0] for each in error.errors() if each["loc"]}:
-            what, found = f"{name}: not a result", "a report of verify or profile"
-            fix = "take what ./invoke bench stores, or `docker run IMAGE bench --json` prints"
-        elif first["loc"] == ("schema",):
-            what, found = f"{name}: another schema", str(first["input"])
-            fix = f"this version reads schema {SCHEMA}: use the version that wrote the file"
-        else:
-            where = ".".join(map(str, first["loc"]))
-            pattern = first.get("ctx", {}).get("pattern")
-            what = f"{name}: not a result: {where}"
-            found = f"not {IN_WORDS[pattern]}" if pattern in IN_WORDS else first["msg"]
-        raise BadResultError(what, found=found, fix=fix) from error
+        raise _invalid(path, error) from error
     known = {subject.id for subject in result.subjects}
     named = {run.subject for run in result.runs} | {one.subject for one in result.missing}
     if unknown := named - known:
         raise BadResultError(
-            f"{name}: not a result",
+            f"{path}: not a result",
             found=f"runs of {', '.join(sorted(unknown))}, which is not among its subjects",
-            fix=fix,
+            fix=FIX,
         )
     return result
+
+
+def _invalid(path: Path, error: ValidationError) -> BadResultError:
+    """Return the error for a file whose content is no result."""
+    first, fix = error.errors(include_url=False)[0], FIX
+    if first["type"] == "json_invalid":
+        what, found = f"{path}: its JSON is cut off or broken", first["msg"]
+    elif REPORTS & {each["loc"][0] for each in error.errors() if each["loc"]}:
+        what, found = f"{path}: not a result", "a report of verify or profile"
+        fix = "take what ./invoke bench stores"
+    elif first["loc"] == ("schema",):
+        what, found = f"{path}: another schema", str(first["input"])
+        fix = f"this version reads schema {SCHEMA}: use the version that wrote the file"
+    else:
+        pattern = first.get("ctx", {}).get("pattern")
+        what = f"{path}: not a result: {'.'.join(map(str, first['loc']))}"
+        found = f"not {IN_WORDS[pattern]}" if pattern in IN_WORDS else first["msg"]
+    return BadResultError(what, found=found, fix=fix)
 
 
 def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultError]]:
     """Return all results, by machine and time, and the errors of files that are none.
 
-    A symbolic link is none: it may lead out of results/, or to a result that counts already.
+    Nor is one of another machine than the first of its folder.
     """
-    stored, errors = [], []
+    first: dict[str, Machine] = {}
+
+    def read_in_place(path: Path) -> StoredResult:
+        result, folder = read(path), path.parent.name
+        machine = result.machine
+        if not first.setdefault(folder, machine).same_hardware(machine) or machine.name != folder:
+            raise BadResultError(
+                f"{path}: another machine than the first of its folder: {_hardware(machine)}",
+                fix="move the file out of results/, then ./invoke publish --add FILE",
+            )
+        return StoredResult(path, result)
+
+    every = [*files(workspace, "*/*.json"), *files(workspace, f"*/*.json{PACKED}")]
+    paths = [path for path in every if path.parent.name != DEVICES]
+    return read_each(sorted(paths, key=lambda path: (path.parent.name, path.name)), read_in_place)
+
+
+def files(workspace: Workspace, pattern: str) -> list[Path]:
+    """Return the files with a pattern below results/, by their names."""
     # In a checkout both are one folder.
     folders = {workspace.published_results, workspace.results}
-    paths = (
-        path
-        for folder in folders
-        for pattern in ("*/*.json", f"*/*.json{PACKED}")
-        for path in folder.glob(pattern)
-        if path.parent.name != DEVICES
-    )
-    for path in sorted(paths, key=lambda path: (path.parent.name, path.name)):
+    paths = [path for folder in folders for path in folder.glob(pattern)]
+    return sorted(paths, key=lambda path: path.name)
+
+
+def read_each(
+    paths: Iterable[Path], read_file: Callable[[Path], T]
+) -> tuple[list[T], list[BadResultError]]:
+    """Return what the files of results/ contain, and the errors of those that cannot be read.
+
+    A symbolic link is one of these: it may lead out of results/, or to a file that counts already.
+    """
+    found, errors = [], []
+    for path in paths:
         try:
             if link := next((one for one in (path, path.parent) if one.is_symlink()), None):
                 raise BadResultError(
@@ -158,14 +175,14 @@ def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultEr
                     fix="replace it by what it points to; ./invoke publish --add FILE takes a "
                     "result from anywhere",
                 )
-            stored.append(StoredResult(path, read(path)))
+            found.append(read_file(path))
         except BadResultError as error:
             errors.append(error)
-    return stored, errors
+    return found, errors
 
 
-def name_for(workspace: Workspace, machine: Machine, requested: str = "") -> str:
-    """Return the name of the folder for a machine's results.
+def named(workspace: Workspace, machine: Machine, requested: str = "") -> Machine:
+    """Return a machine with the name of the folder for its results.
 
     If another machine has the name: UsageError for a requested name, else a number is added.
     """
@@ -174,46 +191,24 @@ def name_for(workspace: Workspace, machine: Machine, requested: str = "") -> str
         for one in read_all(workspace)[0]
         if not machine.same_hardware(one.result.machine)
     }
+    fix = "choose another --machine NAME"
     if not requested:
         names = (f"{machine.name}-{number}" if number > 1 else machine.name for number in count(1))
-        return next(name for name in names if name not in taken)
-    if not re.fullmatch(NAME, requested):
+        requested = next(name for name in names if name not in taken)
+    elif not re.fullmatch(NAME, requested):
         raise UsageError(
             f"--machine {requested}: not the name of a folder of results",
             expected="small letters, digits, dots and hyphens",
         )
-    fix = "choose another --machine NAME"
-    if requested == DEVICES:
+    elif requested == DEVICES:
         raise UsageError(f"--machine {requested}: this folder has the reports of devices", fix=fix)
-    if requested in taken:
+    elif requested in taken:
         raise UsageError(
             f"results/{requested} has results of another machine",
             expected=f"the same processor, cores and memory: {_hardware(machine)}",
             fix=fix,
         )
-    return requested
-
-
-def named(workspace: Workspace, result: Result, requested: str | None = None) -> Result:
-    """Return a result with the name of the folder for its machine; raises what name_for raises."""
-    name = name_for(workspace, result.machine, requested or "")
-    machine = result.machine.model_copy(update={"name": name})
-    return result.model_copy(update={"machine": machine})
-
-
-def misplaced(stored: Sequence[StoredResult]) -> dict[Path, str]:
-    """Return {file: message} of results that are not of the first machine of their folder."""
-    first: dict[str, Machine] = {}
-    messages = {}
-    for one in stored:
-        name, machine = one.path.parent.name, one.result.machine
-        if not first.setdefault(name, machine).same_hardware(machine) or machine.name != name:
-            error = BadResultError(
-                f"{one.path}: another machine than the first of its folder: {_hardware(machine)}",
-                fix="move the file out of results/, then ./invoke publish --add FILE",
-            )
-            messages[one.path] = str(error)
-    return messages
+    return machine.model_copy(update={"name": requested})
 
 
 def _hardware(machine: Machine) -> str:

@@ -19,23 +19,23 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from stacks.bench import machine
 from stacks.bench.candidates import Candidate
 from stacks.bench.intervals import speedup, summary
 from stacks.bench.result import Noise
-from stacks.bench.schedule import rotated
+from stacks.bench.schedule import QUICK_ROUNDS, rotated, seconds_left
 from stacks.core import cores
-from stacks.core.console import Progress, display_path, duration, print_table
+from stacks.core.console import Progress, display_path, print_table
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
 from stacks.environments.use import run as runs
 from stacks.profiles.program import failure, hook_variables, read_processes
 from stacks.variants.variant import Variant
-from verify.workloads.rounds import QUICK_ROUNDS
 
 MARK = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
@@ -43,6 +43,8 @@ FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
 SPAN = 0.01
 # More than a pipe holds, so that one read empties it.
 PIECE = 1 << 20
+SCHEMA = 1
+STEP, WHOLE = "step", "whole program"
 
 
 @dataclass(frozen=True)
@@ -78,50 +80,19 @@ class ProgramRun:
         return statistics.median(spans) if spans else None
 
 
-@dataclass
-class _Output:
-    """What a program has printed, without its marks; when they came.
-
-    ended: a pipe whose other end is closed when the program has ended.
-    """
-
-    pipe: int
-    ended: int
-    text: list[bytes] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-
-    def read(self) -> None:
-        """Read to the end of the output, or of the program: a child of it may hold the pipe."""
-        line, has_ended = b"", False
-        while not has_ended:
-            ready = select.select([self.pipe, self.ended], [], [])[0]
-            has_ended = self.ended in ready
-            piece = os.read(self.pipe, PIECE) if self.pipe in ready else b""
-            has_ended = has_ended or not piece
-            *lines, line = (line + piece).split(b"\n")
-            for each in lines:
-                # A progress bar on standard error leaves its line open before the mark.
-                if each.rstrip().endswith(MARK):
-                    self.times.append(time.perf_counter())
-                    self.text.append(each.rstrip().removesuffix(MARK))
-                else:
-                    self.text.append(each + b"\n")
-        self.text.append(line)
-
-
 def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
     """Run the program to its end; on a failure print its output and raise ProgramError.
 
     What it has started and left behind in its session is killed.
     """
+    text, marks = list[bytes](), list[float]()
     with scratch() as folder:
         env = hook_variables(runs.variables(candidate.place), FOLDER_VARIABLE, folder)
         # The marks are to come when they are printed.
         env["PYTHONUNBUFFERED"] = "1"
         (reading, writing), (ended, running) = os.pipe(), os.pipe()
         with os.fdopen(reading, "rb"), os.fdopen(ended, "rb"), ended_like_by_interrupt():
-            output = _Output(reading, ended)
-            reader = threading.Thread(target=output.read)
+            reader = threading.Thread(target=_read, args=(reading, ended, text, marks))
             start, process = time.perf_counter(), None
             end = start
             try:
@@ -136,20 +107,42 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
                 usage = _end(process, reader) if process else None
         assert process and usage
         if process.returncode:
-            sys.stderr.buffer.writelines(output.text)
+            sys.stderr.buffer.writelines(text)
             sys.stderr.flush()
             raise failure(candidate.variant, command, process.returncode)
         reports = read_processes(folder)
     return ProgramRun(
         # The last mark may be read a moment after the end.
-        wall=max([end, *output.times[-1:]]) - start,
+        wall=max([end, *marks[-1:]]) - start,
         cpu=usage.ru_utime + usage.ru_stime,
         compile=sum(report["compile"] for report in reports),
         # The kernel's figure is at least that of this process. It serves where nothing is compiled.
         memory=max((r["peak"] for r in reports), default=usage.ru_maxrss * 1024) / 1e6,
-        first_step=output.times[0] - start if output.times else None,
-        steps=tuple(b - a for a, b in zip(output.times, output.times[1:], strict=False)),
+        first_step=marks[0] - start if marks else None,
+        steps=tuple(b - a for a, b in pairwise(marks)),
     )
+
+
+def _read(pipe: int, ended: int, text: list[bytes], marks: list[float]) -> None:
+    """Read what a program prints until it ends: into `text`, and the times of its marks.
+
+    ended: a pipe whose other end is closed when the program has ended: a child may hold the first.
+    """
+    line, has_ended = b"", False
+    while not has_ended:
+        ready = select.select([pipe, ended], [], [])[0]
+        has_ended = ended in ready
+        piece = os.read(pipe, PIECE) if pipe in ready else b""
+        has_ended = has_ended or not piece
+        *lines, line = (line + piece).split(b"\n")
+        for each in lines:
+            # A progress bar on standard error leaves its line open before the mark.
+            if each.rstrip().endswith(MARK):
+                marks.append(time.perf_counter())
+                text.append(each.rstrip().removesuffix(MARK))
+            else:
+                text.append(each + b"\n")
+    text.append(line)
 
 
 def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> resource.struct_rusage:
@@ -163,20 +156,13 @@ def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> resource
     return usage
 
 
-SCHEMA = 1
-STEP, WHOLE = "step", "whole program"
-
-Runs = Mapping[str, Sequence[ProgramRun]]
-RunOnce = Callable[[Candidate, Sequence[str]], ProgramRun]
-
-
 def bench(
     candidates: Sequence[Candidate],
     command: Sequence[str],
     *,
     rounds: int = 0,
     json_file: Path | None = None,
-    run: RunOnce = run_once,
+    run: Callable[[Candidate, Sequence[str]], ProgramRun] = run_once,
 ) -> list[str]:
     """Time a program on variants in rounds, after a first run of each; print a table.
 
@@ -188,42 +174,31 @@ def bench(
     rounds = rounds or QUICK_ROUNDS
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}", expected="at least 1")
-    runs: dict[str, list[ProgramRun]] = {name_of(c.variant, candidates): [] for c in candidates}
+    turns = [(number, c) for number in range(rounds + 1) for c in rotated(candidates, number)]
+    timed: dict[str, list[ProgramRun]] = {name_of(c.variant, candidates): [] for c in candidates}
     noises: list[Noise] = []
-    with Progress((rounds + 1) * len(candidates), parts=False) as progress:
-        for number in range(rounds + 1):
-            of = f"round {number} of {rounds}" if number else "first run"
-            for candidate in rotated(candidates, number):
-                name = name_of(candidate.variant, candidates)
-                progress.update(f"{of}: {name}", len(noises), _seconds_left(runs, rounds))
-                before = machine.read()
-                one = run(candidate, command)
-                noises.append(machine.between(before, machine.read(), cores.affine()))
-                runs[name].append(one)
-                left = _seconds_left(runs, rounds)
-                words = f", about {duration(left)} left" if left else ""
-                progress.print(f"  {of}: {name}: {one.wall:.2f} s{words}")
-    first = {name: found[0] for name, found in runs.items()}
-    timed = {name: found[1:] for name, found in runs.items()}
-    best = show(first, timed)
+    begun = time.monotonic()
+    with Progress(len(turns), parts=False) as progress:
+        for done, (number, candidate) in enumerate(turns):
+            name = name_of(candidate.variant, candidates)
+            title = f"{f'round {number} of {rounds}' if number else 'first run'}: {name}"
+            progress.update(title, done, seconds_left(begun, done, len(turns)))
+            noise = machine.watch(cores.affine())
+            timed[name].append(run(candidate, command))
+            noises.append(noise())
+            progress.print(f"  {title}: {timed[name][-1].wall:.2f} s")
+    best = show(timed)
     for remark in machine.remarks(noises[len(candidates) :]):
         print(f"note: {remark}")
     if json_file:
         content = {
             "schema": SCHEMA,
             "command": list(command),
-            "first": {name: asdict(run) for name, run in first.items()},
-            "rounds": {name: [asdict(run) for run in found] for name, found in timed.items()},
+            "first": {name: asdict(found[0]) for name, found in timed.items()},
+            "rounds": {name: list(map(asdict, found[1:])) for name, found in timed.items()},
         }
         write_atomically(json_file, json.dumps(content, indent=1, sort_keys=True) + "\n")
     return best
-
-
-def _seconds_left(runs: Runs, rounds: int) -> float:
-    """Return how long the runs to come will take, by the last ones; 0 if not all have run."""
-    if not all(runs.values()):
-        return 0.0
-    return sum((rounds + 1 - len(found)) * found[-1].wall for found in runs.values())
 
 
 def name_of(variant: Variant, candidates: Sequence[Candidate]) -> str:
@@ -232,26 +207,33 @@ def name_of(variant: Variant, candidates: Sequence[Candidate]) -> str:
     return variant.id if is_unique or not variant.file else display_path(variant.file)
 
 
-def show(first: Mapping[str, ProgramRun], timed: Runs) -> list[str]:
+def show(timed: Mapping[str, Sequence[ProgramRun]]) -> list[str]:
     """Print two lines for each variant, then the fastest if the rounds show one; return `best`.
 
-    One table with all would be wider than 80 columns; so would names with a framework, which is
-    left out where it is the same.
+    timed: {variant: its first run, and those of the rounds}. One table with all would be wider than
+    80 columns; so would names with a framework, which is left out where it is the same.
     """
     has_one_framework = len({name.rpartition("/")[0] for name in timed}) == 1
     shown = {name: name.rpartition("/")[2] if has_one_framework else name for name in timed}
-    what, values = _measured(timed)
+    rounds = {name: found[1:] for name, found in timed.items()}
+    steps = {name: [run.step for run in found] for name, found in rounds.items()}
+    has_steps = all(all(found) for found in steps.values())
+    what = STEP if has_steps else WHOLE
+    values = {
+        name: [run.step if has_steps and run.step else run.wall for run in found]
+        for name, found in rounds.items()
+    }
     reference = next(iter(timed))
     times, costs = [], []
-    for name, found in timed.items():
+    for name, found in rounds.items():
         walls = summary([run.wall for run in found])
         ratio = speedup(values[name], values[reference], "s")
         times.append(
             (
                 shown[name],
-                f"{first[name].wall:.2f}",
+                f"{timed[name][0].wall:.2f}",
                 f"{walls.median:.2f} ({walls.low:.2f}-{walls.high:.2f})",
-                f"{1e3 * statistics.median(values[name]):.3f}" if what == STEP else "-",
+                f"{1e3 * statistics.median(values[name]):.3f}" if has_steps else "-",
                 "1" if name == reference else f"{ratio.value:.2f} ({ratio.short})",
             )
         )
@@ -268,32 +250,16 @@ def show(first: Mapping[str, ProgramRun], timed: Runs) -> list[str]:
         print(f"times as fast: as {shown[reference]} in the same round, the median")
     print()
     print_table(("variant",), ("CPU, s", "compile, s", "peak, MB"), costs)
-    best = fastest(values)
-    if len(timed) < 2:
-        print("\none variant: nothing to compare it with")
-    elif len(best) == 1:
-        print(f"\n{what}: {best[0]} is the fastest")
-    else:
-        print(f"\n{what}: the rounds show no fastest variant; {best[0]} has the lowest median")
-    return best
-
-
-def _measured(timed: Runs) -> tuple[str, dict[str, list[float]]]:
-    """Return what is compared, and its seconds: steps if all runs have them, else whole runs."""
-    steps = {name: [run.step for run in found] for name, found in timed.items()}
-    if all(all(found) for found in steps.values()):
-        return STEP, {name: [step or 0.0 for step in found] for name, found in steps.items()}
-    return WHOLE, {name: [run.wall for run in found] for name, found in timed.items()}
-
-
-def fastest(values: Mapping[str, Sequence[float]]) -> list[str]:
-    """Return the variant of the lowest median, then all that the rounds do not show as slower.
-
-    values: {variant: seconds in each round}.
-    """
     lowest = min(values, key=lambda name: statistics.median(values[name]))
-    return [lowest] + [
+    equal = [
         name
         for name in values
         if name != lowest and not speedup(values[lowest], values[name], "s").significant
     ]
+    if len(timed) < 2:
+        print("\none variant: nothing to compare it with")
+    elif equal:
+        print(f"\n{what}: the rounds show no fastest variant; {lowest} has the lowest median")
+    else:
+        print(f"\n{what}: {lowest} is the fastest")
+    return [lowest, *equal]

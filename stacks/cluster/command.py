@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stacks.bench import rows as bench_rows
 from stacks.bench import store
-from stacks.bench import table as bench_table
 from stacks.bench.machine import slug
 from stacks.bench.result import Result
 from stacks.bench.rows import Row, rows
@@ -116,7 +116,7 @@ def bench(
     results = {each.worker: each.result for each in collected.answers if each.result}
     for name, result in results.items():
         print(f"\n{name}")
-        bench_table.show(result)
+        bench_rows.show(result)
     if len(results) > 1:
         print()
         print_side_by_side(results)
@@ -200,11 +200,12 @@ def _saved(
 def _with_machine_name(workspace: Workspace, result: Result, worker: Worker) -> Result:
     """Return a result with the name of its machine: the worker's custom name if it is free."""
     try:
-        return store.named(workspace, result, worker.custom_name)
+        machine = store.named(workspace, result.machine, worker.custom_name or "")
     except UsageError as error:
         # The timing took long: store it all the same, under another name.
         console.show_error(error)
-        return store.named(workspace, result)
+        machine = store.named(workspace, result.machine)
+    return result.model_copy(update={"machine": machine})
 
 
 def _print_outcomes(outcomes: Sequence[tuple[str, Outcome]]) -> None:
@@ -228,10 +229,11 @@ def print_side_by_side(results: Mapping[str, Result]) -> None:
         for name, result in results.items()
     }
     every = [row for of_machine in by_machine.values() for row in of_machine.values()]
+    names = bench_rows.display_names(every)
     lines = [
         (
             f"{measure.title}, {measure.unit}",
-            bench_table.display_name(subject, every),
+            names[subject],
             *(_cell(of_machine.get((measure, subject))) for of_machine in by_machine.values()),
         )
         for measure, subject in dict.fromkeys((row.measure, row.subject) for row in every)
@@ -243,8 +245,8 @@ def print_side_by_side(results: Mapping[str, Result]) -> None:
 def _cell(row: Row | None) -> str:
     if row is None:
         return "-"
-    factor, unit = bench_table.scale(row.summary.median, row.measure.unit)
-    median = bench_table.number(row.summary.median * factor) + (
+    factor, unit = bench_rows.scale(row.summary.median, row.measure.unit)
+    median = bench_rows.number(row.summary.median * factor) + (
         "" if unit == row.measure.unit else f" {unit}"
     )
     return f"{median} ({row.ratio.value:.2f})" if row.ratio else median

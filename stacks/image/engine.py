@@ -113,11 +113,6 @@ class Engine:
                 return None
         return str(image.id)
 
-    def labels_of(self, name: str) -> Mapping[str, str]:
-        """Return an image's labels; EngineError if it does not exist."""
-        with _explained(f"the labels of {name} cannot be read"):
-            return dict(self.client.images.get(name).labels)
-
     def load(self, archive: Path) -> None:
         """Load the images of an archive, by the names in it."""
         with _explained("the engine cannot load the image"), archive.open("rb") as file:

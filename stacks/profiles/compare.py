@@ -14,6 +14,7 @@ MOST, LONGEST = 20, 160
 KINDS = {"classes": "class", "ops": "op", "applies": "apply"}
 OVERHEAD = "(scan's own overhead)"
 CALLING = "(calling the function)"
+Profile = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Difference:
         )
 
 
-def operation_times(profile: Mapping[str, Any], kind: str) -> dict[str, OperationTime]:
+def operation_times(profile: Profile, kind: str) -> dict[str, OperationTime]:
     """Return {name: OperationTime} of a call, with the nodes inside scans in place of the scans.
 
     kind: `classes`, `ops` or `applies`. The times add up to a call's seconds: the overhead of scans
@@ -60,7 +61,7 @@ def operation_times(profile: Mapping[str, Any], kind: str) -> dict[str, Operatio
         sum_ = by_name.get(name, OperationTime(0.0, row["type"], 0))
         by_name[name] = OperationTime(
             sum_.seconds + row["seconds"] / calls,
-            _both(sum_.type, row["type"]),
+            " & ".join(sorted({*sum_.type.split(" & "), *row["type"].split(" & ")})),
             sum_.applies + row.get("applies", 1),
         )
     if profile["scans"]:
@@ -69,29 +70,24 @@ def operation_times(profile: Mapping[str, Any], kind: str) -> dict[str, Operatio
     return by_name
 
 
-def _both(left: str, right: str) -> str:
-    return " & ".join(sorted({*left.split(" & "), *right.split(" & ")}))
-
-
-def _rows(profile: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
-    scans = [scan["name"] for scan in profile["scans"]]
+def _rows(profile: Profile, kind: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a profile and of its scans, but for the scans that have a profile."""
+    scans = tuple(scan["name"] for scan in profile["scans"])
+    calls = tuple(f"{name}(" for name in scans)
     for row in profile[kind]:
-        # A scan without a profile remains one row.
-        if not (scans and _is_scan(row, kind, scans)):
+        name = _name(row, kind)
+        is_scan = {
+            "classes": bool(scans) and name == "Scan",
+            "ops": name in scans,
+            "applies": name.startswith(calls),
+        }
+        if not is_scan[kind]:
             yield row
     for scan in profile["scans"]:
         yield from _rows(scan, kind)
 
 
-def _is_scan(row: Mapping[str, Any], kind: str, scans: list[str]) -> bool:
-    if kind == "classes":
-        return _name(row, kind) == "Scan"
-    if kind == "ops":
-        return row["op"] in scans
-    return any(row["apply"].startswith(f"{name}(") for name in scans)
-
-
-def _overhead(profile: Mapping[str, Any]) -> float:
+def _overhead(profile: Profile) -> float:
     """Return the seconds of scan nodes, at any depth, without those of the nodes inside."""
     if not profile["scans"]:
         return 0.0
@@ -106,7 +102,7 @@ def _name(row: Mapping[str, Any], kind: str) -> str:
     return text.rsplit(".", 1)[-1] if kind == "classes" else text
 
 
-def differences(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) -> list[Difference]:
+def differences(before: Profile, after: Profile, kind: str) -> list[Difference]:
     """Return a row for each class, op or apply of two profiles, the largest change first.
 
     kind: as for operation_times().
@@ -116,12 +112,11 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any], kind: str) 
     return sorted(rows, key=lambda row: (-abs(row.gained), row.name))
 
 
-def pairs(
-    before: Mapping[str, Any], after: Mapping[str, Any], case: str
-) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Return the cases that two reports share, or the one named `case`.
+def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "") -> None:
+    """Print what the second report gained or lost against the first, by case.
 
-    Raises UsageError if workload, sizes or precision differ, or they share no such case.
+    case: the name of the only one. Raises UsageError if workload, sizes or precision differ, or the
+    reports share no such case.
     """
     for key in ("workload", "small", "dtype"):
         if before[key] != after[key]:
@@ -131,32 +126,31 @@ def pairs(
                 found=after[key],
                 fix="make both with the same ./invoke profile options",
             )
-    left, right = ({c["name"]: c for c in report["cases"]} for report in (before, after))
-    shared = [(left[n], right[n]) for n in left if n in right and case in ("", n)]
+    lefts, rights = ({c["name"]: c for c in report["cases"]} for report in (before, after))
+    shared = [name for name in lefts if name in rights and case in ("", name)]
     if not shared:
         raise UsageError(
             f"the reports do not share {'the case ' + case if case else 'a case'}",
-            expected=", ".join(left),
-            found=", ".join(right),
+            expected=", ".join(lefts),
+            found=", ".join(rights),
         )
-    return shared
-
-
-def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "") -> None:
-    """Print what the second report gained or lost against the first, by case."""
-    for left, right in pairs(before, after, case):
-        lines = heading(before, after, left, right)
+    for left, right in ((lefts[name], rights[name]) for name in shared):
+        lines = _heading(before, after, left, right)
         if left["profile"] and right["profile"]:
             found = {kind: differences(left["profile"], right["profile"], kind) for kind in KINDS}
             for kind, name in KINDS.items():
                 lines += ["", *_table(found[kind], name)]
-            lines += ["", _py_to_c(found["ops"])]
+            moved = [row for row in found["ops"] if row.now_in_c]
+            names = ", ".join(row.name for row in moved)
+            gained = f"{1e3 * sum(row.gained for row in moved):+.3f} ms a call"
+            moves = f"from Py to C: {names}; {gained}" if moved else "no op went from Py to C"
+            lines += ["", moves]
         else:
             lines.append("  one report has no profile: ops cannot be compared")
         print("\n".join([*lines, ""]))
 
 
-def heading(
+def _heading(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     left: Mapping[str, Any],
@@ -175,13 +169,14 @@ def heading(
         f"{seconds[1] / seconds[0]:.3f} of it (medians, not profiled, not timed in turn)",
     ]
     if graphs[0]["signature"] == graphs[1]["signature"]:
-        lines.append(f"  the graphs are the same: {graphs[0]['signature']}")
-        return lines
-    texts = [f"{g['signature']} ({g['nodes']} nodes, {len(g['scans'])} scans)" for g in graphs]
+        return [*lines, f"  the graphs are the same: {graphs[0]['signature']}"]
+    scans = [len(graph["scans"]) for graph in graphs]
+    texts = [
+        f"{graph['signature']} ({graph['nodes']} nodes, {count} scans)"
+        for graph, count in zip(graphs, scans, strict=True)
+    ]
     lines.append(f"  the graphs differ: {' -> '.join(texts)}")
-    if before["framework"] == after["framework"] and len(graphs[0]["scans"]) != len(
-        graphs[1]["scans"]
-    ):
+    if before["framework"] == after["framework"] and scans[0] != scans[1]:
         lines.append(
             "  the framework is the same, but the scans differ: this may be chance. "
             + as_typed("./invoke profile --compiles 5 counts how often each graph occurs")
@@ -193,26 +188,17 @@ def _table(rows: list[Difference], name: str) -> list[str]:
     """Return lines with the name last, so that a long one cannot squeeze the other columns."""
     lines = [f"{'ms more':>10} {'before':>9} {'after':>9}  {'type':<8} {'nodes':<10} {name}"]
     for row in rows[:MOST]:
-        old, new = (f"{1e3 * c.seconds:.3f}" if c else "-" for c in (row.before, row.after))
+        times = row.before, row.after
+        old, new = (f"{1e3 * one.seconds:.3f}" if one else "-" for one in times)
+        types, nodes = (
+            " -> ".join(dict.fromkeys(str(getattr(one, of)) if one else "-" for one in times))
+            for of in ("type", "applies")
+        )
         lines.append(
-            f"{1e3 * row.gained:>+10.3f} {old:>9} {new:>9}  {_change(row, 'type'):<8} "
-            f"{_change(row, 'applies'):<10} {row.name[:LONGEST]}"
+            f"{1e3 * row.gained:>+10.3f} {old:>9} {new:>9}  {types:<8} {nodes:<10} "
+            f"{row.name[:LONGEST]}"
         )
     if rows[MOST:]:
         left = 1e3 * sum(row.gained for row in rows[MOST:])
         lines.append(f"{left:>+10.3f} {'':40}... {len(rows) - MOST} more")
     return lines
-
-
-def _change(row: Difference, field: str) -> str:
-    old, new = (str(getattr(time, field)) if time else "-" for time in (row.before, row.after))
-    return old if old == new else f"{old} -> {new}"
-
-
-def _py_to_c(rows: list[Difference]) -> str:
-    moved = [row for row in rows if row.now_in_c]
-    if not moved:
-        return "no op went from Py to C"
-    gained = 1e3 * sum(row.gained for row in moved)
-    names = ", ".join(row.name for row in moved)
-    return f"from Py to C: {names}; {gained:+.3f} ms a call"

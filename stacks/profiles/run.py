@@ -25,8 +25,7 @@ from stacks.variants.variant import Variant
 from verify.workloads.rounds import PROGRAMS
 
 PROGRAM = "workload"
-# 1 differs in a key that no reader uses.
-SCHEMAS = (1, 2)
+SCHEMA = 2
 
 
 class WorkloadError(StacksError):
@@ -46,13 +45,17 @@ class WorkloadOptions:
 
     def arguments(self) -> list[str]:
         """Return the program's arguments."""
+        options = {"calls": self.calls, "case": self.case, "linker": self.linker}
+        switches = {"--fix-scan": self.fix_scan, "--small": self.small}
         return [
             self.workload,
-            *(["--calls", str(self.calls)] if self.calls else []),
-            *(["--case", self.case] if self.case else []),
-            *(["--linker", self.linker] if self.linker else []),
-            *(["--fix-scan"] if self.fix_scan else []),
-            *(["--small"] if self.small else []),
+            *(
+                word
+                for name, value in options.items()
+                if value
+                for word in (f"--{name}", f"{value}")
+            ),
+            *(name for name, is_on in switches.items() if is_on),
         ]
 
 
@@ -95,8 +98,15 @@ def profile(
         if compiles > 1:
             print(f"compile {number + 1} of {compiles} ...", file=sys.stderr, flush=True)
         reports.append(run(variant, prefix, options, quiet=compiles > 1))
-    chosen = fastest_of_commonest(reports)
-    chosen["compiles"] = [_compilation(report) for report in reports]
+    chosen, lines = fastest_of_commonest(reports)
+    chosen["compiles"] = [
+        {
+            "signatures": list(_signatures(report)),
+            "seconds": [statistics.median(case["seconds"]) for case in report["cases"]],
+            "compile": [case["compile"]["seconds"] for case in report["cases"]],
+        }
+        for report in reports
+    ]
     text = json.dumps(chosen, indent=1, sort_keys=True).encode() + b"\n"
     path = report_path(workspace, variant, options.workload)
     write_atomically(path, text)
@@ -104,7 +114,7 @@ def profile(
         write_atomically(json_file, text)
     if compiles > 1:
         run_suite(prefix / "bin/python", [PROGRAM, "--show", path], environment(prefix))
-        print("\n".join(graph_lines(reports)))
+        print("\n".join(lines))
 
 
 def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool) -> dict[str, Any]:
@@ -150,10 +160,10 @@ def read_report(path: Path) -> dict[str, Any]:
         ) from error
     if not isinstance(report, dict) or "workload" not in report or "cases" not in report:
         raise UsageError(f"{path} is not a workload's report", fix="./invoke profile makes one")
-    if report.get("schema") not in SCHEMAS:
+    if report.get("schema") != SCHEMA:
         raise UsageError(
             f"{path} has another version of the report's schema",
-            expected=" or ".join(map(str, SCHEMAS)),
+            expected=SCHEMA,
             found=report.get("schema"),
             fix="make the report again: ./invoke profile",
         )
@@ -168,51 +178,39 @@ def find_report(
     Raises UsageError if there is none.
     """
     path = expanded(text)
-    if path.suffix == ".json" or is_file(path):
-        return read_report(path)
-    variant = load_variant(workspace, text, framework or None)
-    path = report_path(workspace, variant, workload)
-    if not path.is_file():
-        raise UsageError(
-            f"{variant.id} has no report of {workload}",
-            fix=f"./invoke profile {variant.option} --workload {workload}",
-        )
+    if path.suffix != ".json" and not is_file(path):
+        variant = load_variant(workspace, text, framework or None)
+        path = report_path(workspace, variant, workload)
+        if not path.is_file():
+            raise UsageError(
+                f"{variant.id} has no report of {workload}",
+                fix=f"./invoke profile {variant.option} --workload {workload}",
+            )
     return read_report(path)
 
 
-def signature_of(report: dict[str, Any]) -> tuple[str, ...]:
-    """Return the signatures of a report's graphs, one for each case."""
-    return tuple(case["graph"]["signature"] for case in report["cases"])
+def fastest_of_commonest(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    """Return the fastest report of the most frequent graph, and lines about all graphs.
 
-
-def fastest_of_commonest(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the fastest report among those with the most frequent graph."""
-    counts = Counter(map(signature_of, reports))
-    most = max(counts.values())
-    return min((r for r in reports if counts[signature_of(r)] == most), key=_seconds)
-
-
-def graph_lines(reports: Sequence[dict[str, Any]]) -> list[str]:
-    """Return lines with the graphs of the reports: how often each occurred, and how fast it is."""
-    counts = Counter(map(signature_of, reports))
+    The lines say how often each graph occurred, and how fast it is.
+    """
+    counts = Counter(map(_signatures, reports))
     kinds = "one graph" if len(counts) == 1 else f"{len(counts)} different graphs"
     lines = [f"{len(reports)} compilations gave {kinds}:"]
     for signatures, count in counts.most_common():
-        seconds = [_seconds(report) for report in reports if signature_of(report) == signatures]
+        seconds = [_seconds(report) for report in reports if _signatures(report) == signatures]
         lines.append(
             f"  {count} of {len(reports)}: {', '.join(signatures)}, "
             f"{1e3 * statistics.median(seconds):.2f} ms a call"
         )
-    return lines
+    most = max(counts.values())
+    return min((r for r in reports if counts[_signatures(r)] == most), key=_seconds), lines
+
+
+def _signatures(report: dict[str, Any]) -> tuple[str, ...]:
+    """Return the signatures of a report's graphs, one for each case."""
+    return tuple(case["graph"]["signature"] for case in report["cases"])
 
 
 def _seconds(report: dict[str, Any]) -> float:
     return sum(float(statistics.median(case["seconds"])) for case in report["cases"])
-
-
-def _compilation(report: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "signatures": list(signature_of(report)),
-        "seconds": [statistics.median(case["seconds"]) for case in report["cases"]],
-        "compile": [case["compile"]["seconds"] for case in report["cases"]],
-    }

@@ -159,10 +159,9 @@ def matrix(
 ) -> dict[str, list[dict[str, str]]]:
     """Return the matrix of CI's jobs, one for each of the chosen among all variants.
 
-    baseline: the flavour to time it with; baseline_image: the full name of that one's image. image,
-    tags (separated by spaces): its own image's name. publish: whether the image may be: "yes", "on
-    request" or "no", as its packages. No runner has the device cuda. Raises UsageError if a variant
-    is not locked.
+    baseline: the flavour to time it with. image, tags (separated by spaces): its image's name.
+    publish: whether the image may be: "yes", "on request" or "no", as its packages. No runner has
+    the device cuda. Raises UsageError if a variant is not locked.
     """
     baselines = {v.framework.name: v for v in every if v.baseline}
     republish = _republish(workspace)
@@ -177,7 +176,6 @@ def matrix(
                 "framework": variant.framework.name,
                 "flavour": variant.name,
                 "baseline": baseline.name,
-                "baseline_image": config_of(workspace, baseline).names[0],
                 "image": image.repository,
                 "tags": " ".join(image.tags),
                 "device": variant.device,

@@ -13,13 +13,10 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
     "bench --variants pip-default,openblas,mkl --quick",
     "bench --variants openblas,mkl -- python train.py",
     "bench --workload mlp,lenet,lstm --busy 2 --quick",
-    "bench --images theano-pip-default,theano-mkl --quick",
     "bench --all --quick",
     help={
         "all": "build, verify and time every variant for the CPU, with --framework those of one; "
         "the same command continues after ctrl-C",
-        "images": "images to time alternately, in containers, with commas: "
-        "theano-pip-default,theano-mkl",
         "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
         "workload": "workloads to time, with commas (default: gemm,elementwise); see "
         "docs/guides/bench.md",
@@ -36,14 +33,13 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
         "json": "of a program after --: also write each of its runs to this file, as JSON",
     },
     rules=(
-        excludes("--", "cluster all images", "is timed on this machine's environments"),
+        excludes("--", "cluster all", "is timed on this machine's environments"),
         excludes(
             "--",
             "workload threads quick machine starts calls limit fix-scan busy",
             "takes no option of workloads",
         ),
         needs("json", "--"),
-        excludes("images", "variants framework cluster all", "names what is timed, here"),
         excludes("all", "variants cluster", "times every variant, on this machine"),
         excludes("all", "starts calls fix-scan", "has starts and calls of its campaign"),
         excludes("cluster", "machine", "has workers with names: worker ADDRESS --name NAME"),
@@ -54,7 +50,6 @@ def bench(
     variants: str = "",
     framework: str = "",
     all_: bool = False,
-    images: str = "",
     workload: str = "",
     rounds: int = 0,
     threads: str = "",
@@ -94,12 +89,8 @@ def bench(
         on_cluster.bench(workspace, cluster, variants, framework, options=options)
     else:
         from stacks.bench import command
-        from stacks.bench import images as bench_images
 
-        if images:
-            bench_images.bench(workspace, split(images), options, machine)
-        else:
-            command.bench(workspace, variants, framework, options=options, machine_name=machine)
+        command.bench(workspace, variants, framework, options=options, machine_name=machine)
         next_step(command.NEXT)
 
 
@@ -121,8 +112,8 @@ def results(machine: str = "") -> None:
     "publish --add pip-default.json mkl.json",
     "publish --prune",
     help={
-        "add": "first take these results of other machines or of images, or the report of a "
-        "device's verification, into results/: one file or more",
+        "add": "first take these results of other machines, or the report of a device's "
+        "verification, into results/: one file or more",
         "check": "write nothing; fail if these files are stale",
         "prune": "first remove the results that no published figure comes from, and compress the "
         "others",

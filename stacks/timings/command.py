@@ -6,8 +6,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from stacks.bench import images, store
-from stacks.bench.candidates import packages_of
+from stacks.bench import store
+from stacks.bench.candidates import digests_of
+from stacks.bench.result import Result
 from stacks.bench.store import BadResultError, StoredResult
 from stacks.core.console import display_path, plural
 from stacks.core.disk import write_atomically
@@ -35,24 +36,24 @@ def publish(workspace: Workspace) -> None:
         )
     drawn = view(stored, current_locks(workspace), reports)
     for path, text in rendered(drawn, workspace.root).items():
-        write_atomically(path, text)
-        print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
+        # Without a ratio to a baseline there is no picture.
+        if text:
+            write_atomically(path, text)
+            print(f"{display_path(path)}: {len(text.encode()) / 1e3:.0f} kB")
     _refuse(left_out, len(stored))
 
 
 def add(workspace: Workspace, paths: Sequence[Path]) -> None:
-    """Put results of other machines and of images, and reports of devices, into results/.
+    """Put results of other machines, and reports of devices, into results/.
 
-    Those of single images that belong together become one result, which has their ratios. Raises
-    UsageError that names each file that cannot be taken; then none is.
+    Raises UsageError that names each file that cannot be taken; then none is.
     """
     locks = current_locks(workspace)
-    results, errors, read = [], [], []
-    reports = [path for path in paths if devices.is_report(path)]
+    results, reports, errors = list[Result](), dict[Path, DeviceReport](), list[str]()
     for path in paths:
         try:
-            if path in reports:
-                read.append(devices.read(path))
+            if devices.is_report(path):
+                reports[path] = devices.read(path)
                 continue
             result = store.read(path)
         except BadResultError as error:
@@ -64,21 +65,19 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
             for subject in result.subjects
             if (current := locks.get(subject.id))
             and subject.lock == current.sha256
-            and current.packages != {*subject.packages}
+            and current.digests != {(each.name, each.sha256) for each in subject.packages}
         ]
-        if any(subject.image == "unknown" for subject in result.subjects):
-            print(f"{path}: it does not name its image's digest: --image-digest", file=sys.stderr)
     if errors:
         raise UsageError("\n".join(errors), fix="nothing was taken; leave these files out")
-    taken = images.together(results)
     # One that cannot be shown would make every later `publish` fail.
-    new = [StoredResult(workspace.results, one) for one in taken]
-    rendered(view(new, {}, read), workspace.root)
-    for path in reports:
-        print(f"taken: {display_path(devices.add(workspace, path))}", file=sys.stderr)
-    for result in taken:
-        stored = store.write(workspace, store.named(workspace, result))
-        print(f"taken: {display_path(stored)}", file=sys.stderr)
+    new = [StoredResult(workspace.results, one) for one in results]
+    rendered(view(new, {}, list(reports.values())), workspace.root)
+    taken = [devices.add(workspace, path) for path in reports]
+    for result in results:
+        machine = store.named(workspace, result.machine)
+        taken.append(store.write(workspace, result.model_copy(update={"machine": machine})))
+    for path in taken:
+        print(f"taken: {display_path(path)}", file=sys.stderr)
 
 
 def prune(workspace: Workspace) -> None:
@@ -106,16 +105,13 @@ def check(workspace: Workspace) -> None:
     """
     stored, reports, left_out = _results(workspace)
     drawn = view(stored, current_locks(workspace), reports)
-    page_path = _paths(workspace.root)[-1]
-    expected = (
-        rendered(drawn, workspace.root) if stored else dict.fromkeys(_paths(workspace.root), "")
-    )
+    *committed, (page, text) = rendered(drawn, workspace.root).items()
+    # The page is not committed: it may be missing.
+    expected = dict([*committed, (page, text)] if page.is_file() else committed)
     stale = [
         display_path(path)
         for path, text in expected.items()
-        # The page is not committed: it may be missing.
-        if (path.is_file() or path != page_path)
-        and (path.read_text() if path.is_file() else "") != text
+        if (path.read_text() if path.is_file() else "") != (text if stored else "")
     ]
     if stale:
         raise StaleError(
@@ -124,9 +120,7 @@ def check(workspace: Workspace) -> None:
             if stored
             else "remove these files: there are no results",
         )
-    # The machine with the device may be gone: its rows say that their lock is older.
-    on_device = {row.name for table in drawn.machines for row in table.rows if row.on_device}
-    if older := [name for name in drawn.not_timed if name not in on_device]:
+    if older := drawn.not_timed:
         raise StaleError(
             f"{', '.join(older)}: the lock has changed since it was timed",
             fix="time them again: ./invoke bench --all",
@@ -146,33 +140,31 @@ def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
         name: CurrentLock(
             one.sha256,
             sum(one.sizes.values()) + sum(each.size for each in one.requirements),
-            frozenset(packages_of(one)),
+            digests_of(one),
         )
         for name, one in locks.items()
     }
 
 
 def rendered(view: View, root: Path) -> dict[Path, str]:
-    """Return {path: text} of the published files; the same view gives the same bytes."""
-    texts = (documents.markdown(view), documents.document(view), documents.page(view))
-    # Without a ratio to a baseline there is no picture.
-    return {path: text for path, text in zip(_paths(root), texts, strict=True) if text}
+    """Return {path: text} of the published files, the page the last; "" for a picture of nothing.
 
-
-def _paths(root: Path) -> tuple[Path, Path, Path]:
-    docs = root / "docs"
-    return docs / "timings.md", docs / "timings.svg", root / "site" / "index.html"
+    The same view gives the same bytes.
+    """
+    return {
+        root / "docs/timings.md": documents.markdown(view),
+        root / "docs/timings.svg": documents.document(view),
+        root / "site/index.html": documents.page(view),
+    }
 
 
 def _results(workspace: Workspace) -> tuple[list[StoredResult], list[DeviceReport], int]:
     """Return the results and reports to publish; name the others, and return their number."""
     stored, errors = store.read_all(workspace)
     reports, more_errors = devices.read_all(workspace)
-    misplaced = store.misplaced(stored)
-    messages = [*misplaced.values(), *map(str, errors + more_errors)]
-    for message in messages:
-        print(f"left out: {message}", file=sys.stderr)
-    return [one for one in stored if one.path not in misplaced], reports, len(messages)
+    for error in errors + more_errors:
+        print(f"left out: {error}", file=sys.stderr)
+    return stored, reports, len(errors + more_errors)
 
 
 def _refuse(left_out: int, published: int) -> None:

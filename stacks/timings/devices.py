@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stacks.bench import store
 from stacks.bench.machine import slug
 from stacks.bench.result import MOST
 from stacks.bench.store import DEVICES, BadResultError
@@ -104,22 +105,8 @@ def read(path: Path) -> DeviceReport:
 
 
 def read_all(workspace: Workspace) -> tuple[list[DeviceReport], list[BadResultError]]:
-    """Return the kept reports by the names of their files, and the errors of files that are none.
-
-    A symbolic link is none: it may lead out of results/.
-    """
-    reports, errors = [], []
-    # In a checkout both are one folder.
-    folders = {workspace.published_results / DEVICES, workspace.results / DEVICES}
-    paths = {path for folder in folders for path in folder.glob("*.json")}
-    for path in sorted(paths, key=lambda path: path.name):
-        try:
-            if path.is_symlink():
-                raise BadResultError(f"{path}: a symbolic link", fix=FIX)
-            reports.append(read(path))
-        except BadResultError as error:
-            errors.append(error)
-    return reports, errors
+    """Return the kept reports by the names of their files, and the errors of other files."""
+    return store.read_each(store.files(workspace, f"{DEVICES}/*.json"), read)
 
 
 def _report(content: Mapping[str, Any]) -> DeviceReport:

@@ -7,10 +7,9 @@ import statistics
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from stacks.bench.result import Machine, Result, Run, Series, Subject
-from stacks.bench.rows import Row, rows
+from stacks.bench.result import Machine, Result, Run, Series
+from stacks.bench.rows import Row, display_names, notes, rows, winner_sentences
 from stacks.bench.store import StoredResult
-from stacks.bench.table import notes, winner_sentences
 from stacks.core.console import plural
 
 
@@ -34,10 +33,6 @@ class Session:
     def machine(self) -> Machine:
         """The machine of the run."""
         return self.result.machine
-
-    def subject(self, name: str) -> Subject:
-        """Return one of the session's variants by its name among all."""
-        return next(each for each in self.result.subjects if each.id == name)
 
     def peak(self, dtype: str, threads: int) -> float | None:
         """Return the machine's peak in GFLOP/s on a number of threads, None if not measured."""
@@ -66,7 +61,7 @@ def _kind(result: Result) -> tuple[object, ...]:
 def _session(stored: StoredResult) -> Session:
     result = stored.result
     measured = rows(result.runs, result.subjects)
-    sentences = [*winner_sentences(result, measured), *notes(result, measured)]
+    sentences = winner_sentences(result.runs, display_names(measured)) + notes(result, measured)
     first = rows(_first_steps(result.runs), result.subjects)
     return Session(stored, (*measured, *first), tuple(sentences))
 

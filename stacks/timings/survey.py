@@ -10,23 +10,20 @@ from collections.abc import Mapping, Sequence
 
 from stacks.bench.intervals import Ratio
 from stacks.bench.result import Subject
-from stacks.bench.rows import Row, winners
+from stacks.bench.rows import Row, figure, winners
 from stacks.bench.store import StoredResult
-from stacks.bench.table import number, scale
 from stacks.timings.devices import DeviceReport
 from stacks.timings.sessions import FIRST_STEP, Column, Session, answering, measured, sessions
 from stacks.timings.view import (
     Across,
     Answer,
     Cell,
-    Choice,
     CurrentLock,
     Environment,
     MachineTable,
     Slower,
     Step,
     Steps,
-    Timed,
     View,
 )
 from verify.workloads.rounds import NUMBA
@@ -38,8 +35,6 @@ ARTICLE_CALLS, ARTICLE_MEASURE = 100, "ntm step"
 USUAL = ("openblas", "openblas-amdlibm")
 # Fewer frameworks in the same rounds are no answer to which of them is fastest.
 LEAST_FRAMEWORKS = 3
-# Of an image's digest.
-DIGITS = 12
 # An environment, a measure, and the busy loops beside it: its newest figure, and the session.
 Newest = Mapping[tuple[str, str, int], tuple[Row, Session]]
 
@@ -100,22 +95,20 @@ def _table(sessions: Sequence[Session], current: Mapping[str, CurrentLock]) -> M
     for subject in (subject for session in sessions for subject in session.result.subjects):
         subjects.setdefault(subject.id, subject)
     missing = {
-        (one.subject, workload, session.result.settings.busy): Cell(one.cell)
+        (one.subject, one.name, session.result.settings.busy): Cell(one.cell)
         for session in sessions
         for one in session.result.missing
         if not one.name.endswith(NUMBA)
-        for workload in one.name.split(",")
     }
     found = []
     for name, subject in subjects.items():
-        cells = {}
-        for column in heads:
-            if key := newest.get((name, column.measure, column.busy)):
-                cells[column] = _cell(*key, column, subject.lock)
-            else:
-                cells[column] = missing.get((name, column.workload, column.busy), Cell())
+        cells = {
+            column: _cell(*newest[key], column, subject.lock)
+            if (key := (name, column.measure, column.busy)) in newest
+            else missing.get((name, column.workload, column.busy), Cell())
+            for column in heads
+        }
         lock = current.get(name)
-        digests = {of.subject(name).image for (of_, _, _), (_, of) in newest.items() if of_ == name}
         row = Environment(
             subject.framework,
             subject.flavour,
@@ -123,10 +116,9 @@ def _table(sessions: Sequence[Session], current: Mapping[str, CurrentLock]) -> M
             subject.device is not None,
             lock.size if lock else None,
             cells,
-            lock is not None and subject.lock == lock.sha256,
-            tuple(sorted(d.removeprefix("sha256:")[:DIGITS] for d in digests if d)),
+            is_current=lock is not None and subject.lock == lock.sha256,
         )
-        if any(cell.figure for cell in cells.values()):
+        if row.has_figure(heads):
             found.append(row)
     # The baseline, which others are compared to, comes first.
     found.sort(key=lambda row: (row.framework, not row.is_baseline, row.flavour))
@@ -172,18 +164,17 @@ def _cell(row: Row, session: Session, column: Column, lock: str) -> Cell:
     value, unit = row.summary.median, row.measure.unit
     if column.size:
         value, unit = 2e-9 * column.size**3 / value, "GFLOP/s"
-    factor, shown = scale(value, unit)
-    subject = session.subject(row.subject)
+    subjects = {each.id: each for each in session.result.subjects}
+    subject, reference = subjects[row.subject], subjects[row.reference]
     # The machine's peak was measured idle, and on the processor.
     has_peak = column.dtype and not column.busy and subject.device is None
     peak = session.peak(column.dtype, row.measure.threads) if has_peak else None
-    baselines = {each.id for each in session.result.subjects if each.baseline}
-    is_own = row.subject.partition("/")[0] == row.reference.partition("/")[0]
+    is_to_baseline = reference.baseline and reference.framework == subject.framework
     return Cell(
-        f"{number(factor * value)} {shown}",
+        figure(value, unit),
         f"{value / peak:.0%}" if peak else "",
         value,
-        row.ratio if row.reference in baselines and is_own else None,
+        row.ratio if is_to_baseline else None,
         row.other_graph,
         subject.lock != lock,
     )
@@ -192,27 +183,25 @@ def _cell(row: Row, session: Session, column: Column, lock: str) -> Cell:
 def _answers(table: MachineTable) -> list[Answer]:
     answers = []
     for column in answering(table.columns):
-        choices = [_choice(table, framework, column) for framework in table.frameworks]
-        if found := [choice for choice in choices if choice]:
-            answers.append(Answer(column, tuple(found)))
+        chosen = {name: _choice(table, name, column) for name in table.frameworks}
+        if found := {name: row for name, row in chosen.items() if row}:
+            answers.append(Answer(column, found))
     return answers
 
 
-def _choice(table: MachineTable, framework: str, column: Column) -> Choice | None:
+def _choice(table: MachineTable, framework: str, column: Column) -> Environment | None:
     """Return a usual flavour unless another one is clearly faster, else the fastest."""
-    cells = {
-        row.flavour: row.cells[column]
+    ratios = {
+        row.flavour: (ratio.value, row)
         for row in table.rows
         if row.framework == framework and not row.is_baseline and not row.on_device
+        if (ratio := row.cells[column].ratio)
     }
-    ratios = {name: cell.ratio.value for name, cell in cells.items() if cell.ratio}
-    if not ratios:
-        return None
-    fastest = table.fastest.get((framework, column), ())
-    by_speed = sorted(ratios, key=lambda name: (-ratios[name], name))
+    by_speed = sorted(ratios, key=lambda name: (-ratios[name][0], name))
     ordered = [name for name in dict.fromkeys((*USUAL, *by_speed)) if name in ratios]
-    taken = next((name for name in ordered if f"{framework}/{name}" in fastest), ordered[0])
-    return Choice(framework, taken, cells[taken])
+    fastest = table.fastest.get((framework, column), ())
+    best = [name for name in ordered if f"{framework}/{name}" in fastest]
+    return ratios[(best or ordered)[0]][1] if ordered else None
 
 
 def _slower(table: MachineTable) -> list[Slower]:
@@ -222,7 +211,7 @@ def _slower(table: MachineTable) -> list[Slower]:
         by_flavour: dict[str, dict[str, Ratio]] = {}
         for row in timed:
             cell = row.cells[column]
-            if cell.ratio and cell.is_slower and not row.on_device:
+            if cell.ratio and cell.is_difference and cell.ratio.value < 1 and not row.on_device:
                 by_flavour.setdefault(row.flavour, {})[row.framework] = cell.ratio
         for flavour, ratios in sorted(by_flavour.items()):
             count = sum(row.flavour == flavour for row in timed)
@@ -233,30 +222,21 @@ def _slower(table: MachineTable) -> list[Slower]:
 def _across(every: Sequence[Session]) -> Across | None:
     """Return the newest session that timed one flavour of each of several frameworks."""
     for session in sorted(every, key=lambda one: one.result.began, reverse=True):
-        timed = tuple(_timed(session))
-        if _is_across(session) and timed and not session.result.settings.busy:
-            return Across(session, timed)
+        settings = session.result.settings
+        rows = tuple(
+            row
+            for row in session.figures
+            if (row.measure.unit, row.measure.threads) == ("s", max(settings.threads))
+            and not row.measure.name.endswith(FIRST_STEP)
+        )
+        if _is_across(session) and rows and not settings.busy:
+            return Across(session, rows)
     return None
 
 
 def _is_across(session: Session) -> bool:
     frameworks = [subject.framework for subject in session.result.subjects]
     return len(set(frameworks)) == len(frameworks) >= LEAST_FRAMEWORKS
-
-
-def _timed(session: Session) -> list[Timed]:
-    found = []
-    most = max(session.result.settings.threads)
-    for row in session.figures:
-        measure = row.measure
-        if (measure.unit, measure.threads) != ("s", most) or measure.name.endswith(FIRST_STEP):
-            continue
-        program, _, by = measure.name.partition(", ")
-        by = by or "C"
-        factor, unit = scale(row.summary.median, "s")
-        figure = f"{number(factor * row.summary.median)} {unit}"
-        found.append(Timed(row.subject, by, program, figure, row.reference, row.ratio))
-    return found
 
 
 def _steps(session: Session) -> list[Steps]:

@@ -6,28 +6,23 @@ which framework. Then the tables of the machines, and how they were measured. `s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from stacks.bench.intervals import Ratio
-from stacks.bench.result import Machine, MeasuredPackage
-from stacks.core.console import plural
+from stacks.bench.result import Machine
+from stacks.bench.rows import Row
 from stacks.timings.devices import DeviceReport
 from stacks.timings.sessions import Column, Session
 
 
 @dataclass(frozen=True)
 class CurrentLock:
-    """The SHA-256 of a lock, as results have it, its packages, and the bytes to download."""
+    """A lock: its SHA-256 as in results, the bytes to download, its packages' names and SHA-256."""
 
     sha256: str
     size: int
-    packages: frozenset[MeasuredPackage] = frozenset()
-
-    @property
-    def digests(self) -> frozenset[tuple[str, str]]:
-        """The names and SHA-256 of the packages."""
-        return frozenset((one.name, one.sha256) for one in self.packages)
+    digests: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -56,18 +51,12 @@ class Cell:
         """Whether it is clearly faster or slower than the baseline."""
         return self.ratio is not None and self.ratio.significant and not self.other_graph
 
-    @property
-    def is_slower(self) -> bool:
-        """Whether it is clearly slower than the baseline."""
-        return self.is_difference and self.ratio is not None and self.ratio.value < 1
-
 
 @dataclass(frozen=True)
 class Environment:
     """An environment: its download in bytes, and its cells.
 
     size: None without a lock in this checkout. is_current: its newest figures are of that lock.
-    images: digests, shortened, of the images that figures are of.
     """
 
     framework: str
@@ -77,12 +66,15 @@ class Environment:
     size: int | None
     cells: Mapping[Column, Cell]
     is_current: bool
-    images: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """FRAMEWORK/FLAVOUR."""
         return f"{self.framework}/{self.flavour}"
+
+    def has_figure(self, columns: Iterable[Column]) -> bool:
+        """Whether it has a figure in one of these columns."""
+        return any(self.cells[column].figure for column in columns)
 
 
 @dataclass(frozen=True)
@@ -115,30 +107,17 @@ class MachineTable:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The flavour to take with a framework for one kind of program, and its figures."""
-
-    framework: str
-    flavour: str
-    cell: Cell
-
-
-@dataclass(frozen=True)
 class Answer:
-    """What to take for one kind of program: a choice for each framework that was timed."""
+    """What to take for one kind of program: {framework that was timed: its environment}."""
 
     column: Column
-    choices: tuple[Choice, ...]
+    rows: Mapping[str, Environment]
 
     @property
     def take(self) -> str:
         """The flavour that the most frameworks take."""
-        flavours = [choice.flavour for choice in self.choices]
+        flavours = [row.flavour for row in self.rows.values()]
         return max(flavours, key=flavours.count)
-
-    def choice(self, framework: str) -> Choice | None:
-        """Return the choice of a framework, None if it was not timed."""
-        return next((one for one in self.choices if one.framework == framework), None)
 
 
 @dataclass(frozen=True)
@@ -153,38 +132,16 @@ class Slower:
     ratios: Mapping[str, Ratio]
     frameworks: int
 
-    @property
-    def worst(self) -> Ratio:
-        """The smallest of its ratios."""
-        return min(self.ratios.values(), key=lambda ratio: ratio.value)
-
-    @property
-    def extent(self) -> str:
-        """With how many frameworks it is slower, for people."""
-        return f"{len(self.ratios)} of {plural(self.frameworks, 'framework')}"
-
-
-@dataclass(frozen=True)
-class Timed:
-    """A step of a program, timed with one framework and by one linker or sampler.
-
-    ratio: how many times as fast as `reference`, in the same rounds; None of the reference.
-    """
-
-    environment: str
-    by: str
-    program: str
-    figure: str
-    reference: str
-    ratio: Ratio | None
-
 
 @dataclass(frozen=True)
 class Across:
-    """One session with one flavour of each of several frameworks, in the same rounds."""
+    """One session with one flavour of each of several frameworks, in the same rounds.
+
+    rows: its steps of programs; the name of a measure ends with what ran it, if that is not C.
+    """
 
     session: Session
-    timed: tuple[Timed, ...]
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
@@ -238,8 +195,8 @@ class View:
     def not_timed(self) -> list[str]:
         """The environments of this checkout whose present lock no machine has timed.
 
-        Another machine's row may stay old: the machine may be gone.
+        Another machine's row may stay old: the machine may be gone. So may one with a device.
         """
         rows = [r for one in self.machines for r in one.rows if r.name in self.current]
-        timed = {row.name for row in rows if row.is_current}
+        timed = {row.name for row in rows if row.is_current or row.on_device}
         return sorted({row.name for row in rows} - timed)

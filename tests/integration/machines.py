@@ -65,14 +65,17 @@ with open(given["--json"], "w") as file:
 sys.exit(1 if bad else 0)
 """
 PROBE = """\
-import json, os, time
+import json, os, sys, time
 
 assert "PYTHONHASHSEED" not in os.environ and "PYTHONPATH" not in os.environ
 # The bench sets the threads' own; this one is the nanny's alone.
 assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
 while os.path.exists(os.environ.get("HOLD", "")):
     time.sleep(0.05)
-print(json.dumps({"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [1.0, 2.0]}]}))
+print(json.dumps({"ready": []}), flush=True)
+for _ in sys.stdin:
+    series = [{"name": "Gemm", "unit": "GFLOP/s", "samples": [1.0, 2.0]}]
+    print(json.dumps({"series": series}), flush=True)
 """
 
 

@@ -13,12 +13,9 @@ import pytest
 
 from integration.engines import Running
 from integration.programs import called
-from stacks.bench import store
-from stacks.bench.candidates import packages_of
 from stacks.core.workspace import Workspace
 from stacks.image import docker, oci
 from stacks.image.engine import Engine
-from stacks.locks import lock
 from stacks.variants.load import load_variant
 
 NAME = "theano-openblas:1.0.5"
@@ -128,22 +125,6 @@ def test_workloads_print_tables_or_the_report_alone(run: Run) -> None:
     assert [case["name"] for case in report["cases"]] == ["2000"]
     done = run("profile", "no-such-workload")
     assert done.returncode == 2 and "ntm" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_bench_prints_a_result_with_the_lock_of_the_image(
-    run: Run, workspace: Workspace, image: str, engine: Engine
-) -> None:
-    digest = str(engine.image_id(image))
-    words = ("bench", "--json", "--rounds", "1", "--workload", "elementwise")
-    done = run(*words, options=(*CONFINED, "--env", f"THEANO_STACKS_IMAGE={digest}"))
-    assert done.returncode == 0, done.stderr
-    result = store.parsed(done.stdout, image, "")
-    [subject] = result.subjects
-    locked = lock.current(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
-    assert (subject.id, subject.image) == ("theano-1.0.5/openblas", digest)
-    assert subject.lock == locked.sha256
-    assert {*subject.packages} == {*packages_of(locked)}
-    assert {peak.dtype for peak in result.machine.peak} == {"float32", "float64"}
 
 
 @pytest.mark.parametrize("user", ["", "4321:4321"])

@@ -12,7 +12,7 @@ import pytest
 from integration.test_serve import install, serving, solve
 from integration.tiny import Tiny
 from stacks.bench import machine, recommend
-from stacks.bench.candidates import prepare
+from stacks.bench.campaign import prepare
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -177,7 +177,7 @@ def test_its_copies_are_made_once(
     def made(pip: str) -> list[str]:
         file.write_text(TINY.format("by-conda", pip))
         copies = recommend.copies(tiny.workspace, load_variant(tiny.workspace, str(file)))
-        found = prepare(tiny.workspace, copies, recommend.make, recommend.REFUSED)
+        found = prepare(tiny.workspace, copies, recommend.REFUSED)
         return [candidate.variant.name for candidate in found]
 
     both = ["by-conda", "by-pip"]

@@ -29,6 +29,7 @@ from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
 from verify.workloads import devices, rounds
+from verify.workloads.rounds import respond, take_stdout
 
 RAN, NO_DEVICE = 0, 3
 
@@ -211,19 +212,6 @@ def _start(framework, expectation, arguments, device):
 def serve(workload_run):
     """Respond to the requests on standard input until its end, with a WorkloadRun."""
     responses = take_stdout()
-    _respond(responses, {"ready": workload_run.compiled()})
+    respond(responses, {"ready": workload_run.compiled()})
     for line in iter(sys.stdin.readline, ""):
-        _respond(responses, {"seconds": workload_run.call(json.loads(line)["calls"])})
-
-
-def take_stdout():
-    """Return standard output as a file, and redirect all that is printed to standard error."""
-    sys.stdout.flush()
-    descriptor = os.dup(1)
-    os.dup2(2, 1)
-    return io.open(descriptor, "wb")
-
-
-def _respond(file, content):
-    file.write((json.dumps(content, sort_keys=True) + "\n").encode("ascii"))
-    file.flush()
+        respond(responses, {"seconds": workload_run.call(json.loads(line)["calls"])})

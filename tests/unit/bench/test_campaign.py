@@ -21,7 +21,6 @@ from stacks.variants.variant import Variant
 from unit.helpers.benching import MACHINE, PASSED, missing, result, runs, subject
 
 TWO = ("openblas", "pip-default")
-STEPS = ("mkl", "mkl-amdlibm", "pip-default")
 
 
 class World:
@@ -37,8 +36,6 @@ class World:
         self.timed: list[tuple[list[str], BenchOptions]] = []
         self.use("theano-1.0.5", *TWO)
         monkeypatch.setattr(campaign, "all_variants", lambda _: self.variants)
-        monkeypatch.setattr(campaign, "make", self.make)
-        monkeypatch.setattr(campaign, "candidates", self.candidates)
         monkeypatch.setattr(candidates, "candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
         monkeypatch.setattr(cores, "affine", lambda: 2)
@@ -81,7 +78,9 @@ class World:
         return found.model_copy(update={"settings": settings, "missing": self.missing})
 
     def run(self, framework: str = "", **options: Any) -> None:
-        campaign.bench_all(self.workspace, BenchOptions(**options), framework=framework)
+        campaign.bench_all(
+            self.workspace, BenchOptions(**options), framework=framework, make=self.make
+        )
 
 
 @pytest.fixture
@@ -127,19 +126,11 @@ def test_what_is_stored_is_not_timed_again(
     assert len(world.timed) == 7, "it was of another machine"
 
 
-def test_the_three_steps_of_the_article_are_a_session_of_their_own(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world.use("theano-0.8.2", *TWO, *STEPS)
+def test_one_framework_is_timed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.run(framework="aesara", quick=True)
     assert world.timed == [] and "variants" not in capsys.readouterr().err
-    world.run(framework="theano-0.8.2", quick=True)
-    every, steps = world.timed
-    assert "ntm" not in every[1].workloads and len(every[0]) == 4
-    assert steps[0] == [f"theano-0.8.2/{name}" for name in STEPS]
-    assert (steps[1].workloads, steps[1].rounds, steps[1].starts) == (("ntm",), 5, 1)
-    world.run(quick=True, workload="gemm")
-    assert len(world.timed) == 3, "the steps are not asked for"
+    world.run(framework="theano-1.0.5", quick=True)
+    assert len(world.timed) == 1
 
 
 def test_a_disk_that_is_too_small_is_named_before_anything_is_built(world: World) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,9 +22,9 @@ from unit.helpers.benching import (
     LOCK,
     PASSED,
     SLOW,
-    answer,
     beside_loops,
     candidate,
+    kernels_of,
     result,
     runs,
     write_report,
@@ -33,7 +33,6 @@ from unit.helpers.benching import (
 
 GPU = {"name": "NVIDIA H100, compute capability 9.0", "driver": "CUDA 13.0", "where": "cuda0"}
 ON_GPU = {**PASSED, "device": GPU}
-GEMM = '{"series": [{"name": "Gemm", "unit": "s", "samples": [1.0, 2.0, 3.0]}]}'
 GEMM_ALONE = BenchOptions(workload="gemm", rounds=5, threads="1")
 
 
@@ -110,23 +109,25 @@ def test_variants_that_are_not_timed_together(
 
 
 def test_the_bench_from_its_options_to_its_file(
-    built: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    built: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_report(built, PASSED)
-    answer(monkeypatch, GEMM)
-    command.bench(built, "openblas", "theano-1.0.5", options=GEMM_ALONE)
+    kernels_of(built.environments / "theano-1.0.5/openblas")
+    options = GEMM_ALONE.model_copy(update={"fix_scan": True})
+    command.bench(built, "openblas", "theano-1.0.5", options=options)
     ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
     assert one.machine == machine.describe([PASSED]) and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == LOCK.sha256
+    assert one.remarks[-1].startswith("all programs import theano_stacks_scan first")
     output = capsys.readouterr()
     assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err
 
 
 def test_the_folder_of_a_devices_results_has_its_name(
-    built: Workspace, openblas: Variant, monkeypatch: pytest.MonkeyPatch
+    built: Workspace, openblas: Variant, tmp_path: Path
 ) -> None:
-    answer(monkeypatch, GEMM)
-    some = dataclasses.replace(candidate("openblas"), variant=openblas, report=ON_GPU)
+    kernels_of(tmp_path)
+    some = Candidate(openblas, tmp_path, LOCK, ON_GPU)
     found = command.timed(built, [some], GEMM_ALONE)
     assert found.machine.name == machine.describe([PASSED]).name + "-nvidia-h100"
     assert found.subjects[0].device == Device(name=GPU["name"], driver="CUDA 13.0")
@@ -138,7 +139,6 @@ def test_the_folder_of_a_devices_results_has_its_name(
         ({"jump": 0.5}, None),
         ({"jump": -3600.0}, "the system's clock was changed by -3600 s"),
         ({"pinned": False}, "the system did not allow pinning runs to processors"),
-        ({"fix_scan": True}, "all programs import theano_stacks_scan first"),
     ],
 )
 def test_what_a_reader_must_know(
@@ -230,10 +230,17 @@ def test_a_variant_whose_device_was_missing_is_not_timed(
     assert found.subject.device == Device(name=GPU["name"], driver="CUDA 13.0")
 
 
-def test_a_variant_that_is_not_built_is_refused(built: Workspace, openblas: Variant) -> None:
+def test_variants_that_cannot_be_timed_are_named_each_with_its_fix(
+    built: Workspace, openblas: Variant
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        choose_candidates(built, ["mkl", "openblas"], "theano-1.0.5")
+    assert caught.value.what.splitlines() == [
+        "theano-1.0.5/mkl: not built, or not from its current lock",
+        f"theano-1.0.5/openblas: {NOT_VERIFIED}",
+    ]
+    assert caught.value.fix == ("./invoke build --variant mkl; ./invoke verify --variant openblas")
     write_report(built, PASSED)
-    with pytest.raises(UsageError, match=r"(?s)theano-1.0.5/mkl: not built.*invoke build"):
-        choose_candidates(built, ["mkl"], "theano-1.0.5")
     # Another stack of the same name.
     other = openblas.model_copy(update={"file": built.root / "openblas/stack.yaml"})
     with pytest.raises(UsageError, match="not built"):

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from stacks.bench import machine
-from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
+from stacks.bench.machine import BusyLoops, busy_loops
+from stacks.bench.processes import NoAnswerError, SuspendedProcess
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError
 
@@ -37,7 +38,7 @@ for line in iter(sys.stdin.readline, ""):
 """
 # Prints the process IDs of two loops, and waits.
 LOOPS = """
-from stacks.bench.processes import busy_loops
+from stacks.bench.machine import busy_loops
 with busy_loops(2) as loops:
     print(*(process.pid for process in loops.processes), flush=True)
     input()

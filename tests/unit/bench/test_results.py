@@ -147,23 +147,27 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
 def test_two_machines_of_one_name(workspace: Workspace) -> None:
     written(workspace)
     other = MACHINE.model_copy(update={"memory": 64 << 30})
-    assert store.name_for(workspace, MACHINE) == "here-2-cores"
-    assert store.name_for(workspace, other) == "here-2-cores-2"
-    with pytest.raises(UsageError, match="has results of another machine"):
-        store.name_for(workspace, other, "here-2-cores")
-    assert store.name_for(workspace, other, "mine") == "mine"
-    for name in ("../mine", "My box", ".x"):
-        with pytest.raises(UsageError, match="small letters"):
-            store.name_for(workspace, other, name)
+    assert store.named(workspace, MACHINE) == MACHINE
+    assert store.named(workspace, other).name == "here-2-cores-2"
+    assert store.named(workspace, other, "mine").name == "mine"
+    for name, message in (
+        ("here-2-cores", "has results of another machine"),
+        ("devices", "has the reports of devices"),
+        ("../mine", "small letters"),
+        ("My box", "small letters"),
+        (".x", "small letters"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            store.named(workspace, other, name)
 
 
 def test_a_result_in_another_machines_folder_is_named(workspace: Workspace) -> None:
     path = written(workspace)
     other = written(workspace, machine=MACHINE.model_copy(update={"cores": 64}), seconds=1.0)
-    found, _ = store.read_all(workspace)
-    ((place, message),) = store.misplaced(found).items()
-    assert place == max(path, other)
-    assert "another machine" in message and "\n  fix:      move the file out" in message
+    [found], [error] = store.read_all(workspace)
+    assert found.path == min(path, other)
+    assert error.what.startswith(f"{max(path, other)}: another machine") and error.fix
+    assert error.fix.startswith("move the file out")
 
 
 def test_the_installed_command_reads_its_own_results_and_the_published(
@@ -182,5 +186,3 @@ def test_the_folder_of_device_reports_has_no_results(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text("{}")
     assert store.read_all(workspace) == ([], [])
-    with pytest.raises(UsageError, match="has the reports of devices"):
-        store.name_for(workspace, MACHINE, store.DEVICES)

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from stacks.bench import machine, program, rounds
-from stacks.bench.processes import BusyLoops, NoAnswerError, SuspendedProcess, busy_loops
-from stacks.bench.result import Series
-from stacks.bench.schedule import Plan, Turn, remaining
+from stacks.bench import processes as bench_processes
+from stacks.bench import rounds
+from stacks.bench.processes import NoAnswerError, SuspendedProcess
+from stacks.bench.schedule import Plan, remaining
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError
-from unit.helpers.benching import PASSED, answer, candidate, plan
+from unit.helpers.benching import PASSED, candidate, kernels_of, plan
 from unit.helpers.killed import kill_during_import, slow_environment
 
 PYTENSOR = (candidate("mkl", "pytensor-3.3.7"), candidate("blis", "pytensor-3.3.7"))
@@ -49,19 +48,15 @@ def order(of: Plan) -> list[str]:
             plan("blis", "mkl", "openblas", threads=(2,), rounds=2),
             ["1.0 blis, gemm, 2", "1.0 mkl, gemm, 2", "1.0 openblas, gemm, 2",
              "1.1 blis, gemm, 2", "1.1 mkl, gemm, 2", "1.1 openblas, gemm, 2",
+             "2.0 mkl, gemm, 2", "2.0 openblas, gemm, 2", "2.0 blis, gemm, 2",
              "2.2 mkl, gemm, 2", "2.2 openblas, gemm, 2", "2.2 blis, gemm, 2"],
             id="every round times each once, and another one is the first",
         ),
         pytest.param(
             plan("blis", workload="gemm,elementwise", rounds=1),
-            ["1.0 blis, gemm, 2", "1.0 blis, elementwise, 1", "1.1 blis, gemm, 1",
-             "1.1 blis, gemm, 2", "1.1 blis, elementwise, 1"],
+            ["1.0 blis, gemm, 1", "1.1 blis, gemm, 1", "1.0 blis, gemm, 2", "1.1 blis, gemm, 2",
+             "1.0 blis, elementwise, 1", "1.1 blis, elementwise, 1"],
             id="elementwise has one thread",
-        ),
-        pytest.param(
-            plan("blis", workload="gemm,elementwise", threads=(2,), rounds=1),
-            ["1.0 blis, gemm,elementwise, 2", "1.1 blis, gemm,elementwise, 2"],
-            id="kernels on the same threads share a process",
         ),
         pytest.param(
             programs("blis", "mkl", rounds=3, starts=2),
@@ -84,6 +79,7 @@ def test_the_order_of_turns(of: Plan, turns: list[str]) -> None:
         ("lstm", {}, 5, (1, 2)),
         ("check_blas", {"starts": 2}, 1, (1, 2)),
         ("check_blas", {"starts": 2, "quick": False}, 2, (1, 2)),
+        ("gemm", {"starts": 2}, 5, (1, 2)),
     ],
 )
 def test_slow_programs_start_once_on_all_threads(
@@ -97,139 +93,65 @@ def test_slow_programs_start_once_on_all_threads(
 
 
 def test_the_remaining_time_is_estimated_from_turns_of_the_same_kind() -> None:
-    every = list(plan("blis", "mkl", threads=(1,), rounds=2).turns())
-    assert remaining([], every) == (0, False)
-    assert remaining([(every[0], 10.0)], every[1:]) == (50, True)
-    done = list(zip(every[:4], [10.0, 2.0, 10.0, 2.0], strict=True))
-    assert remaining(done, every[4:]) == (12, True)
     ntm = list(programs("blis", "mkl", rounds=2).turns())
+    assert remaining([], ntm) == (0, False)
     assert remaining([(ntm[0], 300.0)], ntm[1:]) == (300, False), "no call is known yet"
-
-
-def first_turn(of: Plan) -> tuple[Plan, Turn]:
-    return of, next(of.turns())
+    done = list(zip(ntm[:4], [300.0, 300.0, 10.0, 2.0], strict=True))
+    assert remaining(done, ntm[4:]) == (12, True)
 
 
 def test_kernels_run_under_variables_that_are_not_the_users(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = {"series": [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99]}]}
     monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=-lmine,device=opencl0:0")
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     monkeypatch.setenv("THEANO_STACKS_BLIS_ZEN5", "0")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    variables = answer(monkeypatch, "a warning\n" + json.dumps(found) + "\n")
-    (series,) = program.measure_kernels(*first_turn(plan("mkl", threads=(3,))))
-    assert series.samples == (100.123, 99.0)
-    [env] = variables
+    env = bench_processes.variables(candidate("mkl"), 3)
     names = ("OPENBLAS", "GOTO", "MKL", "BLIS", "OMP", "NUMBA")
     assert {env[f"{name}_NUM_THREADS"] for name in names} == {"3"}
     assert env["THEANO_FLAGS"] == env["THEANORC"] == env["PYTHONDONTWRITEBYTECODE"] == ""
     assert not {"OPENBLAS_CORETYPE", "THEANO_STACKS_BLIS_ZEN5"} & set(env)
     report = {**PASSED, "device": {"where": "opencl0:1", "name": "a GPU", "driver": "1"}}
-    env = program.environment_of(candidate("gpuarray", report=report), 2)
+    env = bench_processes.variables(candidate("gpuarray", report=report), 2)
     assert env["THEANO_FLAGS"] == "device=opencl0:1", "the one that was verified"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "no JSON", "{}", '{"series": [{"name": "x", "unit": "mile", "samples": [1]}]}']
-)
-def test_output_of_kernels_that_is_not_a_measurement(
-    monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    answer(monkeypatch, text)
-    with pytest.raises(StacksError, match=r"theano-1\.0\.5/mkl: gemm: no measurement"):
-        program.measure_kernels(*first_turn(plan("mkl")))
-
-
-def test_a_process_of_kernels_ends_with_a_killed_bench(tmp_path: Path) -> None:
+def test_a_kernels_process_ends_with_a_killed_bench(tmp_path: Path) -> None:
     code = (
-        "import sys, dataclasses, pathlib; from stacks.bench import program\n"
+        "import sys, dataclasses, pathlib; from stacks.bench import rounds\n"
         "from unit.helpers.benching import candidate, plan\n"
         "built = dataclasses.replace(candidate('mkl'), place=pathlib.Path(sys.argv[1]))\n"
-        "of = dataclasses.replace(plan('mkl'), candidates=(built,))\n"
-        "program.measure_kernels(of, next(of.turns()))"
+        "rounds.run(dataclasses.replace(plan('mkl'), candidates=(built,)))"
     )
     kill_during_import(tmp_path, code, slow_environment(tmp_path))
 
 
-def gemm(*samples: float) -> list[Series]:
-    return [Series(name="Gemm", unit="s", samples=samples or (1.0,))]
-
-
-def test_the_first_turn_of_kernels_warms_up_and_is_not_kept(
-    capsys: pytest.CaptureFixture[str],
+def test_kernels_beside_busy_loops_that_are_unpinned_and_no_noise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    requested = []
+    kernels_of(tmp_path)
+    usable, beside = os.sched_getaffinity(0), list[list[set[int]]]()
 
-    def measure(of: Plan, turn: Turn) -> list[Series]:
-        cores = len(os.sched_getaffinity(0))
-        requested.append((turn.candidate.variant.name, turn.threads, cores))
-        return gemm(float(len(requested)))
+    class Watched(SuspendedProcess):
+        def ask(self, **question: Any) -> dict[str, Any]:
+            every = [each for each in psutil.Process().children() if "-c" in each.cmdline()]
+            beside.append([set(each.cpu_affinity()) for each in every])
+            assert len(os.sched_getaffinity(0)) == 1
+            return super().ask(**question)
 
-    threads = min(2, len(os.sched_getaffinity(0)))
-    found = rounds.run(plan(*TWO, threads=(threads,), rounds=2), measure).runs
-    assert requested[:2] == [("blis", threads, threads), ("mkl", threads, threads)]
-    assert [run.round for run in found] == [1, 1, 2, 2]
-    assert [run.series[0].samples for run in found] == [(3.0,), (4.0,), (5.0,), (6.0,)]
+    built = dataclasses.replace(candidate("blis"), place=tmp_path)
+    of = dataclasses.replace(plan(threads=(1,), rounds=2, busy=2), candidates=(built,))
+    found = rounds.run(of, Watched).runs
+    assert beside == [[usable, usable]] * 2
+    assert [(run.busy, run.start, run.round) for run in found] == [(2, 1, 1), (2, 2, 2)]
+    assert found[0].series[0].samples == (100.123, 99.0)
+    assert not psutil.Process().children()
     output = capsys.readouterr().err.splitlines()
     assert [line.partition(" turns")[0] for line in output] == [
-        "warming up, 0 of 6", "round 1 of 2, 2 of 6", "round 2 of 2, 4 of 6"
+        "start 1, compiling, 0 of 4", "round 1 of 2, 1 of 4", "start 2, compiling, 2 of 4",
+        "round 2 of 2, 3 of 4",
     ]  # fmt: skip
-
-
-def test_kernels_that_fail_end_the_rounds_but_not_a_campaign(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    tried: list[str] = []
-
-    def measure(of: Plan, turn: Turn) -> list[Series]:
-        tried.append(turn.candidate.variant.name)
-        if tried[-1] == "mkl":
-            raise StacksError("no measurement", found="\x1b[0mnon\nsense")
-        return gemm()
-
-    timed = rounds.run(plan(*TWO, threads=(1,), rounds=2, campaign=True), measure)
-    assert tried == ["blis", "mkl", "blis", "blis"], "mkl is not tried again"
-    assert [run.subject for run in timed.runs] == ["theano-1.0.5/blis"] * 2
-    (missing,) = timed.missing
-    assert (missing.name, missing.round, missing.failure) == ("gemm", 0, "[0mnon sense")
-    assert "theano-1.0.5/mkl has no figure of gemm" in capsys.readouterr().err
-    with pytest.raises(StacksError, match="no measurement"):
-        rounds.run(plan(*TWO, threads=(1,), rounds=2), measure)
-
-
-def test_busy_loops_run_beside_each_round_unpinned_and_are_no_noise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    usable, running, counted = os.sched_getaffinity(0), list[BusyLoops](), list[float]()
-    beside, read = list[list[set[int]]](), machine.read
-
-    @contextmanager
-    def start(count: int) -> Iterator[BusyLoops]:
-        with busy_loops(count) as loops:
-            running[:] = [loops]
-            yield loops
-
-    def read_noise(living: float) -> machine.Reading:
-        counted.append(living)
-        return read(living)
-
-    def measure(of: Plan, turn: Turn) -> list[Series]:
-        processes = running[0].processes
-        beside.append([os.sched_getaffinity(process.pid) for process in processes])
-        before = running[0].processor_seconds()
-        while processes and running[0].processor_seconds() == before:
-            pass
-        return gemm()
-
-    monkeypatch.setattr(machine, "read", read_noise)
-    of = plan("blis", threads=(1,), rounds=1, busy=2)
-    found = rounds.run(of, measure, start_loops=start).runs
-    assert beside == [[], [usable, usable]], "none while it warms up"
-    assert [run.busy for run in found] == [2]
-    assert counted[0] == counted[1] == 0 and counted[3] > counted[2], "their time is the bench's"
-    assert all(process.returncode is not None for process in running[0].processes)
 
 
 class Fake(SuspendedProcess):
@@ -308,18 +230,25 @@ def test_a_program_is_timed_in_the_rounds_of_its_starts() -> None:
 @pytest.mark.parametrize(
     ("workload", "quick", "words", "calls"),
     [
-        ("ntm", True, ["ntm", "--profile-calls", "1", "--stay"], 20),
-        ("ntm", False, ["ntm", "--profile-calls", "1", "--stay"], 100),
-        ("check_blas", True, ["check_blas", "--profile-calls", "0", "--stay"], 1),
-        ("check_blas", False, ["check_blas", "--profile-calls", "0", "--stay"], 10),
-        ("lstm", True, ["lstm", "--case", "merged", "--profile-calls", "1", "--stay"], 10),
-        ("mlp", True, ["mlp", "--profile-calls", "1", "--stay"], 300),
+        ("gemm", True, ["bench-probe", "theano", "gemm", "quick"], 20),
+        ("gemm", False, ["bench-probe", "theano", "gemm"], 100),
+        ("ntm", True, ["workload", "ntm", "--stay", "--profile-calls", "1"], 20),
+        ("ntm", False, ["workload", "ntm", "--stay", "--profile-calls", "1"], 100),
+        ("check_blas", True, ["workload", "check_blas", "--stay", "--profile-calls", "0"], 1),
+        ("check_blas", False, ["workload", "check_blas", "--stay", "--profile-calls", "0"], 10),
+        (
+            "lstm",
+            True,
+            ["workload", "lstm", "--stay", "--case", "merged", "--profile-calls", "1"],
+            10,
+        ),
+        ("mlp", True, ["workload", "mlp", "--stay", "--profile-calls", "1"], 300),
     ],
 )
 def test_what_a_program_is_asked(workload: str, quick: bool, words: list[str], calls: int) -> None:
     processes = Processes()
     processes.run(programs("mkl", workload=workload, quick=quick, rounds=1, threads=(2,)))
-    assert processes.every[0].words[2:] == ["workload", *words]
+    assert processes.every[0].words[2:] == words
     assert processes.every[0].asked == [calls]
 
 
@@ -330,9 +259,9 @@ def test_a_program_takes_shared_modules_and_a_device_its_expectation(tmp_path: P
     device = candidate("gpuarray")
     processes = Processes()
     processes.run(dataclasses.replace(programs(rounds=1), candidates=(built, device)))
-    assert processes.every[0].words[-3:] == ["--share-modules", "/cache/modules", "--stay"]
+    assert processes.every[0].words[-3:] == ["1", "--share-modules", "/cache/modules"]
     expectation = str(device.place / "etc/theano-stacks/expect.json")
-    assert processes.every[1].words[-3:] == ["--expect", expectation, "--stay"]
+    assert processes.every[1].words[-2:] == ["--expect", expectation]
 
 
 def test_scan_may_be_fixed_for_all() -> None:
@@ -437,7 +366,7 @@ def test_a_timed_out_process_is_not_started_again() -> None:
 def test_in_a_campaign_a_program_that_fails_has_no_figure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    killed = CommandError("python\nlast words", found="it was killed by SIGKILL")
+    killed = CommandError("python\nlast words", found="it was\nkilled by \x1bSIGKILL")
     broken = Processes(fails=lambda one, n: killed if "mkl" in one.words[0] and n == 2 else None)
     found = broken.run(programs(*TWO, starts=1, campaign=True))
     assert [run.subject for run in found.runs] == ["theano-1.0.5/blis"] * 5

@@ -58,10 +58,9 @@ def recommend(
             assert rounds == 0
             return [f"theano-1.0.5/{name}" for name in best]
 
-        monkeypatch.setattr(recommending, "make", make)
         monkeypatch.setattr(candidates, "candidates", lambda *_: built)
         monkeypatch.setattr(user_program, "bench", bench)
-        recommending.recommend_for_stack(workspace, own, ["train"])
+        recommending.recommend_for_stack(workspace, own, ["train"], make=make)
 
     return call
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from stacks.bench import program, store
+from stacks.bench import store
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import (
     Device,
@@ -141,15 +140,16 @@ def write_report(workspace: Workspace, content: dict[str, Any]) -> Path:
     return path
 
 
-def answer(monkeypatch: pytest.MonkeyPatch, text: str) -> list[dict[str, str]]:
-    message: list[dict[str, str]] = []
-
-    def call(words: Sequence[object], env: dict[str, str], limit: float) -> str:
-        message.append(env)
-        return text
-
-    monkeypatch.setattr(program, "call", call)
-    return message
+def kernels_of(place: Path) -> None:
+    """Give an environment a Python that answers as a kernel's process does."""
+    series = [{"name": "Gemm", "unit": "GFLOP/s", "samples": [100.123456789, 99.0]}]
+    python = place / "bin/python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    python.write_text(
+        f"#!{sys.executable} -S\nimport sys\nprint('{{\"ready\": []}}', flush=True)\n"
+        f"for line in sys.stdin: print('{json.dumps({'series': series})}', flush=True)\n"
+    )
+    python.chmod(0o755)
 
 
 def written(workspace: Workspace, **more: Any) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stacks.core.errors import UsageError
@@ -54,12 +56,13 @@ def test_the_table_names_the_ops_that_are_c_now(capsys: pytest.CaptureFixture[st
     assert "Py -> C" in output and "from Py to C: Dot22{inplace}; -150.000 ms a call" in output
 
 
-def test_different_graphs_of_one_framework_are_a_remark() -> None:
+def test_different_graphs_of_one_framework_are_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
     other = case(FAST, signature="c" * 12)
     other["graph"]["scans"] *= 2
-    lines = "\n".join(profile_compare.heading(report(case(SLOW)), report(other), case(SLOW), other))
-    assert "the graphs differ: aaaaaaaaaaaa (3 nodes, 1 scans) -> cccccccccccc" in lines
-    assert "may be chance" in lines and "--compiles 5" in lines
+    profile_compare.show(report(case(SLOW)), report(other))
+    output = capsys.readouterr().out
+    assert "the graphs differ: aaaaaaaaaaaa (3 nodes, 1 scans) -> cccccccccccc" in output
+    assert "may be chance" in output and "--compiles 5" in output
 
 
 def test_without_a_profile_the_calls_still_compare(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,10 +71,14 @@ def test_without_a_profile_the_calls_still_compare(capsys: pytest.CaptureFixture
     assert "10.000 -> 10.000 ms" in output and "has no profile" in output
 
 
-def test_different_work_does_not_compare() -> None:
-    with pytest.raises(UsageError, match="workload differs"):
-        profile_compare.pairs(report(case(SLOW)), report(case(FAST), workload="lstm"), "")
-    with pytest.raises(UsageError, match="dtype differs"):
-        profile_compare.pairs(report(case(SLOW)), report(case(FAST), dtype="float64"), "")
-    with pytest.raises(UsageError, match="the case merged"):
-        profile_compare.pairs(report(case(SLOW)), report(case(FAST)), "merged")
+@pytest.mark.parametrize(
+    ("other", "name", "message"),
+    [
+        ({"workload": "lstm"}, "", "workload differs"),
+        ({"dtype": "float64"}, "", "dtype differs"),
+        ({}, "merged", "the case merged"),
+    ],
+)
+def test_different_work_does_not_compare(other: dict[str, Any], name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        profile_compare.show(report(case(SLOW)), report(case(FAST), **other), case=name)

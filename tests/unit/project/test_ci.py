@@ -54,7 +54,6 @@ def test_the_values_of_each_variants_job(workspace: Workspace) -> None:
         "framework": "theano-1.0.5",
         "flavour": "mkl",
         "baseline": "pip-default",
-        "baseline_image": "theano-pip-default:1.0.5",
         "image": "theano-mkl",
         "tags": "1.0.5 latest",
         "device": "cpu",

@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from stacks.project import checks
-from stacks.variants.load import all_variants, load_variant
-from unit.helpers.checkout import CHECKOUT
 from unit.helpers.runner import Runner
 
 
@@ -272,22 +269,16 @@ def test_a_failed_upload_leaves_the_list_as_it_was(tmp_path: Path) -> None:
     check(added("*cut-*) exit 1 ;;", "published/linux-64/cut-1-0.conda", passes=False), tmp_path)
 
 
-def test_a_timing_that_fails_fails_the_job_and_the_baseline_is_timed_alone(tmp_path: Path) -> None:
-    job = checks.matrix(CHECKOUT, all_variants(CHECKOUT), [load_variant(CHECKOUT, "mkl")])
-    variables = {name.upper(): value for name, value in job["include"][0].items()}
-    step = (VARIANTS, "variant", "Time it in its image, turn by turn with the baseline's")
+def test_a_timing_that_fails_fails_the_job(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
-    for flavour, status, images in (
-        ("mkl", 0, "theano-pip-default:1.0.5,theano-mkl:1.0.5"),
-        ("mkl", 1, "theano-pip-default:1.0.5,theano-mkl:1.0.5"),
-        ("pip-default", 0, "theano-pip-default:1.0.5"),
-    ):
+    for status in (0, 1):
         case = Case(
-            step,
+            (VARIANTS, "variant", "Time it, turn by turn with the baseline"),
             {"invoke": f"echo a table; exit {status}"},
-            {**variables, "FLAVOUR": flavour},
+            {"FRAMEWORK": "theano-1.0.5", "FLAVOUR": "mkl", "BASELINE": "pip-default"},
             passes=status == 0,
-            ends=f"invoke bench --images {images} --quick",
+            ends="invoke bench --variants pip-default,mkl --framework theano-1.0.5 "
+            "--workload gemm,elementwise,check_blas --quick",
         )
         check(case, tmp_path)
     assert (tmp_path / "summary").read_text().startswith("```\na table\n```\n")

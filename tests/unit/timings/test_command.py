@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stacks.bench import store
-from stacks.bench.result import Result, Subject
+from stacks.bench.result import MeasuredPackage, Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.timings import command, devices
@@ -17,7 +16,7 @@ from stacks.timings.command import current_locks
 from stacks.timings.survey import view as build
 from stacks.timings.view import CurrentLock
 from unit.helpers.benching import BASE, FAST, ON_DEVICE, result, runs
-from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, site, timings
+from unit.helpers.publishing import GEMM, WITH_PEAK, at, keep, site, timings
 
 
 def test_the_error_without_results_has_a_fix(tmp_path: Path) -> None:
@@ -75,11 +74,11 @@ def test_a_result_that_cannot_be_shown_is_not_taken(
 
     monkeypatch.setattr(command, "rendered", rendered)
     with pytest.raises(ValueError, match="a picture that is none"):
-        command.add(at(tmp_path), saved(tmp_path / "new", one=of_image(FAST, 5.0)))
+        command.add(at(tmp_path), saved(tmp_path / "new", one=of_one(FAST, 5.0)))
     assert not (tmp_path / "results").exists()
 
 
-def of_image(subject: Subject, speed: float, **more: Any) -> Result:
+def of_one(subject: Subject, speed: float, **more: Any) -> Result:
     found = runs(subject, [speed] * 7, name=GEMM)
     return result(found, subject.model_copy(update=more), machine=WITH_PEAK)
 
@@ -91,32 +90,8 @@ def saved(folder: Path, **results: Result) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-DIGEST = "sha256:0123456789ab" + "c" * 52
-
-
-def test_results_of_images_are_published_with_their_digests_and_ratios(tmp_path: Path) -> None:
-    base, fast = of_image(BASE, 2.0, image=DIGEST), of_image(FAST, 5.0, image=DIGEST)
-    for _ in range(2):
-        command.add(at(tmp_path), saved(tmp_path / "new", base=base, fast=fast))
-        shutil.rmtree(tmp_path / "new")
-    assert len(list((tmp_path / "results").rglob("*.json"))) == 1
-    command.publish(at(tmp_path))
-    row = "| theano-1.0.5/fast (image 0123456789ab) |  | **2.50** |"
-    assert row in timings(tmp_path)
-    observed = " ".join(Reader(site(tmp_path)).text.split())
-    assert "timed one after another, not in turn" in observed
-    assert "(image 0123456789ab)" in observed and f"image {DIGEST}" in observed
-
-
-def test_a_result_without_its_images_digest_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command.add(at(tmp_path), saved(tmp_path / "new", one=of_image(FAST, 5.0, image="unknown")))
-    assert "one.json: it does not name its image's digest" in capsys.readouterr().err
-
-
 def test_of_several_files_with_a_bad_one_none_is_taken(tmp_path: Path) -> None:
-    paths = saved(tmp_path / "new", good=of_image(FAST, 5.0), worse=of_image(BASE, 2.0))
+    paths = saved(tmp_path / "new", good=of_one(FAST, 5.0), worse=of_one(BASE, 2.0))
     text = paths[1].read_text()
     paths[1].write_text(text.replace("[2.0]", "[NaN]", 1))
     report = tmp_path / "new/report.json"
@@ -133,16 +108,15 @@ def test_of_several_files_with_a_bad_one_none_is_taken(tmp_path: Path) -> None:
 def test_packages_that_are_not_of_the_lock_are_refused(own_workspace: Workspace) -> None:
     name, lock = next(iter(current_locks(own_workspace).items()))
     framework, _, flavour = name.partition("/")
-    mine = FAST.model_copy(
-        update={"framework": framework, "flavour": flavour, "lock": lock.sha256, "image": DIGEST}
-    )
+    mine = FAST.model_copy(update={"framework": framework, "flavour": flavour, "lock": lock.sha256})
     folder = own_workspace.root / "new"
-    (path,) = saved(folder, one=of_image(mine, 5.0))
+    (path,) = saved(folder, one=of_one(mine, 5.0))
     with pytest.raises(UsageError, match=rf"its packages of {name} are not those of the lock"):
         command.add(own_workspace, [path])
-    path.write_text(
-        of_image(mine, 5.0, packages=tuple(lock.packages)).model_dump_json(by_alias=True)
+    packages = tuple(
+        MeasuredPackage(name=name, version="1", sha256=sha256) for name, sha256 in lock.digests
     )
+    path.write_text(of_one(mine, 5.0, packages=packages).model_dump_json(by_alias=True))
     command.add(own_workspace, [path])
     assert len(list(own_workspace.results.rglob("*.json"))) == 1
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stacks.bench.result import MeasuredPackage
 from stacks.bench.store import BadResultError
 from stacks.core.errors import StaleError, UsageError
 from stacks.timings import command, devices, documents
@@ -94,7 +93,7 @@ def test_a_file_that_is_no_report_is_named_and_left_out(
     with pytest.raises(UsageError, match="published without 2 of 3 results"):
         command.publish(at(tmp_path))
     output = capsys.readouterr().err
-    assert "cut-off.json: not a report" in output and "link.json: a symbolic link" in output
+    assert "cut-off.json: not a report" in output and "link.json is a symbolic link" in output
     assert "NVIDIA H100" in timings(tmp_path)
 
 
@@ -102,9 +101,7 @@ def test_a_report_of_other_packages_than_the_locks_is_marked(tmp_path: Path) -> 
     one = devices.read(written(tmp_path / "gpu.json"))
     locks = {"b" * 64: False, "c" * 64: True}
     for sha256, is_older in locks.items():
-        lock = CurrentLock(
-            "a" * 64, 1, frozenset({MeasuredPackage(name="numpy", version="1", sha256=sha256)})
-        )
+        lock = CurrentLock("a" * 64, 1, frozenset({("numpy", sha256)}))
         text = documents.markdown(view([], {one.id: lock}, [one]))
         assert ("gpuarray-cuda&Dagger;, Here" in text) == is_older
 

@@ -190,7 +190,7 @@ def test_the_picture_has_the_answers_with_their_intervals(tmp_path: Path) -> Non
     styles = root.findtext(f"{SVG}style") or ""
     assert "prefers-color-scheme: dark" in styles
     assert "://" not in documents.document(view).replace("http://www.w3.org/", "")
-    assert documents.drawing(view).partition("\n")[2] in documents.document(view)
+    assert documents.document(view).partition("</style>\n")[2].rstrip() in documents.page(view)
 
 
 def test_without_a_ratio_there_is_no_picture(tmp_path: Path) -> None:

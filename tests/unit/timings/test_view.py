@@ -139,9 +139,9 @@ def test_what_did_not_answer_has_no_figure(failure: str, cell: str, tmp_path: Pa
 
     absent = [
         missing(FAST).model_copy(update={"name": name, "failure": failure})
-        for name in ("ntm", "gemm,elementwise")
+        for name in ("ntm", "gemm", "elementwise")
     ]
-    found = of("ntm", "ntm step") + of("gemm,elementwise", GEMM, "exp float32 400x512")
+    found = of("ntm", "ntm step") + of("gemm", GEMM) + of("elementwise", "exp float32 400x512")
     other = runs(FAST, [0.1] * 7, name="logreg step", unit="s")
     store.write(at(tmp_path), result([*found, *other], BASE, FAST, missing=tuple(absent)))
     (table,) = read(tmp_path).machines
@@ -206,9 +206,10 @@ def test_a_usual_flavour_is_taken_unless_another_one_is_clearly_faster(tmp_path:
         four = dict(zip((DEFAULT, MKL, OPENBLAS, AMDLIBM), rates, strict=True))
         root = tmp_path / name
         (answer,) = published(root, four).answers
-        (choice,) = answer.choices
-        assert answer.take == choice.flavour and choice.cell.ratio
-        return choice.flavour, choice.cell.ratio.value
+        (row,) = answer.rows.values()
+        ratio = row.cells[answer.column].ratio
+        assert answer.take == row.flavour and ratio
+        return row.flavour, ratio.value
 
     assert taken("equal", 1.0, 2.0, 2.0, 2.0) == ("openblas", 2.0)
     assert taken("second", 1.0, 2.0, 1.5, 2.0) == ("openblas-amdlibm", 2.0)
@@ -223,9 +224,8 @@ def test_an_answer_has_a_choice_for_each_framework(tmp_path: Path) -> None:
     rates = {DEFAULT: 1.0, OPENBLAS: 2.0, old[0]: 1.0, old[1]: 2.0, old[2]: 4.0}
     device = ON_DEVICE.model_copy(update={"flavour": "gpuarray-cuda"})
     (answer,) = published(tmp_path, {**rates, device: 900.0}).answers
-    chosen = [(choice.framework, choice.flavour) for choice in answer.choices]
-    assert chosen == [("theano-0.8.2", "mkl"), ("theano-1.0.5", "openblas")]
-    assert answer.choice("aesara-2.8.7") is None
+    chosen = {name: row.flavour for name, row in answer.rows.items()}
+    assert chosen == {"theano-0.8.2": "mkl", "theano-1.0.5": "openblas"}
     on_device = [row for row in read(tmp_path).machines[0].rows if row.on_device]
     assert [row.flavour for row in on_device] == ["gpuarray-cuda"]
     # It has nothing to do with the processor's peak.
@@ -250,15 +250,13 @@ def test_frameworks_are_compared_in_the_same_rounds_alone(tmp_path: Path) -> Non
     rates = {**two, three[2]: 0.2}
     view = published(tmp_path / "three", rates, "lstm merged", unit="s")
     assert view.across and [
-        (one.environment, one.program, one.figure, one.ratio and one.ratio.value)
-        for one in view.across.timed
+        (one.subject, one.measure.name, one.summary.median, one.ratio and one.ratio.value)
+        for one in view.across.rows
     ] == [
-        ("theano-0.8.2/openblas", "lstm merged", "400 ms", None),
-        ("theano-1.0.5/openblas", "lstm merged", "100 ms", 4.0),
-        ("aesara-2.8.7/openblas", "lstm merged", "200 ms", 2.0),
+        ("theano-0.8.2/openblas", "lstm merged", 0.4, None),
+        ("theano-1.0.5/openblas", "lstm merged", 0.1, 4.0),
+        ("aesara-2.8.7/openblas", "lstm merged", 0.2, 2.0),
     ]
-    by = published(tmp_path / "by", rates, "mlp step, numba", unit="s").across
-    assert by and {(one.program, one.by) for one in by.timed} == {("mlp step", "numba")}
     busy = {"settings": settings(busy=2)}
     assert published(tmp_path / "busy", rates, "mlp step", busy, unit="s").across is None
 
@@ -313,6 +311,6 @@ def test_each_variant_has_its_lock(workspace: Workspace) -> None:
     assert set(locks) == {variant.id for variant in all_variants(workspace)}
     variant = load_variant(workspace, "pip-openblas", "theano-1.0.5")
     locked = lock.read(workspace, variant)
-    # As candidates.subject writes it.
+    # As Candidate.subject writes it.
     assert locks[variant.id].sha256 == locked.sha256
     assert locks[variant.id].size > sum(locked.sizes.values()) > 10**6
