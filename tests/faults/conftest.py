@@ -15,11 +15,9 @@ from integration.tiny import Tiny, prepare
 from faults.mirror import BODIES, INVENTED, serving
 from faults.room import VARIANTS, Reference, Room
 from faults.trees import names_in, remove, tree
-from stacks.channel.offers import Channel, read_channel
+from stacks.channel.offers import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import default_workspace
-from stacks.locks import lock
-from stacks.locks.lock import Lock
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import cached_path
 
@@ -53,8 +51,7 @@ def reference() -> Iterator[Reference]:
             made = Reference(base, mirror, {}, frozenset())
             room = Room(made)
             tiny = prepare(default_workspace(), room.root)
-            break_links(tiny.cache)
-            keep_sources(tiny, room)
+            keep_sources(tiny)
             (room.root / "verify").symlink_to(REPOSITORY / "verify")
             for folder in (room.temporary, room.beside / "home"):
                 folder.mkdir(parents=True)
@@ -83,34 +80,22 @@ def memory() -> str | None:
     return folder if fits else None
 
 
-def keep_sources(tiny: Tiny, room: Room) -> None:
-    """Put all sources of the small packages into the cache, and the trials' own files."""
+def keep_sources(tiny: Tiny) -> None:
+    """Put all sources of the small packages into the cache, and the trials' own files.
+
+    The trials get files of their own: those of the user's cache must not change.
+    """
+    copy = tiny.cache.with_name("copy")
+    shutil.copytree(tiny.cache, copy, symlinks=True)
+    shutil.rmtree(tiny.cache)
+    copy.rename(tiny.cache)
     channel = read_channel(tiny.workspace)
-    names = {package.file_name for package in lock_of(tiny, channel).packages}
-    pins = [
-        pin
-        for offer in channel.offers.values()
-        if offer.file_name in names
-        for pin in offer.recipe.pins(channel.pins)
-    ]
+    names = {package.file_name for package in tiny.lock("by-conda").packages}
+    offers = [offer for offer in channel.offers.values() if offer.file_name in names]
+    pins = [pin for offer in offers for pin in offer.recipe.pins(channel.pins)]
+    sources = {cached_path(tiny.workspace, pin): BODIES[pin.filename] for pin in INVENTED}
     for pin, path in fetch(default_workspace(), pins).items():
-        target = cached_path(tiny.workspace, pin)
+        sources[cached_path(tiny.workspace, pin)] = path.read_bytes()
+    for target, body in sources.items():
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    for pin in INVENTED:
-        target = cached_path(tiny.workspace, pin)
-        target.parent.mkdir(parents=True)
-        target.write_bytes(BODIES[pin.filename])
-
-
-def lock_of(tiny: Tiny, channel: Channel) -> Lock:
-    return lock.read(tiny.workspace, tiny.variant("by-conda"))
-
-
-def break_links(cache: Path) -> None:
-    """Give the trials files of their own: those of the user's cache must not change."""
-    for path in [p for p in cache.rglob("*") if p.is_file() and not p.is_symlink()]:
-        if path.stat().st_nlink > 1:
-            copy = path.with_name(f"{path.name}.copy")
-            shutil.copy2(path, copy)
-            os.replace(copy, path)  # noqa: PTH105
+        target.write_bytes(body)

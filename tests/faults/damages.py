@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from random import Random
 
-from faults.room import MARKER, Done, Room, check
+from faults.room import MARKER, Done, Room, Trial
 from faults.trees import remove
-from faults.trial import Trial
 from stacks.core.disk import REPOSITORY
 
 WAYS = ("flip", "flip", "truncate", "delete", "append", "empty", "mode", "folder", "link")
@@ -57,7 +56,7 @@ def play_cache(trial: Trial, area: str) -> None:
     """Damage a file of the cache; the environment made from it has the right bytes, or none is."""
     room, random = trial.room, trial.random
     patterns, variant = AREAS[area]
-    room.remove_environments()
+    room.without()
     files = [path for pattern in patterns for path in room.cached(pattern)]
     assert files, f"the cache has no {area}"
     if area == "packages":
@@ -130,14 +129,14 @@ def play_environment(trial: Trial) -> None:
     trial.tell(f"{way}: {variant}/{name}")
     (place / "left-over.so").write_bytes(b"\x7fELF")
     done = verify_files(room, variant)
-    check(done, done.status == 1, "`verify files` does not fail")
-    check(done, path.name in done.out + done.err, f"`verify files` does not name {name}")
-    check(done, "left-over.so" in done.out + done.err, "`verify files` does not name an extra file")
+    done.check(done.status == 1, "`verify files` does not fail")
+    done.check(path.name in done.out + done.err, f"`verify files` does not name {name}")
+    done.check("left-over.so" in done.out + done.err, "`verify files` does not name an extra file")
     repaired = room.run("make", "--variant", variant, "--repair")
-    check(repaired, repaired.status == 0, "the repair fails")
+    repaired.check(repaired.status == 0, "the repair fails")
     room.check_tree(repaired, variant)
     done = verify_files(room, variant)
-    check(done, done.status == 0, "`verify files` fails after the repair")
+    done.check(done.status == 0, "`verify files` fails after the repair")
     room.check_undisturbed(variant)
 
 
@@ -151,7 +150,7 @@ def verify_files(room: Room, variant: str) -> Done:
     )  # fmt: skip
     done = Done(words, ended.returncode, ended.stdout, ended.stderr)
     room.runs.append(done)
-    check(done, "Traceback" not in done.out + done.err, "a traceback")
+    done.check("Traceback" not in done.out + done.err, "a traceback")
     return done
 
 
@@ -164,7 +163,7 @@ def play_lock(trial: Trial) -> None:
     data = path.read_bytes()
     ways = tuple(way for way in WAYS if way != "mode")
     trial.tell(f"{damage(random, path, ways)}: {path.relative_to(room.root)}")
-    room.remove_environments()
+    room.without()
     done = room.run("make", "--variant", variant)
     room.check_result(done, variant, variant, path.name)
     remove(path)

@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from random import Random
 
-from faults.room import Done, Room, check
+from faults.room import Trial
 from faults.trees import remove
-from faults.trial import Trial
 
 # Texts that mean something in one of the languages that values are written into or read from.
 NASTY = (
@@ -98,7 +97,7 @@ def play(trial: Trial, files: tuple[str, ...]) -> None:
     before = path.read_bytes()
     variant = "by-pip" if "by-pip" in str(path) else "by-conda"
     spoil(trial, path)
-    room.remove_environments()
+    room.without()
     words = random.choice(
         (("make", "--variant", variant), ("make", "--variant", variant), ("list",),
          ("lock", "--check"))
@@ -128,13 +127,9 @@ def play_state(trial: Trial) -> None:
     spoil(trial, path)
     done = room.run(*random.choice((("list",), ("verify", "--variant", variant))))
     if done.status:
-        check_refusal(room, done)
+        done.check(done.status in (1, 2), "expected the exit status 0, 1 or 2")
+        text = done.out + done.err
+        done.check("error: " in text and "fix" in text, "expected an error with a fix")
+        done.check(not (room.root / "evil").exists(), "a value was run as a command")
     room.run("make", "--variant", variant)
     room.check_undisturbed(variant)
-
-
-def check_refusal(room: Room, done: Done) -> None:
-    check(done, done.status in (1, 2), "expected the exit status 0, 1 or 2")
-    text = done.out + done.err
-    check(done, "error: " in text and "fix" in text, "expected an error with a fix")
-    check(done, not (room.root / "evil").exists(), "a value was run as a command")

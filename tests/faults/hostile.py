@@ -1,16 +1,30 @@
-"""Hostile and broken archives in general, and what they must never do."""
+"""Hostile and broken archives: conda packages of another channel, debs, wheels."""
 
 from __future__ import annotations
 
+import bz2
 import hashlib
+import io
+import json
+import lzma
 import tarfile
-from dataclasses import dataclass
+import warnings
+import zipfile
+from dataclasses import dataclass, field
 from random import Random
 
+import rattler
 from unit.helpers import archives as tools
 
-from faults.room import Done, Room, check
+from faults.room import Done, Room, Trial
 from faults.trees import remove
+from stacks.channel.locked_package import LockedPackage
+from stacks.core.workspace import Workspace
+from stacks.locks import solution
+from stacks.sources.condarc import channel_address
+from stacks.sources.pins import DebPin, IndexPin, Pins, read_pins, write_pins
+from stacks.variants.load import load_variant
+from stacks.variants.variant import on_other_channel
 
 # A file of this name may only be in an environment, in an unpacked package, or in an archive.
 MARK = "pwned"
@@ -18,14 +32,22 @@ HOSTILE = "six-1.16.0-evil_0"
 # A link to the folder beside the room, in a package that is installed with the hostile one.
 SHARED_LINK = "share/shared"
 PLACEHOLDER = "/opt/anaconda1anaconda2anaconda3" * 3
+SIX = "lib/python2.7/site-packages/six.py"
+# The other packages that the small flavour has, in the smallest form.
+OTHERS = {
+    "python": ("2.7.18", ("bin/python2.7", "lib/python2.7/site-packages/README")),
+    "pip": ("20.3.4", ("lib/python2.7/site-packages/pip.py",)),
+    "setuptools": ("44.1.1", ("lib/python2.7/site-packages/setuptools.py",)),
+    "wheel": ("0.37.1", (SHARED_LINK,)),
+}
 
 
 @dataclass
 class Contents:
     """The members of an archive, in order, and the entries of a conda package's paths.json."""
 
-    members: list[tuple[tarfile.TarInfo, bytes]]
-    paths: list[dict[str, object]]
+    members: list[tuple[tarfile.TarInfo, bytes]] = field(default_factory=list)
+    paths: list[dict[str, object]] = field(default_factory=list)
 
     def add(
         self, name: str, data: bytes = b"x\n", kind: bytes = tarfile.REGTYPE, link: str = ""
@@ -37,26 +59,29 @@ class Contents:
         entry = {"_path": name, "path_type": "hardlink", "sha256": digest}
         self.paths.append({**entry, "size_in_bytes": len(data), **more})
 
+    def both(self, name: str, data: bytes = b"x\n", **more: object) -> None:
+        self.add(name, data)
+        self.list(name, data, **more)
+
+    def link(self, name: str, target: str, *, listed: bool = True) -> None:
+        self.add(name, kind=tarfile.SYMTYPE, link=target)
+        if listed:
+            self.list(name, b"", path_type="softlink")
+
 
 def outside(random: Random, room: Room) -> str:
     """Return the name of a path that is not in the folder that the archive is unpacked into."""
     up = "../" * random.randint(1, 9)
     return random.choice(
-        (
-            f"{up}{MARK}",
-            f"{up}beside/{MARK}",
-            f"a/../../{up}{MARK}",
-            f"{room.beside}/{MARK}",
-            f"/{room.beside}/{MARK}",
-            f"./{up}beside/evil/{MARK}",
-            f"lib/../{up}{MARK}",
-        )
-    )
+        (f"{up}{MARK}", f"{up}beside/{MARK}", f"a/../../{up}{MARK}", f"{room.beside}/{MARK}",
+         f"/{room.beside}/{MARK}", f"./{up}beside/evil/{MARK}", f"lib/../{up}{MARK}")
+    )  # fmt: skip
 
 
 def hostile(random: Random, room: Room, contents: Contents) -> str:
     """Add something hostile to the members and paths; return what it is."""
     name, target = outside(random, room), random.choice((str(room.beside), "../" * 12, "/", ".."))
+    kept = f"{room.beside}/evil/kept"
     way = random.choice(
         ("member", "listed", "listed from its own folder", "listed from its own folder",
          "through another package's link", "through another package's link",
@@ -65,8 +90,7 @@ def hostile(random: Random, room: Room, contents: Contents) -> str:
          "long name", "odd name", "script", "settings", "link out")
     )  # fmt: skip
     if way == "member":
-        contents.add(name)
-        contents.list(name)
+        contents.both(name)
     elif way == "listed":
         contents.add(f"lib/{MARK}")
         contents.list(name)
@@ -78,99 +102,82 @@ def hostile(random: Random, room: Room, contents: Contents) -> str:
         name = "/".join((*[".."] * up, *folders[-up:], f"lib/{MARK}"))
         contents.list(name)
     elif way == "through another package's link":
-        contents.add(f"{SHARED_LINK}/{MARK}")
-        contents.list(f"{SHARED_LINK}/{MARK}")
+        contents.both(f"{SHARED_LINK}/{MARK}")
     elif way == "listed with prefix":
         contents.add(f"lib/{MARK}", PLACEHOLDER.encode())
         contents.list(name, PLACEHOLDER.encode(), prefix_placeholder=PLACEHOLDER, file_mode="text")
-    elif way in ("through a link", "through a listed link"):
-        contents.add("share/out", kind=tarfile.SYMTYPE, link=target)
-        if way == "through a listed link":
-            contents.list("share/out", b"", path_type="softlink")
-        contents.add(f"share/out/{MARK}")
-        contents.list(f"share/out/{MARK}")
+    elif way in ("through a link", "through a listed link", "link out"):
+        contents.link("share/out", target, listed=way != "through a link")
+        if way != "link out":
+            contents.both(f"share/out/{MARK}")
     elif way == "hard link":
-        contents.add(f"share/{MARK}", kind=tarfile.LNKTYPE, link=f"{room.beside}/evil/kept")
+        contents.add(f"share/{MARK}", kind=tarfile.LNKTYPE, link=kept)
         contents.list(f"share/{MARK}")
     elif way == "read outside":
-        path = f"{'../' * random.randint(1, 9)}beside/evil/kept"
-        contents.list(path, b"a person's\n")
+        contents.list(f"{'../' * random.randint(1, 9)}beside/evil/kept", b"a person's\n")
     elif way == "device":
         kind = random.choice((tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.BLKTYPE, b"S", b"Z"))
         contents.add("share/device", b"", kind=kind)
         contents.list("share/device")
     elif way == "file and folder":
-        contents.add("share/both")
-        contents.add("share/both/file")
-        contents.list("share/both")
-        contents.list("share/both/file")
+        contents.both("share/both")
+        contents.both("share/both/file")
     elif way == "link loop":
-        contents.add("share/a", kind=tarfile.SYMTYPE, link="b")
-        contents.add("share/b", kind=tarfile.SYMTYPE, link="a")
-        contents.list("share/a", b"", path_type="softlink")
+        contents.link("share/a", "b")
+        contents.link("share/b", "a", listed=False)
         contents.add("share/a/file")
     elif way == "link is a file":
-        contents.add("share/x", kind=tarfile.SYMTYPE, link=f"{room.beside}/evil/kept")
-        contents.add("share/x", b"pwned\n")
-        contents.list("share/x", b"pwned\n")
+        contents.link("share/x", kept, listed=False)
+        contents.both("share/x", b"pwned\n")
     elif way == "twice":
-        contents.add("share/x")
-        contents.add("share/x", b"other\n")
-        contents.list("share/x")
-        contents.list("share/x", b"other\n")
+        contents.both("share/x")
+        contents.both("share/x", b"other\n")
     elif way == "long name":
-        contents.add("share/" + "n" * 300)
-        contents.list("share/" + "n" * 300)
+        contents.both("share/" + "n" * 300)
     elif way == "odd name":
-        odd = random.choice(("share/\x1b[31m", "share/a\nb", "share/\udcff", "share/ ", "", "."))
-        contents.add(odd)
-        contents.list(odd)
+        odd = ("share/\x1b[31m", "share/a\nb", "share/\udcff", "share/ ", "", ".")
+        contents.both(random.choice(odd))
     elif way == "script":
         # conda's clients may run these at the installation; this project runs none.
         script = f"#!/bin/sh\ntouch {room.beside}/{MARK}\n".encode()
         for each in ("bin/.six-post-link.sh", "bin/.six-pre-link.sh"):
-            contents.add(each, script)
-            contents.list(each, script)
-    elif way == "settings":
-        each = random.choice(("conda-meta/history", "etc/theano-stacks/ready.json", "etc/theanorc"))
-        contents.add(each)
-        contents.list(each)
+            contents.both(each, script)
     else:
-        contents.add("share/out", kind=tarfile.SYMTYPE, link=target)
-        contents.list("share/out", b"", path_type="softlink")
+        files = ("conda-meta/history", "etc/theano-stacks/ready.json", "etc/theanorc")
+        contents.both(random.choice(files))
     return f"{way}: {name} (links to {target})"
 
 
-def spoiled(random: Random, data: bytes) -> tuple[bytes, str]:
-    """Return damaged bytes of an archive, a quarter of the time; and what was done."""
+def spoiled(trial: Trial, data: bytes) -> bytes:
+    """Return damaged bytes of an archive, a quarter of the time."""
+    random = trial.random
     way = random.choice(("flip", "cut", "garbage")) if random.random() < 0.25 else ""
+    trial.tell(way and f"and {way}")
     if way == "flip":
         changed = bytearray(data)
         for _ in range(random.choice((1, 3, 30))):
             changed[random.randrange(len(data))] ^= 1 << random.randrange(8)
-        return bytes(changed), "and flipped bits"
+        return bytes(changed)
     if way == "cut":
-        return data[: random.randrange(len(data))], "and cut"
-    if way == "garbage":
-        return random.randbytes(1000), "and all garbage"
-    return data, ""
+        return data[: random.randrange(len(data))]
+    return random.randbytes(1000) if way == "garbage" else data
 
 
-def check_marks(room: Room, done: Done, label: str = "") -> None:
-    """Check that nothing was written outside of where packages are unpacked and linked."""
+def finish(trial: Trial, done: Done, label: str = "") -> None:
+    """Check that nothing was written outside of where packages are unpacked and linked.
+
+    What the cache rightly has of the trial's own packages is removed.
+    """
+    room = trial.room
     allowed = (room.cache / "unpacked", *([room.place(label)] if label else []))
     marks = [
         path
         for path in room.base.rglob(f"{MARK}*")
         if not any(path.is_relative_to(folder) for folder in allowed)
     ]
-    check(done, not marks, f"written outside: {marks}")
+    done.check(not marks, f"written outside: {marks}")
     loose = list((room.cache / "unpacked").glob(f"{MARK}*"))
-    check(done, not loose, f"written beside the unpacked packages: {loose}")
-
-
-def forget(room: Room) -> None:
-    """Remove what the cache rightly has of the trial's own packages."""
+    done.check(not loose, f"written beside the unpacked packages: {loose}")
     for pattern in ("unpacked/*-evil_0*", "packages/*/hostile-*", "sources/*/*/*/*-evil_0*",
                     "sources/*/*/*/*hostile*"):  # fmt: skip
         for path in room.cache.glob(pattern):
@@ -178,3 +185,168 @@ def forget(room: Room) -> None:
     for path in (room.cache / "sources/sha256").iterdir():
         if path.is_dir() and not any(path.iterdir()):
             path.rmdir()
+    room.check_undisturbed("by-conda")
+
+
+def conda_archive(name: str, version: str, contents: Contents, *, noarch: bool = False) -> bytes:
+    """Return the bytes of a package."""
+    index: dict[str, object] = {
+        "name": name, "version": version, "build": "evil_0", "build_number": 0, "depends": [],
+        "subdir": "noarch" if noarch else "linux-64", "license": "MIT", "timestamp": 1,
+        **({"noarch": "python"} if noarch else {}),
+    }  # fmt: skip
+    paths = {"paths": contents.paths, "paths_version": 1}
+    for file, value in (("info/index.json", index), ("info/paths.json", paths)):
+        contents.add(file, json.dumps(value).encode())
+    return bz2.compress(tools.tar(*contents.members), 1)
+
+
+def play_conda(trial: Trial) -> None:
+    """Install a hostile package of another channel."""
+    room, random = trial.room, trial.random
+    packages = {}
+    for name, (version, files) in OTHERS.items():
+        contents = Contents()
+        for file in files:
+            if file == SHARED_LINK:
+                contents.link(file, str(room.beside))
+            else:
+                contents.both(file, b"")
+        packages[name] = (version, conda_archive(name, version, contents))
+    contents = Contents()
+    contents.both(SIX)
+    for _ in range(random.choice((1, 1, 2))):
+        trial.tell(hostile(random, room, contents))
+    data = conda_archive("six", "1.16.0", contents, noarch=random.random() < 0.3)
+    label = lock_packages(room, {**packages, "six": ("1.16.0", spoiled(trial, data))})
+    done = room.run("make", "--variant", label)
+    if done.status:
+        room.check_error(done, "six", "wheel", label)
+        done.check(not room.place(label).exists(), "a refused package left an environment")
+    remove(room.root / "envs/locks/tiny" / label)
+    finish(trial, done, label)
+
+
+def lock_packages(room: Room, packages: dict[str, tuple[str, bytes]]) -> str:
+    """Serve the packages as a channel, and lock by-conda on it; return the variant's name."""
+    mirror, workspace = room.reference.mirror, Workspace(room.root, room.cache)
+    address = channel_address(f"{mirror.url}/evil")
+    variant = on_other_channel(load_variant(workspace, "by-conda", "tiny"), address.label)
+    mirror.files.clear()
+    locked = []
+    for name, (version, data) in packages.items():
+        file_name = f"{name}-{version}-evil_0.tar.bz2"
+        mirror.files[f"/evil/linux-64/{file_name}"] = data
+        digests = (hashlib.sha256(data).hexdigest(), hashlib.md5(data).hexdigest(), len(data))
+        url = f"{address.url}/linux-64/{file_name}"
+        locked.append(LockedPackage(name, version, "evil_0", url, *digests))
+    contents = solution.Contents(locked, channel=address.name)
+    solution.write(workspace, variant, contents)
+    return variant.name
+
+
+RECIPE = """\
+package: {{name: hostile, version: 1.0}}
+{build}source:
+  - {source}
+requirements: {{run: [python]}}
+about: {{license: MIT, summary: Hostile, republish: "yes"}}
+extra: {extra}
+"""
+DEB_RECIPE = RECIPE.format(
+    build="",
+    source="{suite: bullseye, debs: [hostile]}",
+    extra='{stage: debian-files, files: {"usr/share/*": share}}',
+)
+WHEEL_RECIPE = RECIPE.format(
+    build="build: {noarch: python}\n",
+    source="{project: hostile, version: 1.0, file: hostile-1.0-py3-none-any.whl}",
+    extra="{stage: wheel}",
+)
+
+
+def play_deb(trial: Trial) -> None:
+    """Build a package of a hostile deb."""
+    random, contents = trial.random, Contents()
+    contents.add("./usr/share/thing/file")
+    for _ in range(2):
+        trial.tell(hostile(random, trial.room, contents))
+    if random.random() < 0.5:
+        contents.add("./usr/share/thing/last")
+    control = tools.tar((tools.member("./control"), b"Package: hostile\nVersion: 1.0\n"))
+    archive = tools.ar(
+        ("debian-binary", b"2.0\n"),
+        ("control.tar.xz", lzma.compress(control)),
+        ("data.tar.xz", lzma.compress(tools.tar(*contents.members))),
+    )
+    build_hostile(trial, DEB_RECIPE, spoiled(trial, archive))
+
+
+def play_wheel(trial: Trial) -> None:
+    """Build a package of a hostile wheel."""
+    room, random = trial.room, trial.random
+    out, info, up = io.BytesIO(), "hostile-1.0.dist-info", outside(random, room)
+    scripts = "[console_scripts]\n"
+    nasty = random.choice(
+        (f"{scripts}{up} = os:system\n", f"{scripts}x = os:system('touch pwned')\n",
+         f"{scripts}a b\nc = os\n", f"{scripts}x = os\n :system\n", "no section = 1\n",
+         f"{scripts}x = a:b\nx = a:c\n", "\xff\xfe")
+    )  # fmt: skip
+    name = random.choice(
+        (up, f"hostile-1.0.data/scripts/{up}", f"hostile-1.0.data/data/{up}",
+         f"hostile-1.0.data/headers/{up}", "hostile-1.0.data/data/bin/python", "hostile/\x00x",
+         "hostile\\..\\x", "hostile", "hostile/a/b", f"hostile-1.0.data/purelib/{up}",
+         f"{info}/METADATA", "hostile-1.0.data/data/site-packages/hostile/__init__.py")
+    )  # fmt: skip
+    method = random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with warnings.catch_warnings(), zipfile.ZipFile(out, "w", method) as z:
+        # Two members of one name are meant.
+        warnings.simplefilter("ignore")
+        z.writestr("hostile/__init__.py", "")
+        z.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: hostile\nVersion: 1.0\n")
+        z.writestr(f"{info}/RECORD", "")
+        if random.random() < 0.5:
+            trial.tell(f"entry points {nasty!r}")
+            z.writestr(f"{info}/entry_points.txt", nasty.encode("latin-1", "replace"))
+        else:
+            member = zipfile.ZipInfo(name)
+            member.external_attr = random.choice((0o644, 0o4755, 0o120777, 0o20666)) << 16
+            trial.tell(f"member {name!r}, mode {member.external_attr >> 16:o}")
+            z.writestr(member, str(room.beside))
+            z.writestr(f"{name}/{MARK}", "x")
+    build_hostile(trial, WHEEL_RECIPE, spoiled(trial, out.getvalue()))
+
+
+def build_hostile(trial: Trial, recipe: str, data: bytes) -> None:
+    """Build a package by a recipe from an archive, whatever its bytes are."""
+    room = trial.room
+    folder, lock = room.root / "recipes/hostile", room.root / "recipes/sources.lock"
+    before, pins = lock.read_bytes(), read_pins(lock)
+    digest, size = hashlib.sha256(data).hexdigest(), len(data)
+    pin: DebPin | IndexPin
+    if recipe == DEB_RECIPE:
+        path = "pool/main/h/hostile/hostile_1.0_amd64.deb"
+        pin = DebPin(
+            suite="bullseye", name="hostile", version="1.0", size=size, sha256=digest, path=path
+        )
+        write_pins(lock, Pins((*pins.debs, pin), pins.files))
+    else:
+        file = "hostile-1.0-py3-none-any.whl"
+        pin = IndexPin(name="hostile", version="1.0", filename=file, size=size, sha256=digest)
+        write_pins(lock, Pins(pins.debs, (*pins.files, pin)))
+    folder.mkdir()
+    (folder / "recipe.yaml").write_text(recipe)
+    cached = room.cache / "sources/sha256" / digest[:2] / digest / pin.filename
+    cached.parent.mkdir(parents=True)
+    cached.write_bytes(data)
+    done = room.run("package", "--name", "hostile")
+    if done.status:
+        room.check_error(done, "hostile")
+    for made in room.cached("packages/*/hostile-*.conda"):
+        entries = rattler.PathsJson.from_package_archive(made).paths
+        names = [str(entry.relative_path) for entry in entries]
+        bad = [name for name in names if name.startswith("/") or ".." in name.split("/")]
+        done.check(not bad, f"{made.name} has paths outside: {bad}")
+    remove(folder)
+    lock.write_bytes(before)
+    finish(trial, done)

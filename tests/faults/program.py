@@ -1,7 +1,7 @@
 """The command line in a folder of the injector's own, with a fault at a chosen moment.
 
 program.py TASK [OPTIONS]; `FAULT_ROOT` names the folder that stands for the checkout, `FAULT_PLAN`
-is the Plan as JSON. The tasks of environments and locks are the product's own; `make`, `fetch` and
+is a Plan as JSON. The tasks of environments and locks are the product's own; `make`, `fetch` and
 `package` do single steps of them.
 """
 
@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import threading
-import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ disk.REPOSITORY = ROOT
 import invoke  # noqa: E402
 from invoke.collection import Collection  # noqa: E402
 
-from faults.plan import Plan  # noqa: E402
 from stacks.core.workspace import default_workspace  # noqa: E402
 from stacks.sources import web  # noqa: E402
 from stacks.tasks import channel as channel_tasks  # noqa: E402
@@ -36,6 +35,25 @@ from stacks.tasks.task import task  # noqa: E402
 # These are counted wherever they happen; `open` only for files of the room, so that imports do
 # not count.
 COUNTED = ("os.", "shutil.", "fcntl.", "tempfile.", "subprocess.", "socket.connect")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When and how the process is struck, and how patient it is with servers.
+
+    event: the number of the audited event, from 1; 0 for none. delay: seconds after it.
+    group: also strike the processes that this one started. count_file: where the number of events
+    is written. pause, timeout: seconds, at most. file_size: bytes of the largest file, 0 for any.
+    """
+
+    event: int = 0
+    delay: float = 0.0
+    signal: int = 9
+    group: bool = False
+    count_file: str = ""
+    pause: float = 60.0
+    timeout: float = 0.0
+    file_size: int = 0
 
 
 class Injector:
@@ -51,7 +69,9 @@ class Injector:
         if self.count != self.plan.event:
             return
         if self.plan.delay:
-            threading.Thread(target=self._strike_later, daemon=True).start()
+            timer = threading.Timer(self.plan.delay, self._strike)
+            timer.daemon = True
+            timer.start()
         else:
             self._strike()
 
@@ -59,10 +79,6 @@ class Injector:
         if event == "open":
             return str(arguments[0]).startswith(str(ROOT.parent))
         return event.startswith(COUNTED)
-
-    def _strike_later(self) -> None:
-        time.sleep(self.plan.delay)
-        self._strike()
 
     def _strike(self) -> None:
         if self.plan.group:
@@ -137,7 +153,7 @@ def limit_files(size: int) -> None:
 
 
 def main() -> None:
-    plan = Plan(**json.loads(os.environ.get("FAULT_PLAN", "{}")))
+    plan = Plan(**json.loads(os.environ["FAULT_PLAN"]))
     be_impatient(plan)
     if plan.file_size:
         limit_files(plan.file_size)

@@ -1,19 +1,26 @@
-"""The folder of one trial: a copy of a finished checkout and cache, and what must hold there."""
+"""A trial, the folder that it plays in, and what must hold there.
+
+The folder is a copy of a finished checkout and cache. The kind of a trial and its random choices
+follow from the seed and its number.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from faults.mirror import Mirror
-from faults.plan import Plan
 from faults.trees import Tree, differences, ended_within, names_in, processes_of, remove, tree
 from stacks.core.disk import REPOSITORY
 
@@ -48,6 +55,11 @@ class Done:
             if output
         )
 
+    def check(self, holds: object, what: str) -> None:
+        """Fail, naming this process, if something does not hold after it."""
+        if not holds:
+            raise FailureError(f"{what}\nafter: {' '.join(self.words)}")
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -76,26 +88,13 @@ class Room:
     runs: list[Done] = field(default_factory=list)
     beside_before: Tree = field(default_factory=dict)
 
-    @property
-    def base(self) -> Path:
-        return self.reference.base
-
-    @property
-    def root(self) -> Path:
-        return self.base / "room"
-
-    @property
-    def cache(self) -> Path:
-        return self.root / "cache"
-
-    @property
-    def temporary(self) -> Path:
-        return self.base / "tmp"
-
-    @property
-    def beside(self) -> Path:
-        """The folder that stands for the rest of the machine; it has the home folder."""
-        return self.base / "beside"
+    def __post_init__(self) -> None:
+        self.base = self.reference.base
+        self.root = self.base / "room"
+        self.cache = self.root / "cache"
+        self.temporary = self.base / "tmp"
+        # Stands for the rest of the machine; it has the home folder.
+        self.beside = self.base / "beside"
 
     def place(self, variant: str) -> Path:
         return self.root / "build/prefixes/tiny" / variant
@@ -118,12 +117,26 @@ class Room:
         found = (p for p in self.cache.glob(pattern) if p.is_file() and not p.is_symlink())
         return sorted(p for p in found if not p.name.endswith(".lock"))
 
-    def remove_environments(self) -> None:
+    def without(self, *patterns: str) -> None:
+        """Remove the environments, and what matches in the cache."""
         remove(self.root / "build")
+        for pattern in patterns:
+            for path in self.cache.glob(pattern):
+                remove(path)
 
-    def environment(self, plan: Plan, variables: Mapping[str, str]) -> dict[str, str]:
+    def start(
+        self,
+        *words: str,
+        plan: Mapping[str, object] | None = None,
+        wrapper: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> subprocess.Popen[str]:
+        """Start the program with a task's words, as the leader of a session of its own.
+
+        plan: values of fields of program.Plan.
+        """
         url = self.reference.mirror.url
-        return {
+        environment = {
             **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
             "HOME": str(self.beside / "home"),
             "TMPDIR": str(self.temporary),
@@ -134,22 +147,13 @@ class Room:
             "PIP_INDEX_URL": f"{url}/simple",
             "PIP_CONFIG_FILE": os.devnull,
             "FAULT_ROOT": str(self.root),
-            "FAULT_PLAN": plan.dumps(),
-            **variables,
+            "FAULT_PLAN": json.dumps(plan or {}),
+            **(variables or {}),
         }
-
-    def start(
-        self,
-        *words: str,
-        plan: Plan = Plan(),  # noqa: B008 - a frozen value
-        wrapper: Sequence[str] = (),
-        variables: Mapping[str, str] | None = None,
-    ) -> subprocess.Popen[str]:
-        """Start the program with a task's words, as the leader of a session of its own."""
         return subprocess.Popen(
             [*wrapper, sys.executable, PROGRAM, *words],
             cwd=self.root,
-            env=self.environment(plan, variables or {}),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -160,39 +164,24 @@ class Room:
 
     def ended(self, process: subprocess.Popen[str]) -> Done:
         """Wait for a program; fail for a traceback or a process that does not end."""
+        words = [str(word) for word in process.args]  # type: ignore[union-attr]
+        late = False
         try:
             out, err = process.communicate(timeout=LONGEST)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
-            self._keep(process, out, err)
-            raise FailureError(f"it still ran after {LONGEST:.0f} s") from None
-        done = self._keep(process, out, err)
-        check(done, "Traceback" not in out + err, "a traceback")
-        check(done, "panicked" not in out + err, "a panic of native code")
+            late = True
+        done = Done(tuple(words[words.index(str(PROGRAM)) + 1 :]), process.returncode, out, err)
+        self.runs.append(done)
+        done.check(not late, f"it still ran after {LONGEST:.0f} s")
+        done.check("Traceback" not in out + err, "a traceback")
+        done.check("panicked" not in out + err, "a panic of native code")
         return done
-
-    def _keep(self, process: subprocess.Popen[str], out: str, err: str) -> Done:
-        words = [str(word) for word in process.args]  # type: ignore[union-attr]
-        words = words[words.index(str(PROGRAM)) + 1 :]
-        self.runs.append(Done(tuple(words), process.returncode, out, err))
-        return self.runs[-1]
 
     def run(self, *words: str, **options: Any) -> Done:
         """Start the program, with the options of `start`, and wait for it."""
         return self.ended(self.start(*words, **options))
-
-    def count(self, scene: str, *words: str) -> int:
-        """Return how many events the undisturbed run has; the room is a copy again afterwards."""
-        events = self.reference.events
-        if scene not in events:
-            file = self.base / "events"
-            self.run(*words, plan=Plan(count_file=str(file)))
-            events[scene] = int(file.read_text())
-            file.unlink()
-            self.runs.clear()
-            self.enter()
-        return events[scene]
 
     def check_result(self, done: Done, variant: str, *names: str) -> None:
         """Check that a run gave the right bytes, or a clear error that has one of the names."""
@@ -204,11 +193,11 @@ class Room:
 
     def check_error(self, done: Done, *names: str) -> None:
         """Check that a run ended with an error for people."""
-        check(done, done.status in (1, 2), "expected the exit status 0, 1 or 2")
-        check(done, "error: " in done.err, "expected a line `error: ...`")
-        check(done, "fix:" in done.err or "expected" in done.err, "the error says no fix")
+        done.check(done.status in (1, 2), "expected the exit status 0, 1 or 2")
+        done.check("error: " in done.err, "expected a line `error: ...`")
+        done.check("fix:" in done.err or "expected" in done.err, "the error says no fix")
         named = not names or any(name in done.err for name in names)
-        check(done, named, f"the error names none of: {', '.join(names)}")
+        done.check(named, f"the error names none of: {', '.join(names)}")
 
     def check_nothing_half_made(self, done: Done, variant: str) -> None:
         """Check that an environment is whole or missing; an old one may lack its marker."""
@@ -223,7 +212,7 @@ class Room:
             found.pop(name, None)
             expected.pop(name, None)
         faults = differences(found, expected)
-        check(done, not faults, f"{variant} differs from the reference: {'; '.join(faults[:5])}")
+        done.check(not faults, f"{variant} differs from the reference: {'; '.join(faults[:5])}")
 
     def check_surroundings(self) -> None:
         """Check that no process is left and nothing outside of the room changed."""
@@ -231,11 +220,11 @@ class Room:
         left = ended_within(ENDING, lambda: list(processes_of(self.root)))
         for process in left:
             os.kill(process[0], signal.SIGKILL)
-        check(last, not left, f"processes are left: {left}")
+        last.check(not left, f"processes are left: {left}")
         faults = differences(tree(self.beside), self.beside_before)
-        check(last, not faults, f"files outside of the folder changed: {'; '.join(faults[:5])}")
+        last.check(not faults, f"files outside of the folder changed: {'; '.join(faults[:5])}")
         names = {p.name for p in self.base.iterdir()} - {"room", "pristine", "tmp", "beside"}
-        check(last, not names, f"new beside the room: {names}")
+        last.check(not names, f"new beside the room: {names}")
 
     def check_undisturbed(self, *variants: str, anew: bool = True) -> None:
         """Check that the next run makes the environments, and collects what the faults left.
@@ -244,10 +233,10 @@ class Room:
         """
         self.check_surroundings()
         if anew:
-            self.remove_environments()
+            self.without()
         for variant in variants or VARIANTS:
             done = self.run("make", "--variant", variant)
-            check(done, done.status == 0, "the next undisturbed run fails")
+            done.check(done.status == 0, "the next undisturbed run fails")
             self.check_tree(done, variant)
         self.check_surroundings()
         self.check_leftovers()
@@ -256,25 +245,48 @@ class Room:
         """Check that nothing is left of the disturbed runs."""
         last = self.runs[-1]
         temporary = [p.name for p in self.temporary.iterdir()]
-        check(last, not temporary, f"left in the temporary folder: {temporary}")
+        last.check(not temporary, f"left in the temporary folder: {temporary}")
         found = {name for name in names_in(self.cache) if not RECORD.fullmatch(name)}
         extra = found - self.reference.cached
-        check(last, not extra, f"left in the cache: {', '.join(sorted(extra)[:5])}")
+        last.check(not extra, f"left in the cache: {', '.join(sorted(extra)[:5])}")
         parts = [p for p in (self.root / "build").rglob(".*.part") if p.is_dir()]
-        check(last, not parts, f"left in build: {[p.name for p in parts]}")
-
-
-def check(done: Done, holds: bool, what: str) -> None:
-    if not holds:
-        raise FailureError(f"{what}\nafter: {' '.join(done.words)}")
-
-
-def needs_root() -> str | None:
-    """Return why a trial that needs root is skipped."""
-    return None if os.geteuid() == 0 else "needs root"
+        last.check(not parts, f"left in build: {[p.name for p in parts]}")
 
 
 def _shortened(text: str) -> str:
     if len(text) > SHOWN:
         text = f"{text[: SHOWN // 2]}\n[...]\n{text[-SHOWN // 2 :]}"
     return text if text.endswith("\n") else f"{text}\n"
+
+
+@dataclass
+class Trial:
+    """One fault in one room; `story` says what is done, for the message of a failure."""
+
+    room: Room
+    random: random.Random
+    story: list[str] = field(default_factory=list)
+
+    def tell(self, text: str) -> None:
+        self.story.append(text)
+
+
+Play = Callable[[Trial], None]
+
+
+def skip_without_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+def kind_of(seed: int, number: int, kinds: list[str]) -> str:
+    """Return a trial's kind: each block of len(kinds) trials has all of them, shuffled."""
+    block, place = divmod(number, len(kinds))
+    shuffled = list(kinds)
+    random.Random(f"{seed} {block}").shuffle(shuffled)
+    return shuffled[place]
+
+
+def randomness(seed: int, number: int) -> random.Random:
+    """Return the trial's own source of random choices, the same on every Python."""
+    return random.Random(f"{seed}/{number}")

@@ -12,9 +12,8 @@ from functools import partial
 
 import pytest
 
-from faults import builds, conda_archives, damages, fuzz, kills, mirrors, staged_archives
-from faults.room import FailureError, Reference, Room
-from faults.trial import Play, Trial, kind_of, randomness
+from faults import damages, fuzz, hostile, kills, mirror
+from faults.room import FailureError, Play, Reference, Room, Trial, kind_of, randomness
 
 KINDS: dict[str, Play] = {
     **{f"kill in {name}": partial(kills.play, name=name) for name in kills.SCENES},
@@ -22,44 +21,33 @@ KINDS: dict[str, Play] = {
     "damage in an environment": damages.play_environment,
     "damage in an environment again": damages.play_environment,
     "damage in a lock": damages.play_lock,
-    **{f"a misbehaving mirror {number}": mirrors.play for number in (1, 2, 3)},
-    "a full disk": builds.play_full_disk,
+    **{f"a misbehaving mirror {number}": mirror.play for number in (1, 2, 3)},
+    "a full disk": kills.play_full_disk,
     "fuzzed settings": partial(fuzz.play, files=fuzz.SETTINGS),
     "fuzzed locks": partial(fuzz.play, files=fuzz.LOCKS),
     "fuzzed state": fuzz.play_state,
-    **{f"a hostile conda package {number}": conda_archives.play for number in (1, 2)},
-    "a hostile wheel": staged_archives.play_wheel,
-    "a hostile deb": staged_archives.play_deb,
-    "concurrent builds": builds.play_concurrent,
-    "another user's cache": builds.play_other_user,
+    **{f"a hostile conda package {number}": hostile.play_conda for number in (1, 2)},
+    "a hostile wheel": hostile.play_wheel,
+    "a hostile deb": hostile.play_deb,
+    "concurrent builds": kills.play_concurrent,
+    "another user's cache": kills.play_other_user,
 }
 
 
 def test_trial(reference: Reference, seed: int, number: int) -> None:
     kind = kind_of(seed, number, list(KINDS))
-    room = Room(reference)
-    trial = Trial(seed, number, kind, room, randomness(seed, number))
-    room.enter()
-    failure = failure_of(trial)
-    if failure:
-        # Outside of the handler, so that no traceback of the injector is shown.
-        pytest.fail(report(trial, failure), pytrace=False)
-
-
-def failure_of(trial: Trial) -> FailureError | None:
+    trial = Trial(Room(reference), randomness(seed, number))
+    trial.room.enter()
+    failure = None
     try:
-        KINDS[trial.kind](trial)
-    except FailureError as failure:
-        return failure
-    return None
-
-
-def report(trial: Trial, failure: FailureError) -> str:
-    """Return the message of a failed trial: how to repeat it, what was done, what came out."""
-    head = f"{trial.kind}: {failure}"
-    story = "\n".join(trial.story)
-    runs = "\n".join(str(done) for done in trial.room.runs)
-    return f"{head}\nrepeat with: {trial.command}\n{story}\n{runs}"
+        KINDS[kind](trial)
+    except FailureError as error:
+        failure = error
+    if failure:
+        # How to repeat it, what was done, what came out; without a traceback of the injector.
+        repeat = f"./invoke test --faults 1 --seed {seed} --trial {number}"
+        lines = [f"{kind}: {failure}", f"repeat with: {repeat}", *trial.story]
+        pytest.fail("\n".join(map(str, [*lines, *trial.room.runs])), pytrace=False)
 
 
 def test_a_block_of_trials_has_every_kind_once_in_an_order_of_the_seed() -> None:

@@ -9,7 +9,7 @@ import subprocess
 import tarfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,45 +25,8 @@ from stacks.sources.mirrors import pip_settings
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import UnreachableError, pip_web
 
-# What Debian's tools know of its archive and its keys, and what other places of a mirror are.
-REMOVED = (
-    "etc/apt",
-    "var/lib/apt",
-    "usr/bin/apt-get",
-    "usr/bin/gpgv",
-    "usr/share/keyrings",
-    "usr/share/debootstrap",
-    "usr/share/python-apt",
-)
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
-HOME, PERSON = "home/new", "1000:1000"
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")
-
-
-@dataclass(frozen=True)
-class BareMachine:
-    """A root folder, in which a person without any right has a copy of this checkout."""
-
-    root: Path
-
-    @property
-    def home(self) -> Path:
-        return self.root / HOME
-
-    def run(self, command: str) -> subprocess.CompletedProcess[str]:
-        """Run a shell command as the person, in the checkout."""
-        return run_in_root(self.root, f"cd /{HOME}/theano-stacks && {command}", PERSON, HOME)
-
-
-def bare_machine(folder: Path) -> BareMachine:
-    """Make the machine in a folder; skip the test where that cannot be done."""
-    machine = BareMachine(unpack_root(folder))
-    for name in REMOVED:
-        path = machine.root / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    copy_checkout(machine.home / "theano-stacks")
-    subprocess.run(["chown", "-R", PERSON, machine.home], check=True)
-    return machine
 
 
 def packed_root(suite: str = "bookworm", packages: str = "python3-venv,ca-certificates") -> Path:

@@ -9,26 +9,17 @@ import re
 import shutil
 import subprocess
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
-# The driver is on this machine: no proxy of the user's is needed.
-DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 
 
@@ -36,7 +27,9 @@ class Browser:
     """One session of WebDriver: opens pages, runs scripts in them, tells what was logged."""
 
     def __init__(self, driver: str, profile: Path, *flags: str, width: int) -> None:
-        self._base = driver
+        self._web, self._base = requests.Session(), driver
+        # The driver is on this machine: no proxy of the user's is needed.
+        self._web.trust_env = False
         options = {
             "args": [*FLAGS, *flags, f"--user-data-dir={profile}"],
             # No window is as narrow as a telephone.
@@ -46,66 +39,49 @@ class Browser:
             "goog:chromeOptions": options,
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
-        made = self._post("session", {"capabilities": {"alwaysMatch": capabilities}})
+        made = self._ask("POST", "session", {"capabilities": {"alwaysMatch": capabilities}})
         self._base = f"{driver}/session/{made['sessionId']}"
 
     def open(self, page: Path | str) -> None:
         """Open a file or an address and wait until it is loaded."""
-        self._post("url", {"url": page if isinstance(page, str) else page.as_uri()})
+        self._ask("POST", "url", {"url": page if isinstance(page, str) else page.as_uri()})
 
     def screenshot(self, path: Path) -> None:
         """Write what the browser shows to a PNG file."""
-        path.write_bytes(base64.b64decode(self._get("screenshot")))
+        path.write_bytes(base64.b64decode(self._ask("GET", "screenshot")))
 
     def run(self, script: str) -> Any:
         """Run a script in the page and return what it returns."""
-        return self._post("execute/sync", {"script": script, "args": []})
+        return self._ask("POST", "execute/sync", {"script": script, "args": []})
 
     def press(self, *keys: str) -> None:
         """Press keys, one after the other, wherever the page's focus is."""
         pressed = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         device = {"type": "key", "id": "keys", "actions": pressed}
-        self._post("actions", {"actions": [device]})
+        self._ask("POST", "actions", {"actions": [device]})
 
     def console(self) -> list[str]:
         """Return what the page and the browser complained of."""
-        return [entry["message"] for entry in self._post("se/log", {"type": "browser"})]
+        return [entry["message"] for entry in self._ask("POST", "se/log", {"type": "browser"})]
 
     def requests(self) -> list[str]:
         """Return the requested addresses; not those of the browser's own first page."""
-        entries = [json.loads(e["message"]) for e in self._post("se/log", {"type": "performance"})]
-        addresses = [
-            one["message"]["params"]["request"]["url"]
-            for one in entries
-            if one["message"]["method"] == "Network.requestWillBeSent"
-        ]
+        log = self._ask("POST", "se/log", {"type": "performance"})
+        messages = [json.loads(entry["message"])["message"] for entry in log]
+        sent = [each for each in messages if each["method"] == "Network.requestWillBeSent"]
+        addresses = [each["params"]["request"]["url"] for each in sent]
         return [url for url in addresses if not url.startswith(("chrome:", "chrome-", "data:"))]
 
     def close(self) -> None:
         """End the browser."""
-        request = urllib.request.Request(self._base, method="DELETE")
-        DIRECT.open(request, timeout=60).close()
+        self._web.delete(self._base, timeout=60)
 
-    def _get(self, name: str) -> Any:
-        return _answer(f"{self._base}/{name}")
-
-    def _post(self, name: str, content: dict[str, Any]) -> Any:
-        request = urllib.request.Request(
-            f"{self._base}/{name}",
-            json.dumps(content).encode(),
-            {"Content-Type": "application/json"},
-        )
-        return _answer(request)
-
-
-def _answer(request: str | urllib.request.Request) -> Any:
-    """Return the driver's answer. Raises AssertionError with what it says of an error."""
-    try:
-        with DIRECT.open(request, timeout=60) as answer:
-            return json.load(answer)["value"]
-    except urllib.error.HTTPError as error:
-        with error:
-            raise AssertionError(json.load(error)["value"]["message"]) from None
+    def _ask(self, method: str, name: str, content: Any = None) -> Any:
+        """Return the driver's answer. Raises AssertionError with what it says of an error."""
+        answer = self._web.request(method, f"{self._base}/{name}", json=content, timeout=60)
+        value = answer.json()["value"]
+        assert answer.ok, value["message"]
+        return value
 
 
 @contextmanager
@@ -126,10 +102,8 @@ def browser(*flags: str, width: int = 1200) -> Iterator[Browser]:
         try:
             assert driver.stdout
             ports = (re.search(r"successfully on port (\d+)", line) for line in driver.stdout)
-            port = next(found[1] for found in ports if found)
-            opened = Browser(
-                f"http://127.0.0.1:{port}", Path(folder) / "profile", *flags, width=width
-            )
+            url = f"http://127.0.0.1:{next(found[1] for found in ports if found)}"
+            opened = Browser(url, Path(folder) / "profile", *flags, width=width)
             try:
                 yield opened
             finally:

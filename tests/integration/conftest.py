@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,25 @@ import common  # noqa: F401
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from integration import conda_client, engines, slow, small_image
+from integration import conda_client, engines, slow
 from integration.conda_client import Conda
-from integration.engines import Running, State
-from integration.published import copyleft_sources, not_at_mirrors, share_copyleft
-from integration.small_image import NAMES, PASSES, Build
-from integration.tiny import DEAD, Tiny, prepare
-from integration.workspaces import workspace_below
+from integration.engines import NAMES, PASSES, Build, Running, State
+from integration.published import not_at_mirrors
+from integration.tiny import DEAD, Tiny, prepare, workspace_below
+from stacks.channel.offers import read_channel
 from stacks.channel.recipe import Recipe
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
+from stacks.environments.make.pip_install import link_or_copy
 from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine
+from stacks.locks.publication import publication
 from stacks.sources.channels import CHANNEL
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.pins import DebPin
-from stacks.variants.load import load_variant
+from stacks.variants.load import all_variants, load_variant
 
 Prefix = Callable[[str, str], Path]
 # The property of a test's report that names a source which it did not publish.
@@ -154,14 +155,6 @@ def engine(running_engine: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator
     engine.client.close()
 
 
-@pytest.fixture
-def engine_root(running_engine: Running) -> Path:
-    """Give the folder of an engine of the tests' own, which they may damage."""
-    if not running_engine.root:
-        pytest.skip("the engine that runs is not the tests' own")
-    return running_engine.root
-
-
 @pytest.fixture(scope="session")
 def tiny_model(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     return prepare(workspace, tmp_path_factory.mktemp("tiny"))
@@ -190,32 +183,36 @@ def no_other_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def lacking(workspace: Workspace, tiny_model: Tiny) -> frozenset[DebPin]:
-    """Give the sources of the small variants that no mirror has; the cache gets the others."""
-    pins = copyleft_sources(tiny_model)
+def copyleft(workspace: Workspace, tiny_model: Tiny) -> Mapping[Any, Path]:
+    """Give the sources that are published with the small framework, except what no mirror has."""
+    own = tiny_model.workspace
+    pins = publication(own, read_channel(own), all_variants(own)).sources
     lacking = not_at_mirrors(workspace, pins)
-    fetch(workspace, [pin for pin in pins if pin not in lacking])
-    return lacking
+    return fetch(workspace, [pin for pin in pins if pin not in lacking])
 
 
 @pytest.fixture
 def publishable(
     workspace: Workspace,
     tiny: Tiny,
-    lacking: frozenset[DebPin],
+    copyleft: Mapping[DebPin, Path],
     monkeypatch: pytest.MonkeyPatch,
     record_property: Callable[[str, object], None],
 ) -> None:
     """Give the cache of `tiny` the sources to publish, without those that no mirror has."""
-    share_copyleft(workspace, tiny, lacking)
+    for path in copyleft.values():
+        target = tiny.cache / path.relative_to(workspace.cache)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(path, target)
     all_sources = Recipe.published_sources
-    monkeypatch.setattr(
-        Recipe,
-        "published_sources",
-        lambda *which: tuple(pin for pin in all_sources(*which) if pin not in lacking),
-    )
-    for pin in lacking:
-        record_property(LACKING, f"{pin.suite}/{pin.name} {pin.version}: {pin.filename}")
+
+    def available(*which: Any) -> tuple[DebPin, ...]:
+        pins = all_sources(*which)
+        for pin in set(pins) - copyleft.keys():
+            record_property(LACKING, f"{pin.suite}/{pin.name} {pin.version}: {pin.filename}")
+        return tuple(pin for pin in pins if pin in copyleft)
+
+    monkeypatch.setattr(Recipe, "published_sources", available)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -234,35 +231,30 @@ def small(
     own = workspace_below(tmp_path / "checkout", workspace.cache)
 
     def build(play: str, **options: Any) -> None:
-        layers = small_image.write(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
+        layers = engines.write_small(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
         monkeypatch.setattr(layout, "lay_out", lambda *_: layers)
-        docker.build(own, small_image.variant(own), **options)
+        docker.build(own, engines.small_variant(own), **options)
 
     return build
 
 
 @pytest.fixture
-def before(
-    workspace: Workspace,
-    engine: Engine,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-) -> State:
+def before(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> State:
     """Give the state of an engine that has an image by the names already."""
     if not engine.image_id(NAMES[0]):
-        root = tmp_path_factory.mktemp("before")
-        small_image.start(root, PASSES).communicate()
+        with engines.building(tmp_path_factory.mktemp("before"), PASSES) as process:
+            process.communicate()
     return engines.state(engine)
 
 
 @pytest.fixture(scope="module")
 def tidied(running_engine: Running) -> Iterator[None]:
+    """Remove the small image, and all that its names led to, after the module's tests."""
     yield
     environ = {"DOCKER_HOST": running_engine.host} if running_engine.host else dict(os.environ)
     engine = engine_door.find(environ)
     for name in NAMES:
         engine.remove_name(name)
     if running_engine.root:
-        # Those whose names went to newer ones.
         engine.client.images.prune(filters={"dangling": True})
     engine.client.close()

@@ -1,13 +1,19 @@
-"""A container engine for the tests: the one that runs, else one of their own."""
+"""A container engine for the tests, and an image that is made in a second.
+
+The image has a file, and an entry program in place of the suite.
+engines.py ROOT PLAY    builds it in a process of its own
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +21,17 @@ from typing import Any
 
 import pytest
 
-from integration.small_image import NAMES
+from integration.tiny import workspace_below
+from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StacksError
+from stacks.core.paths import cache_root
+from stacks.core.workspace import Workspace
+from stacks.image import docker, layout
 from stacks.image import engine as engine_door
 from stacks.image.engine import Engine, EngineError
+from stacks.image.layout import Layers
+from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 # What the tests start: in a network of its own, so that it meets neither another engine nor the
 # machine's firewall; its mounts end with it.
@@ -35,7 +49,7 @@ class Running:
 
 @contextmanager
 def running() -> Iterator[Running]:
-    """Give an engine; skip, saying why, where there can be none."""
+    """Give the engine that runs, else one of the tests; skip, saying why, where there is none."""
     try:
         engine_door.find().client.close()
     except EngineError:
@@ -47,43 +61,68 @@ def running() -> Iterator[Running]:
         pytest.skip("no engine to test with: none runs, and dockerd is not installed")
     if os.geteuid() != 0:
         pytest.skip("no engine to test with: none runs, and only root may start one")
-    # Not pytest's own folder: a socket's path has room for 107 letters.
+    with short_folder() as root:
+        host = f"unix://{root}/docker.sock"
+        places = {"data-root": "root", "exec-root": "exec", "pidfile": "pid"}
+        options = [f"--{name}={root / place}" for name, place in places.items()]
+        with daemon([*DAEMON, *options, "-H", host], host, root / "log"):
+            yield Running(host, root)
+
+
+@contextmanager
+def short_folder() -> Iterator[Path]:
+    """Give a folder for sockets, whose paths have room for 107 letters: pytest's own are longer."""
     root = Path(tempfile.mkdtemp(prefix="theano-stacks-", dir="/var/tmp"))
     try:
-        with _daemon(root) as host:
-            yield Running(host, root)
+        yield root
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
 @contextmanager
-def _daemon(root: Path) -> Iterator[str]:
-    host = f"unix://{root}/docker.sock"
-    places = {"data-root": "root", "exec-root": "exec", "pidfile": "pid"}
-    with (root / "log").open("w") as log:
-        daemon = subprocess.Popen(
-            [*DAEMON, *(f"--{name}={root / place}" for name, place in places.items()), "-H", host],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-        )  # fmt: skip
+def daemon(command: list[str], host: str, log: Path) -> Iterator[int]:
+    """Run a command that starts an engine until the block ends; give its process."""
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
     try:
-        if not answers(host, daemon):
-            log_lines = (root / "log").read_text().strip().splitlines()[-1:]
-            pytest.skip(f"no engine to test with: dockerd does not start here: {log_lines}")
-        yield host
+        if not _answers(host, process):
+            reason = log.read_text().strip().splitlines()[-1:]
+            pytest.skip(f"no engine to test with: dockerd does not start here: {reason}")
+        yield process.pid
     finally:
-        if daemon.poll() is None:
-            daemon.send_signal(signal.SIGTERM)
-            daemon.wait(PATIENCE)
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE)
 
 
-def answers(host: str, daemon: subprocess.Popen[bytes]) -> bool:
-    while daemon.poll() is None:
+def _answers(host: str, process: subprocess.Popen[bytes]) -> bool:
+    while process.poll() is None:
         try:
             engine_door.find({"DOCKER_HOST": host}).client.close()
         except EngineError:
             continue
         return True
     return False
+
+
+NAME = "theano-small-test"
+NAMES = (f"{NAME}:1.0.5", f"{NAME}:latest")
+Build = Callable[..., None]
+# verify --json
+ENTRY = """\
+#!/bin/sh
+echo '{report}'
+echo verifying >&2
+{play}
+"""
+PASSES, FAILS = "exit 0", "exit 1"
+REPORTS = {
+    status: json.dumps({"ok": ok, "checks": [{"status": "pass" if ok else "fail"}]})
+    for status, ok in ((PASSES, True), (FAILS, False))
+}
+WAITS = "until [ -e /tmp/go ]; do sleep 0.1; done"
 
 
 @dataclass(frozen=True)
@@ -105,15 +144,81 @@ def state(engine: Engine) -> State:
     )
 
 
-def import_root(engine: Engine, archive: Path, name: str) -> str:
-    """Make an image of one layer, a tar archive, and return its id."""
+def import_root(engine: Engine, archive: Path, name: str) -> None:
+    """Make an image of one layer, a tar archive."""
     repository, tag = name.split(":")
     engine.client.api.import_image_from_file(str(archive), repository=repository, tag=tag)
-    image = engine.image_id(name)
-    assert image
-    return image
+    assert engine.image_id(name)
 
 
 def inspect(engine: Engine, name: str) -> dict[str, Any]:
     details: dict[str, Any] = engine.client.images.get(name).attrs
     return details
+
+
+def small_variant(workspace: Workspace) -> Variant:
+    """Return a variant whose image has a name that no real one has."""
+    return load_variant(workspace, "openblas").model_copy(update={"name": "small-test"})
+
+
+def write_small(root: Path, play: str) -> Layers:
+    """Write the content of the image, where it is not there yet."""
+    if made := layout.read(root):
+        return made
+    folders = {name: root / name for name in layout.NAMES}
+    for name, folder in folders.items():
+        file = folder / "opt/theano/share" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{name}\n" * 1000)
+    (folders["packages"] / "opt/theano/share/link").symlink_to("packages")
+    settings = folders["settings"]
+    entry = settings / "usr/local/bin/theano-stacks"
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    entry.write_text(ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES])))
+    entry.chmod(0o755)
+    for path in (layout.SBOM, layout.SBOM_WITHOUT_BASE):
+        (settings / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+        (settings / path[1:]).write_text("{}")
+    for place, mode in (("tmp", 0o1777), ("work", 0o775)):
+        (settings / place).mkdir()
+        (settings / place).chmod(mode)
+    return layout.seal(root, play)
+
+
+@contextmanager
+def building(root: Path, play: str) -> Iterator[subprocess.Popen[str]]:
+    """Build the image in a process of its own."""
+    with subprocess.Popen(
+        [sys.executable, __file__, root, play],
+        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'tests'}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+
+
+def prints(process: subprocess.Popen[str], line: str) -> bool:
+    """Read a process's standard error up to a line that begins so; return whether it came."""
+    assert process.stderr
+    return any(text.startswith(line) for text in process.stderr)
+
+
+def main(root: str, play: str) -> int:
+    """Build the image; return the exit status of a task."""
+    workspace = workspace_below(Path(root) / "checkout", cache_root())
+    patch = setattr
+    made = write_small(Path(root) / "content", play)
+    patch(layout, "lay_out", lambda *_: made)
+    try:
+        docker.build(workspace, small_variant(workspace))
+    except StacksError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,9 +1,9 @@
 # Python 2.7 runs this too: no types, and nothing that ruff would modernise.
 # mypy: ignore-errors
-# ruff: noqa: PTH118, PTH123, UP031
+# ruff: noqa: PTH118, PTH123
 """Compile functions, print what they compute, each module's bytes, and which of them were shared.
 
-With HEADER set, one more operation includes that file by its path. Runs on Python 2.7 too.
+Runs on Python 2.7 too.
 """
 
 import hashlib
@@ -14,39 +14,7 @@ import sys
 import numpy
 import theano
 import theano_stacks_modules
-from theano import gof, tensor
-
-HEADER = os.environ.get("HEADER")
-
-
-class Included(gof.Op):
-    """The number that a header outside of the environment defines."""
-
-    __props__ = ()
-
-    def make_node(self, x):
-        """Return the node."""
-        return gof.Apply(self, [x], [tensor.dscalar()])
-
-    def perform(self, node, inputs, outputs):
-        """Leave it to C."""
-        raise NotImplementedError
-
-    def c_support_code(self):
-        """Return what includes the header."""
-        return '#include "%s"\n' % HEADER
-
-    def c_code_cache_version(self):
-        """Return a version: Theano keeps no modules without."""
-        return (1,)
-
-    def c_code(self, node, name, inputs, outputs, sub):
-        """Return code that hands out the number."""
-        return """
-        Py_XDECREF(%(out)s);
-        %(out)s = (PyArrayObject*)PyArray_EMPTY(0, NULL, NPY_DOUBLE, 0);
-        *(double*)PyArray_DATA(%(out)s) = NUMBER;
-        """ % {"out": outputs[0]}
+from theano import tensor
 
 
 def modules():
@@ -75,7 +43,6 @@ def main():
     x, weights = tensor.matrix("x"), theano.shared(0.3 * numpy.eye(3), name="weights")
     y = tensor.dot(x, weights) + 0.1 * weights
     outputs = [tensor.tanh(y) * 2 + x, tensor.nnet.softmax(x).sum(axis=0), tensor.dot(x, x)]
-    outputs += [Included()(x)] if HEADER else []
     function = theano.function([x], outputs, updates=[(weights, 0.5 * weights + tensor.dot(x, x))])
     values = [numpy.asarray(each).tolist() for each in function(numpy.ones((3, 3)))]
     found, blas = modules()

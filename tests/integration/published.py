@@ -1,68 +1,78 @@
-"""Published channels, above all of the small framework, and the sources of its copyleft parts."""
+"""Channels as tests write, serve and read them, above all of the small framework."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from integration.test_serve import serving_folder
+import rattler
+import yaml
+from rattler.networking import Client
+
 from integration.tiny import Tiny
 from stacks.channel import package
-from stacks.channel.locked_package import URL
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
-from stacks.distribution.channel import publish_to_folder
 from stacks.environments.make.pip_install import link_or_copy
-from stacks.environments.use.serve import write_channel
-from stacks.locks import lock
-from stacks.locks.lock import Lock
-from stacks.locks.publication import entries_of, publication
+from stacks.environments.use.serve import Make, maker, server_of, write_channel
+from stacks.locks.publication import entries_of
 from stacks.sources import places
 from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
-from stacks.sources.fetch import fetch
-from stacks.sources.pins import DebPin, cached_path, cached_sha256
+from stacks.sources.pins import DebPin, cached_sha256
 from stacks.sources.places import mirror_place
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import environment_web
-from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 
 
-@dataclass(frozen=True)
-class Published:
-    """A folder that `./invoke publish-channel` wrote, and the address where it is served."""
-
-    folder: Path
-    address: str
-
-    def package(self, name: str) -> Path:
-        """Return the one package of a name."""
-        [path] = self.folder.glob(f"*/{name}-*.conda")
-        return path
-
-    def explicit(self, locked: Lock) -> str:
-        """Return a lock as conda's list of addresses and MD5 sums."""
-        lines = [
-            f"{package.url.replace(URL, self.address)}#{package.md5}" for package in locked.packages
-        ]
-        return "\n".join(("@EXPLICIT", *lines, ""))
+@contextmanager
+def serving_folder(folder: Path, make: Make = lambda path: None) -> Iterator[str]:
+    """Serve the files of a folder; give the address."""
+    with server_of(folder, 0, make=make) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield f"http://localhost:{server.server_port}/theano-stacks"
+        finally:
+            server.shutdown()
 
 
 @contextmanager
-def published(tiny: Tiny, folder: Path) -> Iterator[Published]:
-    """Publish the packages of the small framework's locks in a folder and serve them."""
-    publish_to_folder(tiny.workspace, folder)
-    with serving_folder(folder) as address:
-        yield Published(folder, address)
+def serving(workspace: Workspace, variants: Iterable[Variant]) -> Iterator[str]:
+    """Serve the locked packages of some variants, as `./invoke serve` does."""
+    channel = read_channel(workspace)
+    entries = entries_of(workspace, channel, variants)
+    folder = workspace.build / "channel"
+    write_channel(folder, entries)
+    with serving_folder(folder, maker(workspace, folder, channel, entries)) as address:
+        yield address
 
 
-def locked_by(tiny: Tiny, name: str) -> Lock:
-    """Return the lock of a small variant."""
-    return lock.read(tiny.workspace, tiny.variant(name))
+def solve(
+    address: str, environment: Path, cache: Path, client: Client | None = None
+) -> list[rattler.RepoDataRecord]:
+    """Solve an environment.yml as conda does, from the channel at an address."""
+    specs = yaml.safe_load(environment.read_text())["dependencies"]
+    return asyncio.run(
+        rattler.solve(
+            sources=[rattler.Channel(address)],
+            specs=[rattler.MatchSpec(s, strict=False) for s in specs if isinstance(s, str)],
+            platforms=["linux-64", "noarch"],
+            gateway=rattler.Gateway(cache_dir=cache, client=client),
+            virtual_packages=rattler.VirtualPackage.detect(),
+        )
+    )
+
+
+def install(
+    records: list[rattler.RepoDataRecord], place: Path, cache: Path, client: Client | None = None
+) -> None:
+    """Install what was solved, as conda's clients that are written in Rust do."""
+    installed = rattler.install(records, place, cache_dir=cache, show_progress=False, client=client)
+    asyncio.run(installed)
 
 
 def write_packages(workspace: Workspace, variants: Sequence[Variant], folder: Path) -> Path:
@@ -85,29 +95,6 @@ def move_packages(tiny: Tiny, folder: Path) -> Path:
     return folder
 
 
-def share_sources(source: Workspace, tiny: Tiny) -> None:
-    """Link the sources of the packages of `tiny` into its cache."""
-    channel = read_channel(tiny.workspace)
-    entries = entries_of(tiny.workspace, channel, [tiny.variant("by-conda")])
-    pins = {pin for each in entries for pin in each.recipe.pins(channel.pins)}
-    for path in fetch(Workspace(tiny.root, source.cache), pins, offline=True).values():
-        target = tiny.cache / path.relative_to(source.cache)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        link_or_copy(path, target)
-
-
-def packages(folder: Path) -> dict[str, bytes]:
-    """Return the packages of `by-conda` below a folder: `by-pip` has settings of its own."""
-    paths = (path for path in folder.rglob("*.conda") if "_by_pip." not in path.name)
-    return {path.name: path.read_bytes() for path in paths}
-
-
-def copyleft_sources(tiny: Tiny) -> tuple[DebPin, ...]:
-    """Return the pins of the source files that are published with the small framework."""
-    channel = read_channel(tiny.workspace)
-    return publication(tiny.workspace, channel, all_variants(tiny.workspace)).sources
-
-
 def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[DebPin]:
     """Return the files that neither the cache nor any archive has; each archive is asked.
 
@@ -126,12 +113,3 @@ def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[De
         return frozenset()
     held = {pin for answer in answers for pin in (*answer.held, *answer.problems)}
     return frozenset(pin for pin in wanted if pin not in held)
-
-
-def share_copyleft(workspace: Workspace, tiny: Tiny, lacking: Collection[DebPin]) -> None:
-    """Link the sources, but for those that are `lacking`, into the small framework's cache."""
-    for pin in copyleft_sources(tiny):
-        if pin not in lacking:
-            target = cached_path(tiny.workspace, pin)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            link_or_copy(cached_path(workspace, pin), target)

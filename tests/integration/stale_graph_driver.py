@@ -31,11 +31,9 @@ class Times(gof.Op):
     factor = 1.0
 
     def make_node(self, x):
-        """Return the node."""
         return gof.Apply(self, [tensor.as_tensor_variable(x)], [tensor.dvector()])
 
     def perform(self, node, inputs, outputs):
-        """Compute."""
         outputs[0][0] = inputs[0] * self.factor * getattr(self, "fn", 1.0) * OF_MODULE
 
     def __eq__(self, other):
@@ -51,7 +49,6 @@ class Model:
     factor = 1.0
 
     def times(self, x):
-        """Multiply."""
         return x * self.factor
 
 
@@ -64,7 +61,6 @@ class Calls(gof.Op):
         self.method = method
 
     def perform(self, node, inputs, outputs):
-        """Compute."""
         outputs[0][0] = self.method(inputs[0])
 
 
@@ -72,25 +68,17 @@ MODEL = Model()
 
 
 def of_module():
-    """Return an operation that reads a variable of the module."""
     global OF_MODULE
     OF_MODULE = NUMBER
     return Times()(X)
 
 
 def of_closure():
-    """Return an operation that remembers a number."""
     number = NUMBER
-
-    @as_op(itypes=[tensor.dvector], otypes=[tensor.dvector])
-    def times(x):
-        return x * number
-
-    return times(X)
+    return as_op(itypes=[tensor.dvector], otypes=[tensor.dvector])(lambda x: x * number)(X)
 
 
 def of_class():
-    """Return an operation of a changed class."""
     global OF_MODULE
     OF_MODULE, Times.factor = 1.0, NUMBER
     return Times()(X)
@@ -142,19 +130,15 @@ OUTPUTS = (
 )
 
 
-def hits():
-    """Return how many graphs were taken from the cache so far."""
-    return sys.modules["theano_stacks_cache"].found["hits"]
-
-
 def main():
     """Compile and call each function."""
-    found = {}
+    cache, found = sys.modules["theano_stacks_cache"], {}
     for name, output in OUTPUTS:
-        before, MODEL.factor = hits(), 1.0
+        before, MODEL.factor = cache.found["hits"], 1.0
         function = theano.function([X], output())
         MODEL.factor = NUMBER
-        found[name] = [function(numpy.arange(3.0)).tolist(), hits() - before]
+        values = function(numpy.arange(3.0)).tolist()
+        found[name] = [values, cache.found["hits"] - before]
     sys.stdout.write(json.dumps(found) + "\n")
 
 

@@ -25,28 +25,21 @@ print("|".join([config.blas.ldflags, [p for p in places if os.path.exists(p)][0]
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give an empty home, without the user's own settings."""
+    """Give an empty home, without the user's own settings, that has the program ask.py."""
     for name in ("THEANORC", "THEANO_FLAGS", "CONDA_PREFIX", "PYTHONPATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "ask.py").write_text(ASK)
     return tmp_path
 
 
-def out(command: list[str | Path]) -> str:
+def out(*command: str | Path) -> str:
     return subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip()
 
 
 def expected(place: Path, verbose: str = "quiet", flags: str = "", floatx: str = "float64") -> str:
-    return "|".join(
-        [
-            "-lblas_threads -lopenblas",
-            f"{place}/bin/g++",
-            f"{place}/var/compiledir",
-            verbose,
-            flags,
-            floatx,
-        ]
-    )
+    blas, compiled = "-lblas_threads -lopenblas", f"{place}/var/compiledir"
+    return "|".join([blas, f"{place}/bin/g++", compiled, verbose, flags, floatx])
 
 
 def invoke(*words: str) -> subprocess.CompletedProcess[str]:
@@ -60,43 +53,21 @@ def warnings_of(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_python_started_by_its_path(framework: str, prefix: Prefix, home: Path) -> None:
-    place = prefix(framework, "openblas")
-    assert out([place / "bin/python", "-c", ASK]) == expected(place)
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_activation_by_conda(framework: str, prefix: Prefix, home: Path) -> None:
-    place = prefix(framework, "openblas")
-    script = activation(place)
-    ask = home / "ask.py"
-    ask.write_text(ASK)
-    output = out(["bash", "--norc", "-c", f"{script}\nwhich g++; python {ask}; echo $CONDA_PREFIX"])
+def test_a_program_has_the_settings(framework: str, prefix: Prefix, home: Path) -> None:
+    """Started by its path, by conda's activation, and by `run`."""
+    place, ask = prefix(framework, "openblas"), home / "ask.py"
+    assert out(place / "bin/python", ask) == expected(place)
+    script = activate(place, ActivationVariables(), Shell.bash).script
+    shell = ("bash", "--norc", "-c")
+    output = out(*shell, f"{script}\nwhich g++; python {ask}; echo $CONDA_PREFIX")
     assert output.splitlines() == [f"{place}/bin/g++", expected(place), str(place)]
-
-
-def activation(place: Path) -> str:
-    return activate(place, ActivationVariables(), Shell.bash).script
-
-
-def test_deactivation_restores_the_shell(prefix: Prefix, home: Path) -> None:
-    """Activation sets only PATH and conda's own variables, which conda removes again."""
-    place, ask = prefix("theano-1.0.5", "openblas"), home / "ask.py"
-    ask.write_text(ASK)
-    before = set(out(["bash", "--norc", "-c", "env"]).splitlines())
-    after = set(
-        out(["bash", "--norc", "-c", f"{activation(place)}\npython {ask} >/dev/null; env"])
-        .splitlines()
-    )  # fmt: skip
+    # Activation sets only PATH and conda's own variables, which conda removes again.
+    before = set(out(*shell, "env").splitlines())
+    after = set(out(*shell, f"{script}\npython {ask} >/dev/null; env").splitlines())
     names = {line.partition("=")[0] for line in after - before}
     assert {name for name in names if not name.startswith("CONDA_")} <= {"PATH"}
     assert not (place / "etc/conda").exists()
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_python_started_by_run(framework: str, prefix: Prefix, home: Path) -> None:
-    place = prefix(framework, "openblas")
-    done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
+    done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", str(ask))
     assert (done.returncode, done.stdout.strip()) == (0, expected(place))
     assert not warnings_of(done.stderr)
 
@@ -118,14 +89,20 @@ def test_run_exits_with_the_status_of_its_program_or_says_what_is_missing(
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_user_settings_are_merged(framework: str, prefix: Prefix, home: Path) -> None:
+def test_user_settings_are_merged(
+    framework: str, prefix: Prefix, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = prefix(framework, "openblas")
     (home / ".theanorc").write_text(
         "[global]\noptimizer_verbose = True\nfloatX = float32\n[gcc]\ncxxflags = -O2\n"
     )
-    done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", "-c", ASK)
+    done = invoke("run", "-v", "openblas", "-f", framework, "--", "python", str(home / "ask.py"))
     assert done.stdout.strip().splitlines()[-1] == expected(place, "verbose", "-O2", "float32")
     assert not warnings_of(done.stderr)
+    (home / "one").write_text("[global]\noptimizer_verbose = True\n")
+    (home / "two").write_text("[gcc]\ncxxflags = -O1\n")
+    monkeypatch.setenv("THEANORC", f"{home}/one:{home}/two")
+    assert out(place / "bin/python", home / "ask.py") == expected(place, "verbose", "-O1")
 
 
 @pytest.mark.parametrize(
@@ -154,17 +131,6 @@ def test_an_environment_started_by_another_keeps_its_own_settings(
     prefix: Prefix, home: Path
 ) -> None:
     outer, inner = prefix("theano-0.8.2", "pip-default"), prefix("theano-1.0.5", "openblas")
-    (home / "ask.py").write_text(ASK)
     code = f"import subprocess; subprocess.check_call([{str(inner / 'bin/python')!r}, 'ask.py'])"
     output = subprocess.check_output([outer / "bin/python", "-c", code], text=True, cwd=home)
     assert output.strip() == expected(inner)
-
-
-def test_user_settings_in_files_named_by_theanorc(
-    prefix: Prefix, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = prefix("theano-1.0.5", "openblas")
-    (home / "one").write_text("[global]\noptimizer_verbose = True\n")
-    (home / "two").write_text("[gcc]\ncxxflags = -O1\n")
-    monkeypatch.setenv("THEANORC", f"{home}/one:{home}/two")
-    assert out([place / "bin/python", "-c", ASK]) == expected(place, "verbose", "-O1")

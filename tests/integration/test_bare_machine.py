@@ -5,16 +5,48 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
-from integration.bare_machine import REMOVED, BareMachine, bare_machine
+from integration.bare_machine import copy_checkout, run_in_root, unpack_root
 from stacks.sources.debian_mirrors import WHEEL_FILE
+
+# What Debian's tools know of its archive and its keys, and what other places of a mirror are.
+REMOVED = (
+    *("etc/apt", "var/lib/apt", "usr/bin/apt-get", "usr/bin/gpgv", "usr/share/keyrings"),
+    *("usr/share/debootstrap", "usr/share/python-apt"),
+)
+HOME, PERSON = "home/new", "1000:1000"
+
+
+@dataclass(frozen=True)
+class BareMachine:
+    """A root folder, in which a person without any right has a copy of this checkout."""
+
+    root: Path
+
+    @property
+    def home(self) -> Path:
+        return self.root / HOME
+
+    def run(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a shell command as the person, in the checkout."""
+        return run_in_root(self.root, f"cd /{HOME}/theano-stacks && {command}", PERSON, HOME)
 
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> BareMachine:
-    return bare_machine(tmp_path_factory.mktemp("bare"))
+    machine = BareMachine(unpack_root(tmp_path_factory.mktemp("bare")))
+    for name in REMOVED:
+        path = machine.root / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    copy_checkout(machine.home / "theano-stacks")
+    subprocess.run(["chown", "-R", PERSON, machine.home], check=True)
+    return machine
 
 
 def test_the_first_command_of_the_readme_makes_a_verified_environment(machine: BareMachine) -> None:

@@ -103,8 +103,7 @@ def test_build_moves_variants_from_a_lost_worker(cluster: Machines) -> None:
 
 
 def test_a_worker_with_another_checkout_is_refused(cluster: Machines) -> None:
-    two = cluster.machines["two"]
-    file = two.checkout / "stacks/locks/lock.py"
+    file = cluster.machines["two"].checkout / "stacks/locks/lock.py"
     before = file.read_text()
     file.write_text(before + "\n")
     try:
@@ -117,25 +116,7 @@ def test_a_worker_with_another_checkout_is_refused(cluster: Machines) -> None:
     assert "stored in results/one/" in output and "stored in results/two/" not in output
 
 
-def test_a_variant_that_fails_is_left_out_of_the_timing(cluster: Machines) -> None:
-    two = cluster.machines["two"]
-    before = len(results(cluster, "two"))
-    two.bad("by-conda").touch()
-    # What has passed on a machine is not verified again there.
-    (two.checkout / "build/reports/tiny/by-conda.json").unlink(missing_ok=True)
-    words = list(BENCH)
-    words[2] = "by-conda,by-pip"
-    status, output = cluster.ask(*words).end()
-    assert status == 1
-    failure = "tiny/by-conda failed its verification\n  found:    fit: is it?\n  fix:      fit it\n"
-    assert failure in output
-    subjects = [
-        [subject["flavour"] for subject in json.loads(path.read_text())["subjects"]]
-        for name in ("one", "two")
-        for path in sorted(results(cluster, name))[-1:]
-    ]
-    assert subjects == [["by-conda", "by-pip"], ["by-pip"]]
-    assert len(results(cluster, "two")) == before + 1
+SWEEP = ("run", "--jobs", "2", "--variant", "by-conda")
 
 
 def test_a_program_runs_over_arguments_on_two_machines(cluster: Machines, tmp_path: Path) -> None:
@@ -145,8 +126,7 @@ def test_a_program_runs_over_arguments_on_two_machines(cluster: Machines, tmp_pa
         "sys.exit(3 if sys.argv[1] == 'bad' else 0)\n"
     )
     words = ["python", "program.py", "rate={}", ":::", *"abcdefgh"]
-    asked = ("run", "--jobs", "2", "--variant", "by-conda")
-    status, output = cluster.ask(*asked, command=words, folder=tmp_path).end()
+    status, output = cluster.ask(*SWEEP, command=words, folder=tmp_path).end()
     assert status == 0, output
     assert "one-" in output and "two-" in output and "begins jobs 1 to 2" in output
     share = max(1, len(os.sched_getaffinity(0)) // 2)
@@ -156,13 +136,15 @@ def test_a_program_runs_over_arguments_on_two_machines(cluster: Machines, tmp_pa
         assert f"{number}: {argument}: done" in output
     # Again, with other arguments: the logs of before are gone.
     words = ["python", "program.py", ":::", "good", "bad"]
-    status, output = cluster.ask(*asked, command=words, folder=tmp_path).end()
-    assert (
-        status == 1 and "1 of 2 jobs failed" in output and "2: bad: failed with status 3" in output
-    )
+    status, output = cluster.ask(*SWEEP, command=words, folder=tmp_path).end()
+    assert status == 1 and "1 of 2 jobs failed" in output
+    assert "2: bad: failed with status 3" in output
     rows = (tmp_path / "job-logs/jobs.tsv").read_text().splitlines()
     assert sorted(row.split("\t")[1] for row in rows) == ["0", "3", "status"]
     assert not (tmp_path / "job-logs/3.log").exists()
+    words = ["no-such-program", ":::", "1"]
+    status, output = cluster.ask(*SWEEP, command=words, folder=tmp_path).end()
+    assert status == 1 and "cannot run no-such-program" in output and "Traceback" not in output
 
 
 def test_a_stack_of_ones_own_runs_on_two_machines(cluster: Machines, tmp_path: Path) -> None:
@@ -173,9 +155,8 @@ def test_a_stack_of_ones_own_runs_on_two_machines(cluster: Machines, tmp_path: P
     words = ["python", "-c", "import six; print(six.__version__)", ":::", "1", "2"]
     status, output = cluster.ask(*asked, command=words, folder=folder).end()
     assert status == 1 and "./invoke lock" in output, output
-    subprocess.run(
-        [*invoke(cluster.client), "lock", "--variant", "stack.yaml"], cwd=folder, check=True
-    )
+    lock = [*invoke(cluster.client), "lock", "--variant", "stack.yaml"]
+    subprocess.run(lock, cwd=folder, check=True)
     status, output = cluster.ask(*asked, command=words, folder=folder).end()
     assert status == 0, output
     assert (folder / "job-logs/2.log").read_text() == "1.16.0\n"
@@ -185,10 +166,9 @@ def test_an_interrupted_sweep_ends_its_programs(cluster: Machines, tmp_path: Pat
     program = (
         "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(999)"
     )
+    words = ["python", "-c", program, ":::", "x", "y"]
     asked = ("run", "--jobs", "1", "--variant", "by-conda")
-    command = cluster.ask(
-        *asked, command=["python", "-c", program, ":::", "x", "y"], folder=tmp_path
-    )
+    command = cluster.ask(*asked, command=words, folder=tmp_path)
     command.until("begins jobs 1 to 1", "begins jobs 2 to 2")
     files = [tmp_path / "x", tmp_path / "y"]
     until = time.monotonic() + PATIENCE
@@ -199,21 +179,6 @@ def test_an_interrupted_sweep_ends_its_programs(cluster: Machines, tmp_path: Pat
     status, output = command.end()
     assert status == 130 and "Traceback" not in output, output
     assert psutil.wait_procs(running, PATIENCE)[1] == []
-
-
-def test_a_program_that_is_not_there_is_named(cluster: Machines, tmp_path: Path) -> None:
-    asked = ("run", "--jobs", "1", "--variant", "by-conda")
-    command = cluster.ask(*asked, command=["no-such-program", ":::", "1"], folder=tmp_path)
-    status, output = command.end()
-    assert status == 1 and "cannot run no-such-program" in output and "Traceback" not in output
-    table = tmp_path / "job-logs/jobs.tsv"
-    table.write_text("of a former sweep\n")
-    words = ["run", "--jobs", "1", "--variant", "by-conda", "--cluster", "tcp://127.0.0.1:9"]
-    done = subprocess.run(
-        [*invoke(cluster.client), *words, "--", "true", ":::", "1"], cwd=tmp_path, check=False
-    )
-    assert done.returncode == 2 and table.read_text() == "of a former sweep\n"
-    assert "1 of 1 jobs were not run" in output
 
 
 def test_the_scheduler_is_lost(cluster: Machines) -> None:

@@ -1,24 +1,22 @@
-"""Where real schedulers and workers listen, and what they answer there."""
+"""Where real schedulers and workers listen, and whom they answer there."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import distributed
 import psutil
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from integration.machines import PATIENCE, kill
 from integration.programs import invoke
-from integration.registries import certificate, pem_of
+from integration.registries import write_certificate
 from stacks.core.disk import REPOSITORY
 
 Start = Callable[..., psutil.Popen]
@@ -29,27 +27,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Give a function that starts `./invoke WORDS`; all that it started is killed."""
     with ExitStack() as stack:
 
-        def start(*words: str, log: str = "log") -> psutil.Popen:
-            with (tmp_path / log).open("w") as out:
+        def start(*words: str) -> psutil.Popen:
+            with (tmp_path / f"log of {words[0]}").open("w") as out:
                 process = psutil.Popen([*invoke(), *words], cwd=REPOSITORY, stdout=out, stderr=out)
             stack.callback(kill, process)
             return process
 
         yield start
-
-
-def until(condition: Callable[[], Any], process: psutil.Popen, log: Path) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while not (found := condition()):
-        assert process.poll() is None and time.monotonic() < deadline, log.read_text()
-        time.sleep(0.05)
-    return found
-
-
-def address_in(file: Path) -> str | None:
-    with suppress(FileNotFoundError, json.JSONDecodeError):
-        return str(json.loads(file.read_text())["address"])
-    return None
 
 
 def listening(process: psutil.Popen) -> set[str]:
@@ -62,63 +46,50 @@ def listening(process: psutil.Popen) -> set[str]:
     }
 
 
-def certificates(folder: Path) -> list[str]:
-    """Make a CA and a certificate that it signed; return their options for dask."""
-    now = datetime.datetime.now(datetime.timezone.utc)
-    authority, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    ca = certificate(authority, now, 1, is_ca=True)
-    own = certificate(key, now, 1, is_ca=False, signer=authority)
-    folder.mkdir()
-    (folder / "ca").write_bytes(ca.public_bytes(Encoding.PEM))
-    (folder / "cert").write_bytes(own.public_bytes(Encoding.PEM))
-    (folder / "key").write_bytes(pem_of(key))
-    options = {"ca-file": "ca", "cert": "cert", "key": "key"}
-    return [w for name, file in options.items() for w in (f"--tls-{name}", str(folder / file))]
-
-
-def security(files: Sequence[str]) -> distributed.Security:
-    return distributed.Security(
-        tls_ca_file=files[1],
-        tls_client_cert=files[3],
-        tls_client_key=files[5],
+def certificates(folder: Path, name: str) -> tuple[list[str], distributed.Security]:
+    """Make a certificate that is its own CA; return the options of dask's programs and clients."""
+    pem = folder / name
+    write_certificate(pem, datetime.datetime.now(datetime.timezone.utc), 1)
+    words = [word for kind in ("ca-file", "cert", "key") for word in (f"--tls-{kind}", str(pem))]
+    security = distributed.Security(
+        tls_ca_file=str(pem),
+        tls_client_cert=str(pem),
+        tls_client_key=str(pem),
         require_encryption=True,
     )
+    return words, security
 
 
-@contextmanager
-def client(address: str, **options: Any) -> Iterator[distributed.Client]:
-    with distributed.Client(address, timeout=PATIENCE, set_as_default=False, **options) as found:
-        yield found
-
-
-def test_scheduler_and_worker_listen_on_loopback_alone(start: Start, tmp_path: Path) -> None:
-    file, log = tmp_path / "scheduler.json", tmp_path / "log"
-    scheduler = start("scheduler", "--", "--port", "0", "--scheduler-file", str(file))
-    address = until(lambda: address_in(file), scheduler, log)
-    assert address.startswith("tcp://127.0.0.1:")
-    worker = start("worker", address, log="worker")
-    with client(address) as found:
-        found.wait_for_workers(1, PATIENCE)
-        assert found.submit(sum, [1, 2]).result(PATIENCE) == 3
-    assert listening(scheduler) == listening(worker) == {"127.0.0.1"}
-
-
-def test_with_tls_only_those_with_a_certificate_of_the_ca_are_answered(
-    start: Start, tmp_path: Path
+@pytest.mark.parametrize("tls", [False, True])
+def test_scheduler_and_worker_listen_on_loopback_or_answer_those_with_a_certificate(
+    start: Start, tmp_path: Path, tls: bool
 ) -> None:
-    file, log = tmp_path / "scheduler.json", tmp_path / "log"
-    files = certificates(tmp_path / "tls")
-    options = ["--host", "0.0.0.0", "--port", "0", "--scheduler-file", str(file), *files]
-    scheduler = start("scheduler", "--", *options)
-    port = until(lambda: address_in(file), scheduler, log).rpartition(":")[2]
-    address = f"tls://127.0.0.1:{port}"
-    start("worker", address, "--", *files, log="worker")
+    file, options = tmp_path / "scheduler.json", list[str]()
+    arguments: dict[str, Any] = {}
+    if tls:
+        options, arguments["security"] = certificates(tmp_path, "ours.pem")
+    words = ["--port", "0", "--scheduler-file", str(file), *options]
+    words += ["--host", "0.0.0.0"] if tls else []
+    scheduler = start("scheduler", "--", *words)
+    address, deadline = "", time.monotonic() + PATIENCE
+    while not address:
+        assert scheduler.poll() is None and time.monotonic() < deadline
+        with suppress(FileNotFoundError, json.JSONDecodeError):
+            address = str(json.loads(file.read_text())["address"])
+    if tls:
+        address = f"tls://127.0.0.1:{address.rpartition(':')[2]}"
+    assert address.startswith("tls://127.0.0.1:" if tls else "tcp://127.0.0.1:")
+    worker = start("worker", address, *(["--", *options] if tls else []))
+    with distributed.Client(address, timeout=PATIENCE, set_as_default=False, **arguments) as client:
+        client.wait_for_workers(1, PATIENCE)
+        assert client.submit(sum, [1, 2]).result(PATIENCE) == 3
+        workers = client.scheduler_info()["workers"]
+        assert all(one.startswith(address.partition("127")[0]) for one in workers)
+    if not tls:
+        assert listening(scheduler) == listening(worker) == {"127.0.0.1"}
+        return
     assert "0.0.0.0" in listening(scheduler)
-    with client(address, security=security(files)) as found:
-        found.wait_for_workers(1, PATIENCE)
-        assert found.submit(sum, [1, 2]).result(PATIENCE) == 3
-        assert all(one.startswith("tls://") for one in found.scheduler_info()["workers"])
-    other = security(certificates(tmp_path / "other"))
-    for scheme, arguments in (("tcp", {}), ("tls", {"security": other})):
+    others: dict[str, Any] = {"security": certificates(tmp_path, "other.pem")[1]}
+    for url, arguments in ((address.replace("tls:", "tcp:"), {}), (address, others)):
         with pytest.raises(OSError, match=r"Timed out|Connection reset|does not match"):
-            distributed.Client(f"{scheme}://127.0.0.1:{port}", timeout=2, **arguments)
+            distributed.Client(url, timeout=2, **arguments)

@@ -1,21 +1,29 @@
-"""docker/Dockerfile for openblas on Theano 1.0.5, built by BuildKit alone."""
+"""docker/Dockerfile for openblas on Theano 1.0.5, built by BuildKit alone.
+
+The engine is Debian 13's, in a root of its own.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import stat
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from integration.buildkit import BuildKit, buildkit
+from integration.bare_machine import packed_root
+from integration.engines import daemon, short_folder
+from integration.programs import called
 from integration.tiny import flip
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
@@ -24,51 +32,9 @@ from stacks.image import base, builder, layout, packing
 from stacks.sources.mirrors import CHANNEL
 from stacks.variants.load import load_variant
 
-KINDS = {
-    tarfile.DIRTYPE: "folder",
-    tarfile.REGTYPE: "file",
-    tarfile.AREGTYPE: "file",
-    tarfile.SYMTYPE: "link",
-}
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is at a path of an image; `content` is a file's SHA-256 or a link's target."""
-
-    kind: str
-    mode: int
-    owner: str
-    time: int
-    content: str
-
-
-def read_entries(stream: IO[bytes]) -> Iterator[tuple[str, Entry]]:
-    """Yield the path and entry of each member of a tar archive: a layer, or an engine's export."""
-    with tarfile.open(fileobj=stream, mode="r|") as archive:
-        for member in archive:
-            content = member.linkname
-            if member.isreg():
-                data = archive.extractfile(member)
-                assert data
-                digest = hashlib.sha256()
-                while block := data.read(1 << 20):
-                    digest.update(block)
-                content = digest.hexdigest()
-            yield member.name.removeprefix("./").rstrip("/"), _entry(member, content)
-
-
-def _entry(member: tarfile.TarInfo, content: str) -> Entry:
-    return Entry(
-        KINDS.get(member.type, f"of type {member.type!r}"),
-        stat.S_IMODE(member.mode),
-        f"{member.uid}:{member.gid}",
-        # Engines add files of their own to folders of the image, which changes these.
-        0 if member.isdir() else int(member.mtime),
-        content,
-    )
-
-
+PACKAGES = "docker.io,docker-cli,docker-buildx,ca-certificates,iproute2"
+PLUGIN = "usr/libexec/docker/cli-plugins/docker-buildx"
+PORT = 8080
 NAME = "theano-openblas:alone"
 # What an engine itself puts into each container.
 ENGINES = {
@@ -78,10 +44,64 @@ ENGINES = {
 Build = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@dataclass(frozen=True)
+class BuildKit:
+    """An engine that listens at DOCKER_HOST in `environment`, in the network of the process."""
+
+    environment: dict[str, str]
+    process: int
+
+    def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Run a command of the docker program."""
+        return called(["docker", *arguments], env=self.environment, stdin=subprocess.DEVNULL)
+
+    @contextmanager
+    def serving(self, folder: Path) -> Iterator[str]:
+        """Serve a folder to the engine, and to nobody else; give its address."""
+        enter = ["nsenter", f"--net=/proc/{self.process}/ns/net"]
+        words = ["-u", "-m", "http.server", str(PORT), "--bind", "127.0.0.1", "--directory"]
+        server = subprocess.Popen(
+            [*enter, sys.executable, *words, folder],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        try:
+            assert server.stdout and server.stdout.readline().startswith("Serving HTTP")
+            yield f"http://127.0.0.1:{PORT}"
+        finally:
+            server.kill()
+            server.communicate()
+
+
 @pytest.fixture(scope="module")
 def engine() -> Iterator[BuildKit]:
-    with buildkit() as engine:
-        yield engine
+    """Give the engine; skip, saying why, where there can be none."""
+    missing = [name for name in ("docker", "unshare", "nsenter") if not shutil.which(name)]
+    if missing:
+        pytest.skip(f"no BuildKit to test with: {', '.join(missing)} is not installed")
+    packed = packed_root("trixie", PACKAGES)
+    with short_folder() as folder:
+        root, plugins = folder / "root", folder / "config" / "cli-plugins"
+        root.mkdir()
+        subprocess.run(["tar", "-C", root, "-xf", packed], check=True)
+        plugins.mkdir(parents=True)
+        (plugins / "docker-buildx").symlink_to(root / PLUGIN)
+        steps = (
+            f"mount --bind {root} {root}",
+            # Paths lead into what is mounted from here on.
+            f"cd {root}",
+            *(f"mount --rbind /{name} {root}/{name}" for name in ("proc", "sys", "dev")),
+            "chroot . ip link set lo up",
+            "exec chroot . dockerd --bridge=none --iptables=false --ip6tables=false"
+            " -H unix:///run/docker.sock",
+        )
+        host = f"unix://{root}/run/docker.sock"
+        # Its mounts and its network end with it.
+        command = ["unshare", "--net", "--mount", "sh", "-c", " && ".join(steps)]
+        with daemon(command, host, folder / "log") as process:
+            variables = {"DOCKER_HOST": host, "DOCKER_CONFIG": str(folder / "config")}
+            yield BuildKit({**os.environ, **variables}, process)
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +121,7 @@ def build(engine: BuildKit, workspace: Workspace) -> Build:
     words = ["buildx", "build", "--progress=plain", "--build-arg", "VARIANT=openblas"]
     # The engine has no bridge; its own network has the tests' server and nothing else.
     words += ["--network=host", "--file", str(workspace.docker / "Dockerfile")]
-
-    def build(*options: str) -> subprocess.CompletedProcess[str]:
-        return engine.call(*words, *options, workspace.envs)
-
-    return build
+    return lambda *options: engine.call(*words, *options, workspace.envs)
 
 
 @pytest.fixture
@@ -118,6 +134,28 @@ def copy(context: Path, tmp_path: Path) -> Path:
 def package_of(folder: Path) -> Path:
     [path] = folder.glob("noarch/six-*.conda")
     return path
+
+
+def read_entries(stream: IO[bytes]) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """Yield the path and what there is of each member of a layer, or of an engine's export.
+
+    A file's content is its SHA-256, a link's its target.
+    """
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            content = member.linkname
+            if member.isreg():
+                data = archive.extractfile(member)
+                assert data
+                digest = hashlib.sha256()
+                while block := data.read(1 << 20):
+                    digest.update(block)
+                content = digest.hexdigest()
+            kind = b"0" if member.isreg() else member.type
+            # Engines add files of their own to folders of the image, which changes these times.
+            time = 0 if member.isdir() else int(member.mtime)
+            entry = (kind, stat.S_IMODE(member.mode), member.uid, member.gid, time, content)
+            yield member.name.removeprefix("./").rstrip("/"), entry
 
 
 def test_the_image_is_verified_and_has_the_files_of_the_tools_image(
@@ -186,16 +224,13 @@ def test_what_the_context_lacks_is_named_and_nothing_is_tagged(
     assert engine.call("images", "--all", "--no-trunc", "--quiet").stdout == before
 
 
-def test_another_list_of_digests_than_the_fixed_one_is_refused(build: Build, context: Path) -> None:
+def test_another_list_of_digests_and_no_channel_are_refused(build: Build, context: Path) -> None:
     options = ("--build-context", f"channel={context}", "--target", "unpacked")
     digest = sha256_of(context / "image/image.sha256")
     assert build("--build-arg", f"DIGEST={digest}", *options).returncode == 0
     done = build("--build-arg", f"DIGEST={digest[::-1]}", *options)
     assert done.returncode != 0
     assert "image.sha256 is not the one of DIGEST" in done.stderr
-
-
-def test_without_a_folder_the_argument_is_named(build: Build) -> None:
     done = build()
     assert done.returncode != 0
     assert "channel-is-not-set.invalid" in done.stderr

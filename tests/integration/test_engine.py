@@ -1,20 +1,33 @@
-"""Images in an engine, by one that is made in a second: its config, its layers, the second run."""
+"""Images in an engine, by one that is made in a second: made, made again, and failures."""
 
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from integration import small_image
-from integration.engines import State, import_root, inspect, state
-from integration.small_image import NAMES, PASSES, WAITS, Build, wait_for
+from integration.engines import (
+    FAILS,
+    NAMES,
+    PASSES,
+    WAITS,
+    Build,
+    State,
+    building,
+    import_root,
+    inspect,
+    prints,
+    small_variant,
+    state,
+)
 from stacks.core.disk import sha256_of
+from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from stacks.image.engine import Engine
+from stacks.image.engine import Engine, EngineError
 from stacks.image.metadata import config_of
 
 pytestmark = pytest.mark.usefixtures("tidied")
@@ -28,13 +41,11 @@ def test_an_image_has_its_config_and_its_layers(
     small(PASSES)
     image = inspect(engine, NAMES[0])
     assert engine.image_id(NAMES[1]) == image["Id"]
-    config = config_of(workspace, small_image.variant(workspace))
-    assert image["Config"]["Labels"] == config.labels
-    assert dict(e.split("=", 1) for e in image["Config"]["Env"]) == config.environment
-    assert image["Config"]["User"] == config.user
-    assert image["Config"]["WorkingDir"] == config.workdir
-    assert tuple(image["Config"]["Entrypoint"]) == config.entrypoint
-    assert not image["Config"]["Cmd"]
+    config, found = config_of(workspace, small_variant(workspace)), image["Config"]
+    assert found["Labels"] == config.labels
+    assert dict(e.split("=", 1) for e in found["Env"]) == config.environment
+    assert (found["User"], found["WorkingDir"]) == (config.user, config.workdir)
+    assert (tuple(found["Entrypoint"]), bool(found["Cmd"])) == (config.entrypoint, False)
     layers = image["RootFS"]["Layers"]
     assert len(layers) == 4 and layers[0] == f"sha256:{sha256_of(base.tar(workspace))}"
 
@@ -68,10 +79,12 @@ def test_a_ready_image_is_not_built_again(
 def test_an_image_on_another_base_has_its_layers_and_is_built_again_once_that_changes(
     small: Build, engine: Engine, other: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    variables = ["LANG=C", "NVIDIA_VISIBLE_DEVICES=all"]
-    container = engine.client.containers.create(other, "sh", environment=variables)
-    container.commit(*other.split(":"), changes="LABEL of=base")
-    container.remove()
+    def change(label: str, *variables: str) -> None:
+        container = engine.client.containers.create(other, "sh", environment=list(variables))
+        container.commit(*other.split(":"), changes=f"LABEL of={label}")
+        container.remove()
+
+    change("base", "LANG=C", "NVIDIA_VISIBLE_DEVICES=all")
     small(PASSES, base_name=other)
     image = inspect(engine, NAMES[0])
     assert image["RootFS"]["Layers"][:-3] == inspect(engine, other)["RootFS"]["Layers"]
@@ -82,19 +95,17 @@ def test_an_image_on_another_base_has_its_layers_and_is_built_again_once_that_ch
     capfd.readouterr()
     small(PASSES, base_name=other)
     assert "verifying" not in capfd.readouterr().err
-    container = engine.client.containers.create(other, "sh")
-    container.commit(*other.split(":"), changes="LABEL of=another")
-    container.remove()
+    change("another")
     small(PASSES, base_name=other)
     assert inspect(engine, NAMES[0])["Config"]["Labels"]["of"] == "another"
 
 
 def test_concurrent_builds(before: State, engine: Engine, tmp_path: Path) -> None:
     """The second build waits, then finds the image ready."""
-    with small_image.start(tmp_path, WAITS) as first:
-        assert wait_for("verifying", first)
-        with small_image.start(tmp_path, WAITS) as second:
-            assert wait_for(f"waiting: the image {NAMES[0]} is being made", second)
+    with building(tmp_path, WAITS) as first:
+        assert prints(first, "verifying")
+        with building(tmp_path, WAITS) as second:
+            assert prints(second, f"waiting: the image {NAMES[0]} is being made")
             [container] = state(engine).containers - before.containers
             engine.client.containers.get(container).exec_run(["touch", "/tmp/go"])
             first.communicate()
@@ -113,11 +124,11 @@ def test_a_build_in_another_checkout_leaves_this_ones_alone(
         words = ["sh", "-c", f"echo {status} >/tmp/go.part; mv /tmp/go.part /tmp/go"]
         engine.client.containers.get(container).exec_run(words)
 
-    with small_image.start(tmp_path / "one", play) as one:
-        assert wait_for("verifying", one)
+    with building(tmp_path / "one", play) as one:
+        assert prints(one, "verifying")
         [first] = state(engine).containers - before.containers
-        with small_image.start(tmp_path / "two", play) as two:
-            assert wait_for("verifying", two)
+        with building(tmp_path / "two", play) as two:
+            assert prints(two, "verifying")
             [second] = state(engine).containers - before.containers - {first}
             end(second, 2)
             two.communicate()
@@ -128,3 +139,67 @@ def test_a_build_in_another_checkout_leaves_this_ones_alone(
     assert len(made) == 1 and made <= state(engine).images - before.images
     tags = {tag for image in engine.client.images.list() for tag in image.tags}
     assert not {tag for tag in tags if "unverified" in tag}
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_ctrl_c_while_the_image_is_loaded(
+    small: Build, before: State, engine: Engine, is_loaded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = Engine.load
+
+    def and_interrupted(engine: Engine, archive: Path) -> None:
+        if is_loaded:
+            load(engine, archive)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Engine, "load", and_interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        small("exit 0 # interrupted")
+    assert state(engine) == before
+
+
+@pytest.mark.parametrize("how", ["ctrl-C", "container killed"])
+def test_a_verification_that_does_not_end(
+    how: str, before: State, engine: Engine, tmp_path: Path
+) -> None:
+    # No other test has left this image.
+    with building(tmp_path, f"{WAITS} # {how}") as process:
+        assert prints(process, "verifying")
+        if how == "ctrl-C":
+            process.send_signal(signal.SIGINT)
+        else:
+            [container] = state(engine).containers - before.containers
+            engine.client.containers.get(container).kill()
+        _, error = process.communicate()
+    assert process.returncode == (130 if how == "ctrl-C" else 2)
+    assert ("could not be verified (status 137)" in error) == (how != "ctrl-C")
+    assert state(engine) == before
+
+
+def test_a_verification_that_fails(
+    small: Build, before: State, engine: Engine, tmp_path: Path
+) -> None:
+    with pytest.raises(VerifyError, match="/small-test failed its verification"):
+        small(FAILS, json_file=tmp_path / "report.json")
+    assert state(engine) == before
+    assert json.loads((tmp_path / "report.json").read_text())["ok"] is False
+
+
+def test_an_image_for_a_device_that_this_machine_lacks(
+    small: Build, before: State, engine: Engine
+) -> None:
+    # It was not verified in full: the next build verifies it again.
+    for _ in range(2):
+        with pytest.raises(VerifyError, match="verified except for its device") as caught:
+            small("exit 3")
+        assert caught.value.exit_code == 3
+    made = engine.image_id(NAMES[0])
+    assert made and made not in before.images
+
+
+def test_a_missing_base_image(small: Build, before: State, engine: Engine) -> None:
+    with pytest.raises(EngineError) as caught:
+        small(PASSES, base_name="127.0.0.1:9/no-such-base:1")
+    assert "the base image 127.0.0.1:9/no-such-base:1 cannot be pulled" in caught.value.what
+    assert "leave out --base" in str(caught.value)
+    assert state(engine) == before

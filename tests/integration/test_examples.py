@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -39,26 +37,3 @@ def test_example(folder: Path, workspace: Workspace, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
-
-
-@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
-def test_what_a_folder_has(folder: Path) -> None:
-    names = {path.name for path in folder.iterdir() if path.name != "stack.build"}
-    assert {"README.md", "stack.yaml", "stack.lock"} < names
-    assert len((folder / "README.md").read_text().splitlines()) <= 14
-    [program] = [path for path in folder.iterdir() if path.suffix in (".py", ".ipynb")]
-    lines = program.read_text().splitlines()
-    if program.suffix == ".ipynb":
-        cells = json.loads(program.read_text())["cells"]
-        lines = "".join("".join([*cell["source"], "\n"]) for cell in cells).splitlines()
-        # As written, without what a run has left in it.
-        assert not any(cell.get("outputs") for cell in cells)
-    assert 20 <= len(lines) <= 80
-    # It would name the index that the lock was made with.
-    ignored = subprocess.run(
-        ["git", "check-ignore", "-q", folder / "stack.lock/pylock.toml"],
-        cwd=REPOSITORY,
-        check=False,
-    )
-    assert ignored.returncode == 0
-    assert json.loads((folder / "stack.lock/files.json").read_text())

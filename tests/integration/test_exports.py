@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import shutil
@@ -10,21 +9,18 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 
 import jsonschema
 import pytest
-import rattler
 import yaml
 
 from integration.conda_client import Conda, names
 from integration.conftest import Prefix
-from integration.programs import called
-from integration.test_serve import serving
+from integration.programs import called, printed
+from integration.published import serving, solve
 from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
-from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.exports import forms
 from stacks.exports.subject import subject_of
@@ -46,15 +42,7 @@ MODULES = {
     "Environment Modules": Path("/usr/share/modules/init/sh"),
     "Lmod": Path("/usr/share/lmod/lmod/init/sh"),
 }
-MODULE_COMMAND = Path("/usr/lib/x86_64-linux-gnu/modulecmd.tcl")
 ASK = "import theano; print(theano.config.blas.ldflags, theano.config.cxx)"
-# An easyconfig for the installer that ours asks for.
-INSTALLER = """\
-easyblock = "EB_Anaconda"
-name, version = "Miniforge3", "24.11.3-0"
-homepage = description = "https://example.org"
-toolchain = SYSTEM
-"""
 
 
 def export(workspace: Workspace, variant: Variant, form: str, target: Path) -> Path:
@@ -78,8 +66,7 @@ def test_conda_makes_the_environment(name: str, tiny: Tiny, conda: Conda, tmp_pa
         conda.succeed("env", "create", "-f", path, "-p", place, variables=pip)
     assert names(place) == {package.name for package in locked.packages}
     code = "import six; print(six.__version__)"
-    out = subprocess.check_output([place / "bin/python", "-c", code], text=True)
-    assert out == "1.16.0\n"
+    assert printed(place, "-c", code) == "1.16.0\n"
 
 
 def lay_out(workspace: Workspace, pins: tuple[IndexPin, ...], folder: Path) -> Path:
@@ -107,17 +94,11 @@ def test_the_solver_of_pixi_finds_the_locked_packages(tiny: Tiny, tmp_path: Path
         f"{name}[{', '.join(f'{key}={value!r}' for key, value in table.items())}]"
         for name, table in tomllib.loads(path.read_text())["dependencies"].items()
     ]
+    environment = tmp_path / "environment.yml"
+    environment.write_text(yaml.safe_dump({"dependencies": specs}))
     with serving(tiny.workspace, [variant]) as address:
-        solution = rattler.solve(
-            sources=[rattler.Channel(address)],
-            specs=[rattler.MatchSpec(spec) for spec in specs],
-            platforms=["linux-64", "noarch"],
-            gateway=rattler.Gateway(cache_dir=tmp_path / "client"),
-            virtual_packages=rattler.VirtualPackage.detect(),
-        )
-        records = asyncio.run(solution)
-    locked = lock.read(tiny.workspace, variant)
-    assert {r.file_name for r in records} == {p.file_name for p in locked.packages}
+        records = solve(address, environment, tmp_path / "client")
+    assert {r.file_name for r in records} == {p.file_name for p in tiny.lock("by-conda").packages}
 
 
 def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
@@ -198,28 +179,3 @@ def test_a_module_is_loaded(
     assert lines[1] == "-lblas_threads -lopenblas g++"
     assert lines[2] == str(place)
     assert str(place) not in lines[3:] and lines[-1] == "none"
-
-
-@pytest.mark.skipif(not MODULE_COMMAND.is_file(), reason="needs Environment Modules")
-@pytest.mark.skipif(not find_spec("easybuild"), reason="needs EasyBuild, which has no wheel")
-@pytest.mark.parametrize("name", ["openblas", "pip-openblas"])
-def test_easybuild_reads_an_easyconfig(name: str, workspace: Workspace, tmp_path: Path) -> None:
-    folder = export(workspace, load_variant(workspace, name), "easyconfig", tmp_path / "made")
-    robot = tmp_path / "robot"
-    robot.mkdir()
-    (robot / "Miniforge3-24.11.3-0.eb").write_text(INSTALLER)
-    # Debian has the command elsewhere.
-    (tmp_path / "libexec").mkdir()
-    (tmp_path / "libexec/modulecmd.tcl").symlink_to(MODULE_COMMAND)
-    options = ["--modules-tool=EnvironmentModules", "--module-syntax=Tcl", f"--robot={robot}"]
-    options += ["--allow-use-as-root-and-accept-consequences", f"--prefix={tmp_path}/eb"]
-    file = folder / f"theano-1.0.5-{name}.eb"
-    words = [sys.executable, "-m", "easybuild.main", "--extended-dry-run", *options, str(file)]
-    env = {**os.environ, "MODULESHOME": str(tmp_path), "HOME": str(tmp_path), "TMPDIR": "/tmp"}
-    out = subprocess.check_output(words, env=env, text=True, stderr=subprocess.STDOUT)
-    # It breaks lines at any place.
-    text = "".join(out.split())
-    source = folder / "environment.yml"
-    assert f"environment.ymlfoundat{source}" in text
-    assert f"expectedchecksumforenvironment.yml:{sha256_of(source)}" in text
-    assert f"[SUCCESS]theano/1.0.5-{name}" in text

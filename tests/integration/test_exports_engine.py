@@ -6,17 +6,14 @@ import io
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
-from integration import small_image
 from integration.bare_machine import packed_root
-from integration.engines import import_root, state
-from integration.small_image import NAMES, PASSES, Build
+from integration.engines import NAMES, PASSES, Build, import_root, small_variant, state
 from stacks.core.workspace import Workspace
 from stacks.exports import forms
 from stacks.exports.subject import Subject, subject_of
@@ -34,45 +31,40 @@ def subject(workspace: Workspace, small: Build) -> Subject:
     """Give what the forms of the small image are written from."""
     small(PASSES)
     one = subject_of(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
-    return replace(one, image=config_of(workspace, small_image.variant(workspace)))
-
-
-@pytest.fixture
-def base(engine: Engine) -> Iterator[str]:
-    """Give the dev container's base: Debian's packages of the image of that name."""
-    ours = not engine.image_id(forms.BASE)
-    if ours:
-        import_root(engine, packed_root(packages="git,procps"), forms.BASE)
-    yield forms.BASE
-    engine.remove_name(BUILT)
-    if ours:
-        engine.remove_name(forms.BASE)
+    return replace(one, image=config_of(workspace, small_variant(workspace)))
 
 
 def test_an_editors_server_git_and_ps_start_in_the_dev_container(
-    subject: Subject, base: str, engine: Engine, tmp_path: Path
+    subject: Subject, engine: Engine, tmp_path: Path
 ) -> None:
     node = shutil.which("node")
     if not node:
         pytest.skip("no node, which is what an editor starts in a dev container")
+    # Debian's packages stand for the base, the image of that name.
+    ours = not engine.image_id(forms.BASE)
+    if ours:
+        import_root(engine, packed_root(packages="git,procps"), forms.BASE)
     for name, text in forms.as_devcontainer(subject).files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    engine.client.images.build(
-        path=str(tmp_path / ".devcontainer"), tag=BUILT, network_mode="none", rm=True
-    )
+    folder = str(tmp_path / ".devcontainer")
+    engine.client.images.build(path=folder, tag=BUILT, network_mode="none", rm=True)
     # As an editor brings it: into the home folder.
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add(Path(node).resolve(), "node")
     options = {"read_only": False, "user": "theano", "working_dir": "/work"}
-    with engine.container(BUILT, ["sleep", "infinity"], **options) as container:
-        container.handle.put_archive("/home/theano", packed.getvalue())
-        container.start()
-        assert container.call("/home/theano/node", "-p", "6 * 7") == "42\n"
-        assert container.call("git", "--version").startswith("git version")
-        assert "sleep" in container.call("ps", "-A")
-        assert container.call("cat", "/opt/theano/share/packages").startswith("packages")
+    try:
+        with engine.container(BUILT, ["sleep", "infinity"], **options) as container:
+            container.handle.put_archive("/home/theano", packed.getvalue())
+            container.start()
+            assert container.call("/home/theano/node", "-p", "6 * 7") == "42\n"
+            assert container.call("git", "--version").startswith("git version")
+            assert "sleep" in container.call("ps", "-A")
+            assert container.call("cat", "/opt/theano/share/packages").startswith("packages")
+    finally:
+        for name in (BUILT, *[forms.BASE] * ours):
+            engine.remove_name(name)
 
 
 def test_composes_container_writes_into_the_folder_of_a_user(

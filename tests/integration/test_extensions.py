@@ -49,8 +49,6 @@ PyMODINIT_FUNC init{name}(void) {{
 HEADER = "static const char *where(void) { return __FILE__; }\n"
 # As a setup.py does that finds its headers by their path.
 ABSOLUTE = ', define_macros=[("HERE", \'"%s"\' % __import__("os").path.abspath("."))]'
-
-
 # As gcc before 8.
 OLD_COMPILER = """\
 #!/bin/sh
@@ -59,10 +57,13 @@ exec "{real}" "$@"
 """
 
 
-def archive(folder: Path, arguments: str = "") -> tuple[IndexPin, Path]:
-    """Write the source archive of two extensions, in C and in C++; return its pin and path."""
+def compiled(made: Path, folder: Path, scratch: Path, arguments: str = "") -> Path:
+    """Compile two extensions, in C and in C++, from an archive; return their wheel.
+
+    folder: of the archive. scratch: of the cache and of temporary files.
+    """
     source = folder / "fourtytwo-1.0"
-    (source / "include").mkdir(parents=True)
+    (source / "include").mkdir(parents=True, exist_ok=True)
     (source / "setup.py").write_text(SETUP.format(arguments=arguments))
     (source / "include/where.h").write_text(HEADER)
     use = "const char *here = HERE;\n" if arguments else ""
@@ -72,63 +73,49 @@ def archive(folder: Path, arguments: str = "") -> tuple[IndexPin, Path]:
     (source / "MANIFEST.in").write_text("include include/where.h\n")
     (source / "PKG-INFO").write_text("Metadata-Version: 1.0\nName: fourtytwo\nVersion: 1.0\n")
     path = folder / "fourtytwo-1.0.tar.gz"
-    with tarfile.open(path, "w:gz") as file:
-        file.add(source, source.name)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    size = path.stat().st_size
+    if not path.exists():
+        with tarfile.open(path, "w:gz") as file:
+            file.add(source, source.name)
+    digest, size = hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
     pin = IndexPin(name="fourtytwo", version="1.0", filename=path.name, size=size, sha256=digest)
-    return pin, path
+    (scratch / "tmp").mkdir(parents=True, exist_ok=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(scratch / "tmp"))
+        workspace = Workspace(folder, scratch / "cache")
+        return own_packages.wheel_of(workspace, made, pin, path, [])[1]
 
 
 @pytest.mark.parametrize(
     "framework", ["theano-0.8.2", "theano-1.0.5", "pytensor-2.38.3", "pytensor-3.3.7"]
 )
 def test_an_extension_is_the_same_from_each_folder(
-    framework: str, prefix: Prefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    framework: str, prefix: Prefix, tmp_path: Path
 ) -> None:
-    pin, path = archive(tmp_path)
     made = prefix(framework, "openblas")
-    wheels = []
-    for name in ("first", "a second one"):
-        scratch = tmp_path / name / "tmp"
-        scratch.mkdir(parents=True)
-        monkeypatch.setenv("TMPDIR", str(scratch))
-        workspace = Workspace(tmp_path, tmp_path / name / "cache")
-        _, wheel = own_packages.wheel_of(workspace, made, pin, path, [])
-        wheels.append(wheel.read_bytes())
-    assert wheels[0] == wheels[1]
-    subprocess.run(
-        [made / "bin/python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target",
-         tmp_path / "target", wheel],
-        check=True,
-    )  # fmt: skip
+    wheels = [compiled(made, tmp_path, tmp_path / name) for name in ("first", "a second one")]
+    assert wheels[0].read_bytes() == wheels[1].read_bytes()
+    target = tmp_path / "target"
+    words: list[str | Path] = ["-q", "--no-deps", "--no-index", "--target", target, wheels[0]]
+    subprocess.run([made / "bin/python", "-m", "pip", "install", *words], check=True)
     program = "import fourtytwo, fourtythree; print(fourtytwo.where, fourtythree.where)"
-    found = subprocess.check_output(
-        [made / "bin/python", "-c", program],
-        env={"PYTHONPATH": str(tmp_path / "target")},
-        text=True,
-    )
+    command: list[str | Path] = [made / "bin/python", "-c", program]
+    found = subprocess.check_output(command, env={"PYTHONPATH": str(target)}, text=True)
     assert str(tmp_path) not in found and "include/where.h" in found
 
 
 def test_an_extension_with_the_path_of_its_folder_is_refused_each_time(
     prefix: Prefix, tmp_path: Path
 ) -> None:
-    pin, path = archive(tmp_path, ABSOLUTE)
-    workspace = Workspace(tmp_path, tmp_path / "cache")
-    made = prefix("theano-1.0.5", "openblas")
     for _ in range(2):
         with pytest.raises(UsageError, match=r"reproducibly: fourtythree\S*\.so has the path"):
-            own_packages.wheel_of(workspace, made, pin, path, [])
+            compiled(prefix("theano-1.0.5", "openblas"), tmp_path, tmp_path / "x", ABSOLUTE)
 
 
 def test_an_old_compiler_that_maps_no_paths_compiles(prefix: Prefix, tmp_path: Path) -> None:
-    pin, path = archive(tmp_path)
-    made = prefix("theano-1.0.5", "openblas")
-    old = tmp_path / "old"
+    made, old = prefix("theano-1.0.5", "openblas"), tmp_path / "old"
     shutil.copytree(made, old, symlinks=True, copy_function=os.link)
     for name in ("gcc", "g++"):
         (old / "bin" / name).unlink()
         (old / "bin" / name).write_text(OLD_COMPILER.format(real=made / "bin" / name))
         (old / "bin" / name).chmod(0o755)
-    own_packages.wheel_of(Workspace(tmp_path, tmp_path / "cache"), old, pin, path, [])
+    assert compiled(old, tmp_path, tmp_path / "scratch").is_file()

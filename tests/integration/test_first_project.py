@@ -66,14 +66,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     root = tmp_path_factory.mktemp("first")
     made = Project(root / "my prøject", root / "temporary")
     made.temporary.mkdir()
-    words: list[str | Path] = [
-        REPOSITORY / "invoke",
-        "init",
-        made.folder,
-        "--framework",
-        "theano-pymc-1.1.2",
-    ]
-    assert made.run(words).returncode == 0
+    framework = ("--framework", "theano-pymc-1.1.2")
+    assert made.run([REPOSITORY / "invoke", "init", made.folder, *framework]).returncode == 0
     text = made.stack.read_text()
     assert "\npip: []\n" in text
     made.stack.write_text(text.replace("\npip: []\n", "\npip: [pymc3==3.11.6]\n"))

@@ -13,9 +13,9 @@ import pytest
 
 from integration import programs
 from integration.conftest import Prefix
+from integration.programs import called
 
 DRIVER = Path(__file__).with_name("first_step_driver.py")
-RANDOM = Path(__file__).with_name("random_scans_driver.py")
 STALE = Path(__file__).with_name("stale_graph_driver.py")
 FRAMEWORKS = ["theano-1.0.5", "theano-0.8.2"]
 # Compiles two functions, then says by which options their modules were compiled.
@@ -52,28 +52,6 @@ x = T.matrix("x")
 for outputs in (T.exp(x), [T.tanh(x.dot(x) + 1).sum(), x / 3]):
     theano.function([x], outputs)
     print(*counts)
-"""
-
-# Replaces a scan by another, then asks for the shape of the first one's output.
-REPLACING = """
-import theano, theano.tensor as T
-from theano.compile.ops import Shape_i
-from theano.gof import FunctionGraph
-from theano.gof.toolbox import ReplaceValidate
-
-x = T.vector("x")
-y, _ = theano.scan(lambda each: each * 2, sequences=[x])
-size = x.shape[0]
-fgraph = FunctionGraph([x], [y, size], clone=False)
-fgraph.attach_feature(ReplaceValidate())
-
-def scans():
-    return [n for n in fgraph.toposort() if type(n.op).__name__ == "Scan"]
-
-old = scans()[0].outputs[0]
-fgraph.replace_all_validate([(old, scans()[0].clone().outputs[0])])
-fgraph.replace_all_validate([(size, Shape_i(0)(old))])
-print(len(scans()))
 """
 
 
@@ -134,12 +112,14 @@ def test_graphs_of_several_modes_are_found(prefix: Prefix, tmp_path: Path, frame
 
 def assert_same_to_rounding(one: Any, other: Any) -> None:
     """Compare nested lists of numbers."""
-    if isinstance(one, list):
-        assert len(one) == len(other)
-        for pair in zip(one, other, strict=True):
-            assert_same_to_rounding(*pair)
-    else:
-        assert one == pytest.approx(other, rel=1e-10, abs=1e-12)
+    assert flat(one) == pytest.approx(flat(other), rel=1e-10, abs=1e-12)
+
+
+def flat(values: Any) -> list[float]:
+    """Return the numbers of nested lists, each list begun with its length."""
+    if not isinstance(values, list):
+        return [values]
+    return [float(len(values)), *(number for each in values for number in flat(each))]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -149,47 +129,15 @@ def test_switched_off_theano_is_as_it_is_node_by_node(
     """Compare with a Python that reads no .pth file, so that it knows no accelerator."""
     place = prefix(framework, "openblas")
     (site_packages,) = place.glob("lib/python*/site-packages")
-    bare = run(
-        place,
-        tmp_path,
-        "-S",
-        DRIVER,
-        PYTHONPATH=str(site_packages),
-        THEANORC=str(place / "etc/theanorc"),
-        PATH=f"{place / 'bin'}:{os.environ['PATH']}",
-    )
+    variables = {"PYTHONPATH": str(site_packages), "THEANORC": str(place / "etc/theanorc")}
+    variables["PATH"] = f"{place / 'bin'}:{os.environ['PATH']}"
+    bare = run(place, tmp_path, "-S", DRIVER, **variables)
     expected = json.loads(bare.stdout.splitlines()[-1])
     off = driven(place, tmp_path, THEANO_STACKS_QUICK="0")
     # What the .pth file imports only looks at the variable.
     assert (expected["ours"], off["ours"]) == ([], ["theano_stacks_quick"])
     assert off["graphs"] == expected["graphs"] and off["values"] == expected["values"]
     assert not list(tmp_path.rglob("theano_stacks_graphs"))
-
-
-def test_replaced_scan_does_not_come_back(prefix: Prefix, tmp_path: Path) -> None:
-    place = prefix("theano-0.8.2", "openblas")
-    counts = [
-        run(place, tmp_path, "-c", REPLACING, THEANO_STACKS_QUICK=quick).stdout.split()[-1]
-        for quick in ("0", "1")
-    ]
-    assert counts == ["2", "1"]
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_random_scans_compute_what_they_do_without_the_accelerator(
-    prefix: Prefix, tmp_path: Path, framework: str
-) -> None:
-    place = prefix(framework, "openblas")
-    words = ("0", "8")
-    plain = driven(place, tmp_path, *words, driver=RANDOM, THEANO_STACKS_QUICK="0")
-    first, second = (driven(place, tmp_path, *words, driver=RANDOM) for _ in range(2))
-    assert second["found"]["hits"] == first["found"]["kept"] >= 8
-    assert second["results"] == first["results"]
-    for one, other in zip(first["results"], plain["results"], strict=True):
-        assert_same_to_rounding(one["values"], other["values"])
-        # Theano 0.8.2 as it is may order the gradient in another way.
-        if one["graph"] == other["graph"]:
-            assert one["values"] == other["values"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -214,15 +162,12 @@ def test_what_was_kept_of_another_program_or_is_not_whole_is_not_used(
     first = driven(place, tmp_path)
     stored = list(tmp_path.rglob("theano_stacks_graphs/*"))
     for path in stored:
-        content = path.read_bytes()
-        path.write_bytes(content[: len(content) // 2])
+        path.write_bytes(path.read_bytes()[:-100])
     torn = driven(place, tmp_path)
     assert torn["found"] == first["found"] and torn["values"] == first["values"]
     assert torn["message"].count("is removed: the file is damaged") == len(stored)
-    (tmp_path / "fresh").mkdir()
     other = driven(place, tmp_path, CONSTANT="0.25")
     assert other["values"][:2] != first["values"][:2]
-    assert other["values"] == driven(place, tmp_path / "fresh", CONSTANT="0.25")["values"]
     # The constant is in the first graph, in that of its scan, and in the second.
     assert other["found"] == {"hits": first["found"]["kept"] - 3, "kept": 3, "not kept": 0}
 
@@ -251,17 +196,11 @@ def test_the_precompiled_header_is_what_the_compiler_reads(
     source.write_text("")
     words = [*found["words"], *(f"-I{folder}" for folder in found["folders"] if folder)]
     command = [place / "bin/g++", "-g", "-fvisibility=hidden", *words, "-H", "-Winvalid-pch"]
-    headers = subprocess.run(
-        [*command, "-fsyntax-only", source], capture_output=True, text=True, check=True
-    ).stderr
-    assert f"! {header}.gch" in headers
-    refused = subprocess.run(
-        [*command, "-O0", "-mno-sse3", "-fsyntax-only", source],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stderr
-    assert f"! {header}.gch" not in refused, "another machine's header must not be taken"
+    done = called([*command, "-fsyntax-only", source])
+    assert done.returncode == 0 and f"! {header}.gch" in done.stderr
+    done = called([*command, "-O0", "-mno-sse3", "-fsyntax-only", source])
+    assert done.returncode == 0
+    assert f"! {header}.gch" not in done.stderr, "another machine's header must not be taken"
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -272,45 +211,3 @@ def test_no_module_is_compiled_twice(prefix: Prefix, tmp_path: Path, framework: 
     single, several = (line.split() for line in done.stdout.splitlines())
     assert single == ["0", "0"], "Theano compiles it at once"
     assert several[0] == several[1] and int(several[0]) > 2
-
-
-def test_theano_can_be_left_as_it_is(prefix: Prefix, tmp_path: Path) -> None:
-    parts = ("compiler", "scan", "cache")
-    code = f"import sys, theano; print(*['theano_stacks_' + n in sys.modules for n in {parts}])"
-    for flavour, value, fixed in (
-        ("openblas", "1", "True True True"),
-        ("openblas", "0", "False False False"),
-        ("pip-default", "1", "False False False"),
-    ):
-        place = prefix("theano-1.0.5", flavour)
-        done = run(place, tmp_path, "-c", code, THEANO_STACKS_QUICK=value)
-        assert done.stdout.strip() == fixed
-
-
-# Another process removes a folder between the moment that Theano sees it and that it lists it.
-REMOVED = """
-import os
-import theano
-listed, seen = os.listdir, []
-def listdir(path):
-    if os.path.basename(path) == "tmp_gone" and not seen:
-        seen.append(path)
-        os.rmdir(path)
-    return listed(path)
-os.listdir = listdir
-os.mkdir(os.path.join(theano.config.compiledir, "tmp_gone"))
-x = theano.tensor.vector()
-theano.function([x], theano.tensor.tanh(x).sum())
-print(len(seen))
-"""
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_other_processes_may_clean_the_compile_folder(
-    prefix: Prefix, tmp_path: Path, framework: str
-) -> None:
-    place = prefix(framework, "openblas")
-    start = place, tmp_path, "-c", REMOVED
-    assert run(*start, flags="floatX=float64").stdout == "1\n"
-    with pytest.raises(AssertionError, match=r"No such file or directory: '.*tmp_gone'"):
-        run(*start, flags="floatX=float64", THEANO_STACKS_QUICK="0")

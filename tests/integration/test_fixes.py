@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from integration.applied_fix import apply_fixes
-from integration.checking import compiled, virtual_environment
+from integration.checking import apply_fixes, checked, compiled, virtual_environment
 from integration.conftest import Prefix
+from stacks.core.workspace import Workspace
+from stacks.environments.make import build as pipeline
+from stacks.variants.load import load_variant
 
 SETTINGS = {"settings": ""}
 BLAS = dict.fromkeys(("ldflags", "library", "Gemm", "Dot22"), "")
@@ -165,3 +167,24 @@ def test_of_a_flag_that_pytensor_breaks_on(prefix: Prefix, home: Path) -> None:
     fault = "cannot compile exp, log and sin with lib__amdlibm=True"
     checks = {"known faults": fault, "settings": "PYTENSOR_FLAGS", "ldflags": ""}
     apply_fixes(place, checks, home, "own", PYTENSOR_FLAGS=flags)
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"),
+    [
+        ("include/amdlibm.h", "the compiler finds no header amdlibm.h"),
+        ("lib/libamdlibm.so", "the linker or the loader finds no libamdlibm.so"),
+    ],
+)
+def test_a_missing_header_or_library_of_libm(
+    workspace: Workspace, tmp_path: Path, missing: str, reason: str
+) -> None:
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
+    place = pipeline.make_environment(workspace, variant, tmp_path / "environment")
+    (place / missing).unlink()
+    [libm] = checked(place, "libm")
+    assert (libm.status, libm.detail) == ("fail", f"exp does not compile: {reason}")
+    assert libm.fix == "put the files back:\n./invoke build --variant openblas-amdlibm --repair"
+    # The command is for the environment of the checkout; this one is elsewhere.
+    pipeline.make_environment(workspace, variant, place, repair=True)
+    assert checked(place, "libm")[0].status == "pass"

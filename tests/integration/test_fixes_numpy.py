@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
@@ -11,19 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
-from unit.helpers import conda as archives
+import rattler_build
+from rattler.index import index_fs
 
-from integration.applied_fix import applied
 from integration.bare_machine import run_in_root, unpack_root
-from integration.checking import compiled
+from integration.checking import applied, compiled
 from integration.conda_client import Conda
 from integration.conftest import Prefix
 from integration.programs import run
-from integration.test_serve import serving
-from integration.workspaces import workspace_below
-from stacks.core.disk import sha256_of
+from integration.published import serving
+from integration.tiny import workspace_below
 from stacks.core.workspace import Workspace
 from stacks.distribution import release
 from stacks.environments.programs import SUITE
@@ -42,17 +40,24 @@ def slow_numpy(prefix: Prefix, tmp_path_factory: pytest.TempPathFactory) -> Path
     [site], [theirs] = (folder.glob("lib/python*/site-packages") for folder in (place, base))
     for path in theirs.glob("numpy*"):
         shutil.copytree(path, site / path.name)
-    names = set()
-    for path in (site / "numpy").rglob("*.so"):
-        names |= set(re.findall(rb"\0(scipy_\w+)(?=\0)", path.read_bytes()))
-    # When NumPy is imported, it multiplies [1, 1] by itself.
-    functions = [f"float {name}() {{ return 2; }}" for name in sorted(map(bytes.decode, names))]
     [library] = site.glob("numpy.libs/libscipy_openblas*.so")
     library.unlink()
     folder = tmp_path_factory.mktemp("library")
-    source = f'extern "C" {{ {" ".join(functions)} }}'
+    source = stand_in(site / "numpy", rb"scipy_\w+")
     shutil.copy(compiled(base, folder, library.name, source), library)
     return place
+
+
+def stand_in(numpy: Path, pattern: bytes) -> str:
+    """Return the source of a library with the functions that NumPy calls, by their names."""
+    names = {
+        name.decode()
+        for path in numpy.rglob("*.so")
+        for name in re.findall(rb"\0(" + pattern + rb")(?=\0)", path.read_bytes())
+    }
+    # When NumPy is imported, it multiplies [1, 1] by itself.
+    functions = " ".join(f"float {name}() {{ return 2; }}" for name in sorted(names))
+    return f'extern "C" {{ {functions} }}'
 
 
 @pytest.mark.parametrize("has_pip", [True, False])
@@ -109,9 +114,15 @@ def test_of_conda_s_numpy_with_the_reference_blas(
     workspace: Workspace, prefix: Prefix, conda: Conda, tmp_path: Path
 ) -> None:
     base, slow, place = prefix("theano-1.0.5", "openblas"), tmp_path / "slow", tmp_path / "place"
-    source = "".join(f"float {name}() {{ return 2; }}" for name in _undefined_in_numpy(base))
-    library = compiled(base, tmp_path, "libblas.so.3", f'extern "C" {{ {source} }}')
-    _write_channel(slow, library)
+    [numpy] = base.glob("lib/python*/site-packages/numpy")
+    (tmp_path / "files/lib").mkdir(parents=True)
+    source = stand_in(numpy, rb"cblas_\w+|[a-z]\w+[a-z]_")
+    compiled(base, tmp_path / "files/lib", "libblas.so.3", source)
+    (tmp_path / "files/lib/source.cpp").unlink()
+    files = rattler_build.collect_files(tmp_path / "files")
+    made = slow / "linux-64"
+    rattler_build.assemble_package("libblas", "3.9.0", "linux-64", "0_netlib", made, files=files)
+    asyncio.run(index_fs(slow))
     own = workspace_below(tmp_path / "checkout", workspace.cache)
     with serving(own, [load_variant(workspace, "openblas")]) as address:
         # As a person has them in their .condarc, and the environment active.
@@ -125,37 +136,3 @@ def test_of_conda_s_numpy_with_the_reference_blas(
         conda.succeed(*words[1:], variables={**variables, "CONDA_PREFIX": str(place)})
     check = _of_numpy(place, tmp_path, {"PATH": "/none"})
     assert check["status"] == "pass" and check["detail"].startswith("openblas 0.3"), check
-
-
-def _undefined_in_numpy(base: Path) -> list[str]:
-    """Return the functions that an environment's NumPy takes from libblas, sorted."""
-    names: set[str] = set()
-    for path in base.glob("lib/python*/site-packages/numpy/*/*.so"):
-        with path.open("rb") as file:
-            section = ELFFile(file).get_section_by_name(".dynsym")
-            assert isinstance(section, SymbolTableSection)
-            symbols = section.iter_symbols()
-            undefined = {each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF"}
-        names |= {name for name in undefined if re.fullmatch(r"cblas_\w+|[a-z]\w+[a-z]_", name)}
-    return sorted(names)
-
-
-def _write_channel(folder: Path, library: Path) -> None:
-    """Write a channel with a libblas that is no known library."""
-    index: dict[str, Any] = {
-        "name": "libblas",
-        "version": "3.9.0",
-        "build": "0_netlib",
-        "subdir": "linux-64",
-    }
-    for subdir in ("linux-64", "noarch"):
-        (folder / subdir).mkdir(parents=True)
-    member = archives.file("lib/libblas.so.3", library.read_bytes(), 0o755)
-    path = archives.conda(
-        folder / "linux-64", member, file_name="libblas-3.9.0-0_netlib.conda", **index
-    )
-    record = {**index, "build_number": 0, "depends": [], "sha256": sha256_of(path)}
-    record["size"] = path.stat().st_size
-    for subdir, packages in (("linux-64", {path.name: record}), ("noarch", {})):
-        content = {"info": {"subdir": subdir}, "packages": {}, "packages.conda": packages}
-        (folder / subdir / "repodata.json").write_text(json.dumps(content))

@@ -17,6 +17,7 @@ from stacks.core.workspace import Workspace
 from stacks.image import docker, oci
 from stacks.image.engine import Engine
 from stacks.variants.load import load_variant
+from stacks.variants.variant import Variant
 
 NAME = "theano-openblas:1.0.5"
 CONFINED = ("--read-only", "--cap-drop", "ALL", "--tmpfs", "/tmp:rw,exec")
@@ -43,23 +44,30 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def image(workspace: Workspace, running_engine: Running) -> str:
+def variant(workspace: Workspace) -> Variant:
+    return load_variant(workspace, "openblas", "theano-1.0.5")
+
+
+@pytest.fixture(scope="module")
+def image(workspace: Workspace, variant: Variant, running_engine: Running) -> str:
     """Give the name of the image, built, checked and verified."""
     with pytest.MonkeyPatch.context() as patch:
         if running_engine.host:
             patch.setenv("DOCKER_HOST", running_engine.host)
-        docker.build(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
+        docker.build(workspace, variant)
+    report = json.loads(docker.report_path(workspace, variant).read_bytes())
+    assert report["ok"] and report["variant"] == "openblas"
+    assert re.fullmatch(r"[\d,]+ as installed", files_of(report)["detail"])
     return NAME
 
 
 @pytest.fixture
 def run(image: str, engine: Engine) -> Run:
     """Give the function that runs a command in the image, under options of the engine's."""
+    command = ("docker", "run", "--rm")
 
-    def run(*command: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        return called(
-            ["docker", "run", "--rm", *options, image, *command], stdin=subprocess.DEVNULL
-        )
+    def run(*words: str, options: tuple[str, ...] = (), text: str = "") -> Any:
+        return called([*command, *options, image, *words], input=text)
 
     return run
 
@@ -68,16 +76,6 @@ def files_of(report: dict[str, Any]) -> dict[str, Any]:
     """Return the report's check of the environment's files."""
     [check] = [check for check in report["checks"] if check["name"] == "files"]
     return cast("dict[str, Any]", check)
-
-
-def test_the_image_was_verified(workspace: Workspace, image: str) -> None:
-    report = json.loads(
-        docker.report_path(
-            workspace, load_variant(workspace, "openblas", "theano-1.0.5")
-        ).read_bytes()
-    )
-    assert report["ok"] and report["variant"] == "openblas"
-    assert re.fullmatch(r"[\d,]+ as installed", files_of(report)["detail"])
 
 
 def test_verify_as_another_user_without_capabilities(run: Run) -> None:
@@ -123,8 +121,6 @@ def test_workloads_print_tables_or_the_report_alone(run: Run) -> None:
     report = json.loads(run("profile", *words, "--json", options=CONFINED).stdout)
     assert report["workload"] == "check_blas" and report["variant"] == "openblas"
     assert [case["name"] for case in report["cases"]] == ["2000"]
-    done = run("profile", "no-such-workload")
-    assert done.returncode == 2 and "ntm" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("user", ["", "4321:4321"])
@@ -150,50 +146,31 @@ def test_a_first_program_compiles_nothing(run: Run, tmp_path: Path, user: str) -
     assert calls.read_text().count("-shared") == 1
 
 
-def test_the_image_has_no_setuid_files(run: Run) -> None:
-    done = run("sh", "-c", "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print")
-    assert (done.stdout, done.stderr, done.returncode) == ("10001\n", "", 0)
-
-
-def test_sbom(run: Run) -> None:
-    bill = json.loads(run("sbom").stdout)
-    assert bill["bomFormat"] == "CycloneDX"
-    names = {component["name"] for component in bill["components"]}
-    assert {"libc6", "bash", "libopenblas", "numpy", "theano"} <= names
-
-
-def test_help_without_a_terminal(run: Run) -> None:
+def test_words_that_start_no_program_of_ours(run: Run) -> None:
     done = run()
     assert done.returncode == 0
     assert "docker run --rm theano-openblas verify" in done.stdout
-    assert run("help").stdout == done.stdout
-
-
-def test_a_shell(image: str, engine: Engine) -> None:
-    done = called(
-        ["docker", "run", "--rm", "-i", image, "shell"], input="which python g++\nexit 3\n"
-    )
+    done = run("sh", "-c", "id -u; find / -xdev -path /root -prune -o -type f -perm /6000 -print")
+    assert (done.stdout, done.stderr, done.returncode) == ("10001\n", "", 0)
+    done = run("shell", options=("-i",), text="which python g++\nexit 3\n")
     assert done.returncode == 3
     assert done.stdout.splitlines()[-2:] == ["/opt/theano/bin/python", "/opt/theano/bin/g++"]
     assert "(openblas) /work $ " in done.stderr
-
-
-def test_an_unknown_command(run: Run) -> None:
-    done = run("no-such-program")
-    assert done.returncode == 127
-    assert "no-such-program" in done.stderr
-
-
-def test_a_compile_folder_mounted_noexec(run: Run) -> None:
+    for words, status, text in (
+        (("no-such-program",), 127, "no-such-program"),
+        (("profile", "no-such-workload"), 2, "ntm"),
+    ):
+        done = run(*words)
+        assert done.returncode == status and text in done.stderr
+        assert "Traceback" not in done.stderr
     done = run("python", "-c", "pass", options=("--read-only", "--tmpfs", "/tmp"))
     assert "/tmp/theano-10001: it does not allow execution (noexec)" in done.stderr
     assert "--tmpfs /tmp:rw,exec" in done.stderr
 
 
 def test_the_oci_file_is_the_same_image(
-    workspace: Workspace, image: str, engine: Engine, tmp_path: Path
+    workspace: Workspace, variant: Variant, image: str, engine: Engine, tmp_path: Path
 ) -> None:
-    variant = load_variant(workspace, "openblas", "theano-1.0.5")
     built = engine.image_id(image)
     assert built
     oci.write(workspace, variant, tmp_path / "image.tar")

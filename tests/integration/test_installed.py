@@ -63,6 +63,11 @@ class Command:
         assert "Traceback" not in err, err
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
+    @property
+    def place(self) -> Path:
+        """The environment of by-conda."""
+        return self.home / ".local/share/theano-stacks/build/prefixes/tiny/by-conda"
+
     def output(self, *words: str) -> str:
         done = self(*words)
         assert done.returncode == 0, done.stderr
@@ -98,30 +103,34 @@ def test_it_has_the_tasks_of_a_checkout(command: Command) -> None:
         assert "theano-stacks" in text and "./invoke" not in text
     assert command.output("version") == f"theano-stacks {VERSION}\n"
     assert command("bild").stderr.endswith("did you mean `theano-stacks build`?\n")
+    shown = command.output("init", "model", "--extends", "by-conda")
+    assert "next: theano-stacks lock --variant model/stack.yaml\n" in shown
+    assert "./invoke" not in (command.home / "model/stack.yaml").read_text()
+    rmtree(command.home / "model")
+    exported = command.output("export", "--variant", "by-conda", "--as", "environment")
+    assert "- python=2.7" in exported
+    for task in ("lock", "pin"):
+        done = command(task)
+        assert done.returncode == 2
+        assert "fix:      run it in a checkout of the project\n" in done.stderr
 
 
-def test_it_builds_and_runs_in_the_users_home_and_writes_nowhere_else(command: Command) -> None:
+def test_it_builds_runs_and_repairs_in_the_users_home_and_writes_nowhere_else(
+    command: Command,
+) -> None:
     before = command.files()
     # The verification has nothing to verify: the framework is six.
     built = command("build", "--variant", "by-conda")
     assert "could not be verified" in built.stderr
     ran = command("run", "--variant", "by-conda", "--", "python", "-c", "import six; print(6 * 7)")
     assert (ran.returncode, ran.stdout) == (0, "42\n")
-    home = command.home / ".local/share/theano-stacks"
-    assert (home / "build/prefixes/tiny/by-conda/bin/python").exists()
+    assert (command.place / "bin/python").exists()
     [row] = [line for line in command.output("list").splitlines() if "by-conda" in line]
     assert row.split() == ["by-conda", "tiny", "yes", "-"]
     own = command("run", "-v", "by-conda", "--", "true", THEANO_STACKS_HOME=str(command.home / "x"))
     assert own.returncode == 2 and "fix:      theano-stacks build --variant by-conda" in own.stderr
-    assert f"removing {home}/build/prefixes" in command.output("clean")
-    assert command.files() == before
-    assert {path.name for path in command.home.iterdir()} == {".local"}
 
-
-def test_a_damaged_environment_is_repaired_by_the_printed_command(command: Command) -> None:
-    command("build", "--variant", "by-conda")
-    place = command.home / ".local/share/theano-stacks/build/prefixes/tiny/by-conda"
-    (place / "lib/python2.7/site-packages/six.py").unlink()
+    (command.place / "lib/python2.7/site-packages/six.py").unlink()
     damaged = command("verify", "--variant", "by-conda", COLUMNS="200")
     assert (damaged.returncode, "six.py: missing" in damaged.stdout) == (1, True)
     [fix] = re.findall(r"^ +fix: put the files back:\n +(.*)$", damaged.stdout, re.M)
@@ -129,23 +138,10 @@ def test_a_damaged_environment_is_repaired_by_the_printed_command(command: Comma
     repaired = command(*shlex.split(fix)[1:])
     assert "put back: lib/python2.7/site-packages/six.py (missing)" in repaired.stderr
     assert "damaged" not in command("verify", "--variant", "by-conda").stderr
-    # The next tests build it.
-    command("clean")
 
-
-def test_a_stack_is_written_and_a_lock_exported(command: Command) -> None:
-    shown = command.output("init", "model", "--extends", "by-conda")
-    assert "next: theano-stacks lock --variant model/stack.yaml\n" in shown
-    assert "./invoke" not in (command.home / "model/stack.yaml").read_text()
-    exported = command.output("export", "--variant", "by-conda", "--as", "environment")
-    assert "- python=2.7" in exported
-
-
-@pytest.mark.parametrize("task", ["lock", "pin"])
-def test_what_edits_the_project_needs_a_checkout(command: Command, task: str) -> None:
-    done = command(task)
-    assert done.returncode == 2
-    assert "fix:      run it in a checkout of the project\n" in done.stderr
+    assert f"removing {command.place.parent.parent}" in command.output("clean")
+    assert command.files() == before
+    assert {path.name for path in command.home.iterdir()} == {".local"}
 
 
 @pytest.mark.parametrize("task", ["build", "vendor"])

@@ -86,26 +86,28 @@ def notebook(program: str, name: str = "") -> str:
     return json.dumps(content)
 
 
+Install = Callable[..., str]
+
+
 @pytest.fixture
-def install(
-    workspace: Workspace, prefix: Prefix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str], str]:
-    """Give the function that installs a framework's kernel for Jupyter, and returns its name."""
+def install(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Give the function that installs the kernel of a variant for Jupyter; it returns its name."""
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
 
-    def run(framework: str) -> str:
-        place, variant = (
-            prefix(framework, "openblas"),
-            load_variant(workspace, "openblas", framework),
-        )
-        pins = read_pins(workspace.sources_lock)
-        kernels = kernel.kernels_below(None)
-        return kernel.install(
-            workspace, variant, place, pins, name=kernel.default_name(variant), kernels=kernels
-        ).name
+    def run(flavour: str, framework: str | None = None) -> str:
+        variant = load_variant(workspace, flavour, framework)
+        place, pins = build.make_environment(workspace, variant), read_pins(workspace.sources_lock)
+        kernels, name = kernel.kernels_below(None), kernel.default_name(variant)
+        return kernel.install(workspace, variant, place, pins, name=name, kernels=kernels).name
 
     return run
+
+
+def executed(jupyter: Path, file: Path, name: str) -> list[str]:
+    """Run a notebook with a kernel; return the types of its pictures and the last text, by line."""
+    words: list[str | Path] = [jupyter, "-c", RUN, file, name]
+    return subprocess.check_output(words, text=True, cwd=file.parent).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -115,67 +117,39 @@ def install(
 def test_a_notebook(
     framework: str,
     module: str,
-    install: Callable[[str], str],
+    install: Install,
+    workspace: Workspace,
     prefix: Prefix,
     jupyter: Path,
     tmp_path: Path,
 ) -> None:
-    name = install(framework)
-    place = prefix(framework, "openblas")
-    source = tmp_path / "a.ipynb"
+    place, source = prefix(framework, "openblas"), tmp_path / "a.ipynb"
+    name = install("openblas", framework)
     program = PROGRAM.format(module=module, dot="__" if module == "pytensor" else ".")
     source.write_text(notebook(program))
     before = files_but_bytecode(place)
-    out = subprocess.check_output([jupyter, "-c", RUN, source, name], text=True, cwd=tmp_path)
     version = framework.rpartition("-")[2]
-    _, result, compiled, place_and_version = out.splitlines()
-    assert result == "54.0 -lblas_threads -lopenblas"
-    assert Path(compiled).is_relative_to(place / "var/compiledir")
-    assert place_and_version == f"{place} {version}"
+    subject = subject_of(workspace, load_variant(workspace, "openblas", framework))
+    write(export(subject, "kernelspec"), kernel.kernels_below(None) / "exported/kernel.json")
+    for each in (name, "exported"):
+        _, answer, compiled, place_and_version = executed(jupyter, source, each)
+        assert answer == "54.0 -lblas_threads -lopenblas"
+        assert Path(compiled).is_relative_to(place / "var/compiledir")
+        assert place_and_version == f"{place} {version}"
     # The environment is as locked: ipykernel lies beside it.
     assert files_but_bytecode(place) == before
 
 
-def test_an_exported_kernelspec(
-    install: Callable[[str], str], workspace: Workspace, jupyter: Path, tmp_path: Path
-) -> None:
-    install("theano-1.0.5")
-    subject = subject_of(workspace, load_variant(workspace, "openblas"))
-    write(export(subject, "kernelspec"), kernel.kernels_below(None) / "exported/kernel.json")
-    source = tmp_path / "a.ipynb"
-    source.write_text(notebook("import theano; print(theano.config.cxx)"))
-    out = subprocess.check_output([jupyter, "-c", RUN, source, "exported"], text=True, cwd=tmp_path)
-    assert out == "\ng++\n"
-
-
-def test_the_notebook_of_the_examples(
-    workspace: Workspace, jupyter: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+def test_the_notebook_of_the_examples(install: Install, jupyter: Path, tmp_path: Path) -> None:
     folder = tmp_path / "notebook"
-    shutil.copytree(
-        REPOSITORY / "examples/notebook", folder, ignore=shutil.ignore_patterns("*.build")
-    )
-    variant = load_variant(workspace, str(folder))
-    place = build.make_environment(workspace, variant)
-    name = kernel.install(
-        workspace,
-        variant,
-        place,
-        read_pins(workspace.sources_lock),
-        name=kernel.default_name(variant),
-        kernels=kernel.kernels_below(None),
-    ).name
-    out = subprocess.check_output(
-        [jupyter, "-c", RUN, folder / "line.ipynb", name], text=True, cwd=folder
-    )
-    assert out.splitlines() == ["image/png", "slope 2.485, intercept 1.032, loss 0.263"]
+    ignored = shutil.ignore_patterns("*.build")
+    shutil.copytree(REPOSITORY / "examples/notebook", folder, ignore=ignored)
+    printed = executed(jupyter, folder / "line.ipynb", install(str(folder)))
+    assert printed == ["image/png", "slope 2.485, intercept 1.032, loss 0.263"]
 
 
-def test_a_notebook_in_the_browser(
-    install: Callable[[str], str], jupyter: Path, tmp_path: Path
-) -> None:
-    name = install("theano-1.0.5")
+def test_a_notebook_in_the_browser(install: Install, jupyter: Path, tmp_path: Path) -> None:
+    name = install("openblas", "theano-1.0.5")
     folder = tmp_path / "notebooks"
     folder.mkdir()
     program = "import theano\nprint(int(theano.tensor.constant(771).eval()) * 2)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from email.parser import HeaderParser
 from pathlib import Path
 
@@ -20,19 +19,14 @@ LICENCE_NAMES = ("licen", "copying", "copyright")
 
 
 @pytest.fixture(scope="module")
-def unpacked(
-    workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[Path, Offer]]:
+def unpacked(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Offer]:
     """Give every package of the channel, unpacked."""
     channel = with_settings(read_channel(workspace), all_variants(workspace))
-    root = tmp_path_factory.mktemp("packages")
-    packages = {}
-    for name, built in build_packages(
-        workspace, channel, channel.offers.values(), quiet=True
-    ).items():
-        packages[root / name] = channel.offers[name]
-        extract(built.path, root / name)
-    yield packages
+    root, offers = tmp_path_factory.mktemp("packages"), channel.offers
+    built = build_packages(workspace, channel, offers.values(), quiet=True)
+    for name, each in built.items():
+        extract(each.path, root / name)
+    return {root / name: offers[name] for name in built}
 
 
 def test_every_package_carries_its_licence(unpacked: dict[Path, Offer]) -> None:

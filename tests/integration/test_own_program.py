@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Prefix
-from integration.programs import called, invoke
 from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import run_once
 from stacks.core.workspace import Workspace
@@ -17,7 +16,6 @@ from stacks.locks.lock import Lock
 from stacks.profiles import program as profiles
 from stacks.variants.load import load_variant
 
-INVOKE = invoke()
 FRAMEWORKS = [
     ("theano-0.8.2", "theano"),
     ("theano-1.0.5", "theano"),
@@ -57,7 +55,7 @@ def file(module: str, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("framework", "module"), FRAMEWORKS)
-def test_a_profile(
+def test_a_profile_and_a_timed_run(
     framework: str, file: Path, workspace: Workspace, prefix: Prefix, tmp_path: Path
 ) -> None:
     place, variant = prefix(framework, "openblas"), load_variant(workspace, "openblas", framework)
@@ -71,6 +69,9 @@ def test_a_profile(
     with pytest.raises(profiles.ProgramError, match="exit status 5") as raised:
         profiles.profile(own, variant, place, ["python", str(file), "5"])
     assert raised.value.exit_code == 5
+    timed = run_once(Candidate(variant, place, Lock((), ()), None), ["python", str(file), "0"])
+    assert 0 < timed.compile < timed.wall
+    assert len(timed.steps) == 3 and timed.first_step and timed.first_step < timed.wall
 
 
 def test_the_profile_of_a_scan_and_its_gradient(
@@ -101,24 +102,3 @@ def test_the_profile_of_a_scan_and_its_gradient(
     for title in ("Class\n---", "Ops\n---", "Apply\n---", "Scan Op profiling", "Memory Profile"):
         assert title in shown
     assert "Time in all call to theano.grad() " in shown and function["tips"].strip() in shown
-
-
-@pytest.mark.parametrize(("framework", "module"), FRAMEWORKS)
-def test_a_timed_run(framework: str, file: Path, workspace: Workspace, prefix: Prefix) -> None:
-    variant = load_variant(workspace, "openblas", framework)
-    candidate = Candidate(variant, prefix(framework, "openblas"), Lock((), ()), None)
-    run = run_once(candidate, ["python", str(file), "0"])
-    assert 0 < run.compile < run.wall
-    assert len(run.steps) == 3 and run.first_step and run.first_step < run.wall
-
-
-@pytest.mark.parametrize("module", ["theano"])
-def test_runs_over_words(file: Path, workspace: Workspace, prefix: Prefix, tmp_path: Path) -> None:
-    prefix("theano-1.0.5", "openblas")
-    logs = tmp_path / "logs"
-    words = ["run", "--jobs", "2", "--variant", "openblas", "--logs", str(logs), "--"]
-    done = called([*INVOKE, *words, "python", str(file), "{}", ":::", "0", "3", "0"])
-    assert done.returncode == 1
-    texts = [(logs / f"{number}.log").read_text() for number in (1, 2, 3)]
-    assert [text.count("THEANO_STACKS_STEP") for text in texts] == [4, 4, 4]
-    assert "2: 3: failed with status 3" in done.stderr

@@ -31,15 +31,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *runs(FAST, [0.5] * 7, name="ntm step", unit="s"),
     ]
     for number, (found, busy) in enumerate(((products, 0), (steps, 0), (beside_loops(steps), 2))):
-        one = result(
-            found,
-            *rates,
-            machine=machine,
-            began=f"2026-11-2{number}T05:30:00Z",
-            settings=settings(busy=busy, workloads=(f"w{number}",)),
-            remarks=(EVIL,),
-        )
-        store.write(at(root), one)
+        more = {"began": f"2026-11-2{number}T05:30:00Z", "remarks": (EVIL,), "machine": machine}
+        more["settings"] = settings(busy=busy, workloads=(f"w{number}",))
+        store.write(at(root), result(found, *rates, **more))
     other = WITH_PEAK.model_copy(update={"name": "second"})
     store.write(at(root), result(runs(BASE, [20.0] * 7, name=GEMM), BASE, machine=other))
     command.publish(at(root))
@@ -105,18 +99,19 @@ def test_filters_and_their_count(page: Browser) -> None:
     assert len(visible(page, "details.machine thead th[data-load]")) == 4
 
 
+FOCUSED = """
+const e = document.activeElement;
+return [e.name || e.textContent.trim().slice(0, 13), getComputedStyle(e).outlineStyle];
+"""
+
+
 def test_every_control_is_reached_by_tab_and_shows_its_focus(site: Path) -> None:
     with browser(width=1280) as opened:
         opened.open(site)
         reached = []
         for _ in range(11):
             opened.press(TAB)
-            reached.append(
-                opened.run(
-                    "const e = document.activeElement; const style = getComputedStyle(e);"
-                    "return [e.name || e.textContent.trim().slice(0, 13), style.outlineStyle]"
-                )
-            )
+            reached.append(opened.run(FOCUSED))
         assert [name for name, _ in reached] == [
             *("Documentation", "How it is mea", "Dark mode", "Which flavour", "seconds"),
             *("framework", "flavour", "load", "Show all", "The newest fi", "environment"),
@@ -142,15 +137,12 @@ def test_the_page_is_no_wider_than_the_screen(site: Path, width: int) -> None:
         )
 
 
-def test_labels_for_screen_readers(page: Browser) -> None:
+def test_labels_for_screen_readers_no_requests_and_no_messages(page: Browser, site: Path) -> None:
     assert page.run("return [...document.querySelectorAll('table')].every(t => t.caption)")
     assert page.run("return [...document.querySelectorAll('th')].every(head => head.scope)")
     assert page.run("return [...document.querySelectorAll('.wide')].every(e => e.tabIndex === 0)")
     title = page.run("return document.querySelector('svg.answers[role=img] > title').textContent")
     assert "large matrix products: theano-1.0.5 11.11 (11.11-11.11) with openblas-amd" in title
-
-
-def test_no_requests_and_no_console_messages(page: Browser, site: Path) -> None:
     assert page.run(f"return document.body.textContent.includes({EVIL!r})")
     assert page.run("return document.images.length") == 0
     assert page.console() == []

@@ -1,22 +1,21 @@
-"""Environments at unusual paths, and the messages for those that cannot be made."""
+"""Environments at unusual paths and of a moved checkout; `clean` during a build."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.programs import invoke
+from integration.programs import called, invoke
 from integration.tiny import Tiny, tree
 from stacks.core.disk import hold_lock
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.folders import READY, report_path
+from stacks.environments.folders import READY, folder_of, report_path
 from stacks.environments.make import build as pipeline
 from stacks.variants.load import load_variant
 
@@ -37,19 +36,14 @@ print(theano.config.compiledir)
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
 def test_a_path_with_blanks_and_letters_of_other_alphabets(
-    workspace: Workspace, framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, framework: str, tmp_path: Path
 ) -> None:
     variant = load_variant(workspace, "openblas", framework)
-    place = pipeline.make_environment(
-        workspace, variant, tmp_path / "a folder, naïve é, #1 $HOME & 'co'" / "prefix"
-    )
-    monkeypatch.setenv("HOME", str(tmp_path))
-    output = subprocess.check_output(
-        [place / "bin/python", "-c", MULTIPLY],
-        text=True,
-        env={"HOME": str(tmp_path), "THEANO_STACKS_MODULES": "0"},
-    )
-    ops, mapped, compiled = output.splitlines()
+    place = tmp_path / "a folder, naïve é, #1 $HOME & 'co'" / "prefix"
+    pipeline.make_environment(workspace, variant, place)
+    env = {"HOME": str(tmp_path), "THEANO_STACKS_MODULES": "0"}
+    words: list[str | Path] = [place / "bin/python", "-c", MULTIPLY]
+    ops, mapped, compiled = subprocess.check_output(words, text=True, env=env).splitlines()
     assert "'Gemm'" in ops
     assert mapped == f"1 {place}/lib/libopenblasp-r0.3.34.so"
     assert compiled.startswith(f"{place}/var/compiledir/")
@@ -63,29 +57,36 @@ def test_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
     assert not (tiny.root / name).exists()
 
 
-@pytest.fixture
-def other_file_system(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder on another file system than the temporary folder."""
+def test_an_environment_on_another_file_system_is_copied_with_a_note(
+    tiny: Tiny, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     memory = Path("/dev/shm")
     if not os.access(memory, os.W_OK) or memory.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("/dev/shm is not another file system than the temporary folder")
+    variant = tiny.variant("by-pip")
     with tempfile.TemporaryDirectory(prefix="theano-stacks-", dir=memory) as folder:
-        yield Path(folder)
-
-
-def test_an_environment_on_another_file_system_is_copied_with_a_note(
-    tiny: Tiny, other_file_system: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    tiny.make("by-pip")
-    assert "note:" not in capfd.readouterr().err
-    variant, target = tiny.variant("by-pip"), other_file_system / "environment"
-    copied = pipeline.make_environment(tiny.workspace, variant, target)
-    [note] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("note:")]
-    assert f"the cache {tiny.cache} is on another file system" in note
-    assert (copied / "lib/python2.7/os.py").stat().st_nlink == 1
-    subprocess.run([copied / "bin/python", "-c", "import six"], check=True)
-    pipeline.make_environment(tiny.workspace, variant, target)
+        target = Path(folder) / "environment"
+        copied = pipeline.make_environment(tiny.workspace, variant, target)
+        [note] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("note:")]
+        assert f"the cache {tiny.cache} is on another file system" in note
+        assert (copied / "lib/python2.7/os.py").stat().st_nlink == 1
+        subprocess.run([copied / "bin/python", "-c", "import six"], check=True)
+        pipeline.make_environment(tiny.workspace, variant, target)
     assert "note:" not in capfd.readouterr().err, "nothing was copied"
+
+
+def test_a_new_environment_has_no_verdict_of_the_one_before(tiny: Tiny) -> None:
+    variant = tiny.variant("by-conda")
+    target, report = folder_of(tiny.workspace, variant), report_path(tiny.workspace, variant)
+    pipeline.make_environment(tiny.workspace, variant)
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text('{"ok": true}')
+    tiny.make("by-conda")
+    pipeline.make_environment(tiny.workspace, variant)
+    assert report.exists(), "one was made elsewhere, and this one was ready"
+    (target / READY).unlink()
+    pipeline.make_environment(tiny.workspace, variant)
+    assert not report.exists()
 
 
 class Checkout:
@@ -95,14 +96,13 @@ class Checkout:
         self.root, self.cache = root, tiny.cache
         tiny.copy_checkout(root)
 
-    def command(self, *words: str, **variables: str) -> tuple[list[str], dict[str, Any]]:
-        command = [*invoke(self.root), *words]
-        env = {**os.environ, "THEANO_STACKS_CACHE": str(self.cache), **variables}
-        return command, {"cwd": self.root, "env": env}
+    def command(self, *words: str) -> tuple[list[str], dict[str, Any]]:
+        env = {**os.environ, "THEANO_STACKS_CACHE": str(self.cache)}
+        return [*invoke(self.root), *words], {"cwd": self.root, "env": env}
 
-    def invoke(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        command, options = self.command(*words, **variables)
-        done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    def invoke(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command, options = self.command(*words)
+        done = called(command, **options)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
@@ -129,33 +129,6 @@ def test_environments_of_a_moved_checkout_are_not_ready(checkout: Checkout) -> N
     assert line.split()[1:4] == ["tiny", "old", "-"]
 
 
-def test_a_new_environment_has_no_verdict_of_the_one_before(tiny: Tiny) -> None:
-    variant = tiny.variant("by-conda")
-    target = pipeline.make_environment(tiny.workspace, variant)
-    report = report_path(tiny.workspace, variant)
-    report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text('{"ok": true}')
-    pipeline.make_environment(tiny.workspace, variant)
-    assert report.exists(), "it was ready"
-    (target / READY).unlink()
-    tiny.make("by-conda")
-    assert report.exists(), "made elsewhere"
-    pipeline.make_environment(tiny.workspace, variant)
-    assert not report.exists()
-
-
-def test_lock_check_and_lock(checkout: Checkout) -> None:
-    assert checkout.invoke("lock", "--check").returncode == 0
-    path = checkout.root / "envs/variants/by-conda.yaml"
-    path.write_text(f"{path.read_text()}packages: [wheel]\n")
-    done = checkout.invoke("lock", "--check")
-    assert done.returncode == 1
-    assert "the lock of tiny/by-conda is stale" in done.stderr
-    assert "wheel is new" in done.stderr
-    assert checkout.invoke("lock").returncode == 0
-    assert checkout.invoke("lock", "--check").returncode == 0
-
-
 def test_clean_during_a_build(checkout: Checkout) -> None:
     place = checkout.root / "build/prefixes/tiny/by-conda"
     checkout.invoke("build", "-v", "by-conda")
@@ -179,3 +152,15 @@ def test_clean_during_a_build(checkout: Checkout) -> None:
     assert checkout.invoke("run", "-v", "by-conda", "--", "true").returncode == 0
     assert f"removing {place.parent.parent}\n" in checkout.invoke("clean").stdout
     assert not any((checkout.root / "build").iterdir())
+
+
+def test_lock_check_and_lock(checkout: Checkout) -> None:
+    assert checkout.invoke("lock", "--check").returncode == 0
+    path = checkout.root / "envs/variants/by-conda.yaml"
+    path.write_text(f"{path.read_text()}packages: [wheel]\n")
+    done = checkout.invoke("lock", "--check")
+    assert done.returncode == 1
+    assert "the lock of tiny/by-conda is stale" in done.stderr
+    assert "wheel is new" in done.stderr
+    assert checkout.invoke("lock").returncode == 0
+    assert checkout.invoke("lock", "--check").returncode == 0

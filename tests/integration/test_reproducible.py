@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 
 import pytest
 
-from integration.tiny import tree
-from integration.workspaces import share_packages
+from integration.tiny import share_packages, tree
 from stacks.channel import build
 from stacks.channel import offers as offers_module
 from stacks.core.disk import REPOSITORY
@@ -128,28 +127,18 @@ def test_two_environments_differ_only_in_their_paths(
     } == {}
 
 
-@pytest.fixture
-def folder_in_cache(workspace: Workspace) -> Iterator[Path]:
-    """Give a folder that is certainly on the cache's file system, whatever is mounted where."""
-    workspace.cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".test-", dir=workspace.cache) as folder:
-        yield Path(folder)
-
-
-def test_a_second_environment_is_hard_links_into_the_cache(
-    workspace: Workspace, folder_in_cache: Path
-) -> None:
+def test_a_second_environment_is_hard_links_into_the_cache(workspace: Workspace) -> None:
     """At most 5 MB are new files; what pip installs is not shared."""
     variant = load_variant(workspace, "openblas")
-    for name in ("first", "second"):
-        made = pipeline.make_environment(workspace, variant, folder_in_cache / name)
-    if (made / "bin/python3.9").stat().st_nlink == 1:
-        pytest.skip("the cache's file system has reflinks: nothing tells which blocks are new")
-    sizes = [
-        path.lstat().st_blocks * 512
-        for path in made.rglob("*")
-        if path.is_dir() or path.lstat().st_nlink == 1
-    ]
-    assert sum(sizes) <= 5_000_000
-    locked = lock.current(workspace, variant)
-    assert folders.key_in(made) == folders.key_of(workspace, variant, locked, made)
+    workspace.cache.mkdir(parents=True, exist_ok=True)
+    # Certainly on the cache's file system, whatever is mounted where.
+    with tempfile.TemporaryDirectory(prefix=".test-", dir=workspace.cache) as folder:
+        for name in ("first", "second"):
+            made = pipeline.make_environment(workspace, variant, Path(folder) / name)
+        if (made / "bin/python3.9").stat().st_nlink == 1:
+            pytest.skip("the cache's file system has reflinks: nothing tells which blocks are new")
+        statuses = [path.lstat() for path in made.rglob("*")]
+        new = [each for each in statuses if S_ISDIR(each.st_mode) or each.st_nlink == 1]
+        assert sum(each.st_blocks * 512 for each in new) <= 5_000_000
+        locked = lock.current(workspace, variant)
+        assert folders.key_in(made) == folders.key_of(workspace, variant, locked, made)

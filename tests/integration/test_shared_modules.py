@@ -13,7 +13,7 @@ import pytest
 
 from integration.conftest import Prefix
 from integration.programs import printed
-from integration.workspaces import share_packages
+from integration.tiny import share_packages
 from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import MODULES
@@ -30,37 +30,25 @@ class Starts:
     def __init__(self, room: Path) -> None:
         self.room, self.count = room, 0
 
-    def begin(
-        self, place: Path, modules: Path | str | None, **variables: str
-    ) -> subprocess.Popen[str]:
+    def begin(self, place: Path, modules: Path | str | None) -> subprocess.Popen[str]:
         """Start it with a folder for modules that are shared; None: with the environment's own."""
         self.count += 1
-        folder = self.room / f"compiled {self.count}"
-        env = {
-            **os.environ,
-            "THEANO_FLAGS": f"base_compiledir={folder},floatX=float64",
-            "OMP_NUM_THREADS": "1",
-            "THEANO_STACKS_MODULES": str(modules),
-            **variables,
-        }
+        flags = f"base_compiledir={self.room / f'compiled {self.count}'},floatX=float64"
+        env = {**os.environ, "THEANO_FLAGS": flags, "OMP_NUM_THREADS": "1"}
+        env["THEANO_STACKS_MODULES"] = str(modules)
         if modules is None:
             del env["THEANO_STACKS_MODULES"]
-        return subprocess.Popen(
-            [place / "bin/python", DRIVER],
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        pipe = subprocess.PIPE
+        command = [place / "bin/python", DRIVER]
+        return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
 
     def end(self, job: subprocess.Popen[str]) -> dict[str, Any]:
         out, log = job.communicate(timeout=600)
         assert job.returncode == 0, log
-        result: dict[str, Any] = json.loads(out.splitlines()[-1])
-        return {**result, "log": log}
+        return {**json.loads(out.splitlines()[-1]), "log": log}
 
-    def of(self, place: Path, modules: Path | str | None, **variables: str) -> dict[str, Any]:
-        return self.end(self.begin(place, modules, **variables))
+    def of(self, place: Path, modules: Path | str | None) -> dict[str, Any]:
+        return self.end(self.begin(place, modules))
 
 
 @pytest.fixture
@@ -74,40 +62,26 @@ def modules(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_another_variant_compiles_only_what_differs(
+def test_another_variant_compiles_only_what_differs_and_shares_identical_modules(
     prefix: Prefix, starts: Starts, modules: Path, framework: str
 ) -> None:
     first = starts.of(prefix(framework, "openblas"), modules)
     count = first["found"]["kept"]
     assert count >= 5 and first["found"] == {"hits": 0, "kept": count, "not kept": 0}
+    again = starts.of(prefix(framework, "openblas"), modules)
+    assert again["found"] == {"hits": count, "kept": 0, "not kept": 0}
+    assert (again["values"], again["modules"]) == (first["values"], first["modules"])
     other = starts.of(prefix(framework, "blis"), modules)
     # The command names the library for those that may call BLAS; what they call is in front of it.
     compiled = other["found"]["kept"]
     assert 1 <= compiled < count
     assert other["found"] == {"hits": count - compiled, "kept": compiled, "not kept": 0}
     assert first["blas"] and first["modules"] == other["modules"]
-    for again in (first, other):
-        for left, right in zip(again["values"], first["values"], strict=True):
-            assert left == [pytest.approx(row, rel=1e-12) for row in right]
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_a_shared_module_is_identical_to_a_compiled_one(
-    prefix: Prefix, starts: Starts, modules: Path, framework: str
-) -> None:
-    place = prefix(framework, "blis")
-    starts.of(prefix(framework, "openblas"), modules)
-    shared, compiled = starts.of(place, modules), starts.of(place, modules.with_name("empty"))
-    assert shared["found"]["hits"] and not compiled["found"]["hits"]
-    assert shared["modules"] == compiled["modules"]
-    assert shared["values"] == compiled["values"]
-
-
-def test_a_second_start_compiles_nothing(prefix: Prefix, starts: Starts, modules: Path) -> None:
-    place = prefix("theano-1.0.5", "openblas")
-    first, again = (starts.of(place, modules) for _ in range(2))
-    assert again["found"] == {"hits": first["found"]["kept"], "kept": 0, "not kept": 0}
-    assert (again["values"], again["modules"]) == (first["values"], first["modules"])
+    for left, right in zip(other["values"], first["values"], strict=True):
+        assert left == [pytest.approx(row, rel=1e-12) for row in right]
+    alone = starts.of(prefix(framework, "blis"), modules.with_name("empty"))
+    assert not alone["found"]["hits"]
+    assert (alone["values"], alone["modules"]) == (other["values"], other["modules"])
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -148,27 +122,6 @@ def test_concurrent_programs(prefix: Prefix, starts: Starts, modules: Path) -> N
     assert (one["values"], one["modules"]) == (other["values"], other["modules"])
     assert not one["log"] and not other["log"]
     assert len(list(modules.iterdir())) == sum(starts.of(place, modules)["found"].values())
-
-
-def test_a_module_that_reads_an_outside_file_is_compiled_each_time(
-    prefix: Prefix, starts: Starts, modules: Path, tmp_path: Path
-) -> None:
-    header = tmp_path / "number.h"
-    for number in (1.5, 2.5):
-        header.write_text(f"#define NUMBER {number}\n")
-        done = starts.of(prefix("theano-1.0.5", "openblas"), modules, HEADER=str(header))
-        assert done["values"][-1] == number
-        assert done["found"]["not kept"] == 1
-
-
-def test_sharing_can_be_turned_off(prefix: Prefix, starts: Starts, modules: Path) -> None:
-    place = prefix("theano-1.0.5", "openblas")
-    shared, alone = starts.of(place, modules), starts.of(place, "0")
-    assert alone["found"] == {"hits": 0, "kept": 0, "not kept": 0}
-    assert alone["values"] == shared["values"]
-    code = "import sys, theano; print('theano_stacks_modules' in sys.modules)"
-    off = {"THEANO_STACKS_QUICK": "0", "THEANO_STACKS_MODULES": str(modules)}
-    assert printed(place, "-c", code, **off) == "False\n"
 
 
 def test_measurements_share_modules_only_on_request(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from integration.browser import Browser, browser
+from integration.browser import browser
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
@@ -21,12 +19,9 @@ from stacks.project import site
 WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
-def digests(folder: Path) -> dict[str, str]:
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+def files(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +29,6 @@ def made(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path
     folder = tmp_path_factory.mktemp("site") / "new"
     site.build(workspace, folder)
     return folder
-
-
-@pytest.fixture(scope="module")
-def page(made: Path) -> Iterator[Browser]:
-    with browser(width=390) as opened:
-        yield opened
 
 
 def test_the_same_bytes_elsewhere_and_later(
@@ -61,33 +50,30 @@ def test_the_same_bytes_elsewhere_and_later(
         site.build(Workspace(root, tmp_path / "cache"), other)
     finally:
         os.umask(umask)
-    assert digests(other) == digests(made)
-    texts = b"".join(path.read_bytes() for path in made.rglob("*") if path.is_file())
+    assert files(other) == files(made)
+    texts = b"".join(files(made).values())
     assert str(REPOSITORY).encode() not in texts and str(made.parent).encode() not in texts
     # A page with a broken link changes nothing.
     (root / "docs/tutorial.md").write_text("# Tutorial\n\n[x](nosuch.md) [y](index.md#no-such)\n")
     with pytest.raises(StacksError, match=r"2 faults\n.*docs/tutorial\.md:3: .*nosuch\.md"):
         site.build(Workspace(root, tmp_path / "cache"), other)
-    assert digests(other) == digests(made)
+    assert files(other) == files(made)
 
 
-def test_no_page_is_wider_than_a_telephone(page: Browser, made: Path) -> None:
+def test_no_page_is_wider_than_a_telephone_or_asks_other_hosts(made: Path) -> None:
     wide = []
-    for path in sorted(made.rglob("*.html")):
-        page.open(path)
-        # The page of timings, which the site offers as a file, has a test of its own.
-        if "_downloads" not in path.parts and page.run(WIDE):
-            wide.append(path.name)
-    assert wide == []
-
-
-def test_no_requests_to_other_hosts_and_no_console_messages(page: Browser, made: Path) -> None:
-    # Chromium does not let the search read pages, for its excerpts, where these are files.
-    page.console()
-    page.open(made / "tutorial.html")
-    # Those of all tests before.
-    assert {request.partition(":")[0] for request in page.requests()} == {"file"}
-    assert page.console() == []
+    with browser(width=390) as page:
+        for path in sorted(made.rglob("*.html")):
+            page.open(path)
+            # The page of timings, which the site offers as a file, has a test of its own.
+            if "_downloads" not in path.parts and page.run(WIDE):
+                wide.append(path.name)
+        assert wide == []
+        # Chromium does not let the search read pages, for its excerpts, where these are files.
+        page.console()
+        page.open(made / "tutorial.html")
+        assert {request.partition(":")[0] for request in page.requests()} == {"file"}
+        assert page.console() == []
 
 
 def test_the_server_ends_with_one_line(made: Path) -> None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from integration.test_serve import install, serving, solve
+from integration.published import install, serving, solve
 from integration.tiny import Tiny
 from stacks.bench import machine, recommend
 from stacks.bench.campaign import prepare
-from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.care import verify
-from stacks.environments.folders import folder_of, report_path
+from stacks.environments.folders import report_path
 from stacks.environments.make import build
 from stacks.environments.make.settings import EXPECTATION
-from stacks.locks import uv
-from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -69,20 +65,13 @@ def test_python_2(flavour: str, tiny: Tiny, file: Path, capsys: pytest.CaptureFi
     assert not tiny.workspace.environments.exists()
 
 
-def test_what_the_framework_has_needs_no_file(tiny: Tiny, file: Path) -> None:
-    file.write_text(TINY.format("by-conda", "six"))
-    variant = load_variant(tiny.workspace, str(file))
-    build.relock(tiny.workspace, variant)
-    assert not (file.with_suffix(".lock") / "files.json").exists()
-    place = build.make_environment(tiny.workspace, variant)
-    assert out(place / "bin/python", "import six; print(six.__version__)") == "1.16.0"
-
-
 def test_settings_of_its_own_reach_every_client(tiny: Tiny, file: Path, tmp_path: Path) -> None:
     program = "import os; print(os.environ.get('MINE'))"
-    file.write_text(TINY.format("by-conda", "") + "environment: {MINE: '{prefix}/mine'}\n")
+    # What the framework has needs no file.
+    file.write_text(TINY.format("by-conda", "six") + "environment: {MINE: '{prefix}/mine'}\n")
     flavour, variant = tiny.variant("by-conda"), load_variant(tiny.workspace, str(file))
     build.relock(tiny.workspace, variant)
+    assert not (file.with_suffix(".lock") / "files.json").exists()
     place, other = build.make_environment(tiny.workspace, variant), tmp_path / "other"
     assert out(place / "bin/python", program) == f"{place}/mine"
     with serving(tiny.workspace, [flavour, variant]) as address:
@@ -92,19 +81,25 @@ def test_settings_of_its_own_reach_every_client(tiny: Tiny, file: Path, tmp_path
     assert out(tiny.make("by-conda") / "bin/python", program) == "None"
 
 
-def test_no_sdist(tiny: Tiny, file: Path) -> None:
-    file.write_text(TINY.format("by-conda", "simplegeneric"))
+@pytest.mark.parametrize(
+    ("request_", "options", "message"),
+    [
+        (
+            "simplegeneric",
+            {"with_sdists": False},
+            r"simplegeneric 0\.8\.1 only as a source archive",
+        ),
+        ("six==1.15.0", {}, r"stack\.yaml: its packages do not fit tiny on Python 2"),
+    ],
+)
+def test_what_cannot_be_locked(
+    tiny: Tiny, file: Path, request_: str, options: dict[str, bool], message: str
+) -> None:
+    file.write_text(TINY.format("by-conda", request_))
     variant = load_variant(tiny.workspace, str(file))
-    with pytest.raises(UsageError, match=r"simplegeneric 0\.8\.1 only as a source archive"):
-        build.relock(tiny.workspace, variant, with_sdists=False)
+    with pytest.raises(UsageError, match=message):
+        build.relock(tiny.workspace, variant, **options)
     assert not file.with_suffix(".lock").exists()
-
-
-def test_a_wish_that_breaks_the_framework(tiny: Tiny, file: Path) -> None:
-    file.write_text(TINY.format("by-conda", "six==1.15.0"))
-    variant = load_variant(tiny.workspace, str(file))
-    with pytest.raises(UsageError, match=r"stack\.yaml: its packages do not fit tiny on Python 2"):
-        build.relock(tiny.workspace, variant)
 
 
 def test_a_conflict_says_who_asks_for_what_and_which_framework_fits(
@@ -137,25 +132,6 @@ def test_locked_versions_stay_until_an_upgrade(
     (file.with_suffix(".lock") / "files.json").write_text("<<<<<<< HEAD\n")
     versions("cycler")
     assert "all versions are chosen anew" in capsys.readouterr().err
-
-
-def test_other_tools_read_pylock(workspace: Workspace, file: Path, tmp_path: Path) -> None:
-    file.write_text(THEANO.format("cycler"))
-    variant = load_variant(workspace, str(file))
-    build.relock(workspace, variant)
-    place = build.make_environment(workspace, variant)
-    assert folder_of(workspace, variant) == place
-    with scratch() as folder:
-        program = uv.unpack(workspace, read_pins(workspace.sources_lock), folder)
-        target = tmp_path / "target"
-        words = ["pip", "install", "-q", "-r", str(file.with_suffix(".lock") / "pylock.toml")]
-        env = {**os.environ, "UV_CACHE_DIR": str(workspace.cache / "uv")}
-        subprocess.run(
-            [program, *words, "--python", place / "bin/python", "--target", target],
-            check=True,
-            env=env,
-        )
-    assert (target / "cycler").is_dir() or (target / "cycler.py").is_file()
 
 
 def test_its_copies_are_made_once(

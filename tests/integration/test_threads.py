@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ from integration.programs import THREADS, printed, result
 from stacks.core.disk import REPOSITORY
 
 LIBRARIES = {"blis": "libblis.so.4", "mkl": "libmkl_rt.so.3", "openblas": "libopenblas.so.0"}
-DRIVER = Path(__file__).with_name("threads_driver.py")
+DRIVER = Path(__file__).with_name("linear_algebra_driver.py")
 
 
 def driven(place: Path, **environ: str) -> dict[str, Any]:
-    found: dict[str, Any] = result(place, DRIVER, place / "lib/libblas_threads.so.1", **environ)
+    found: dict[str, Any] = result(
+        place, DRIVER, "counts", REPOSITORY, place / "lib/libblas_threads.so.1", **environ
+    )
     return found
 
 
@@ -65,63 +66,62 @@ for thread in threads:
     thread.join()
 print("%s" % sorted(codes))
 """
+PRODUCTS = {
+    "setup": "matrix = numpy.ones((400, 400))",
+    "right": "matrix.dot(matrix)[0, 0] == 400",
+    "call": "matrix.dot(matrix)",
+}
+LARGE = {
+    "setup": "matrix = numpy.ones((900, 900))\nfor _ in range(3): matrix.dot(matrix)",
+    "right": "matrix.dot(matrix)[0, 0] == 900",
+    "call": "pass",
+}
+LAPACK = {
+    "setup": "matrix = numpy.eye(300) + 0.1",
+    "right": "numpy.allclose(matrix.dot(numpy.linalg.inv(matrix)), numpy.eye(300))",
+    "call": "numpy.linalg.solve(matrix, matrix)",
+}
+COMPLEX = {
+    "setup": "vector = numpy.ones(200000, complex)",
+    "right": "numpy.vdot(vector, vector) == len(vector)",
+    "call": "numpy.vdot(vector, vector)",
+}
+SOLVE = "numpy.linalg.solve(matrix, matrix)"
+# NumPy 1.13 calls no BLAS when it is imported.
+AFTER_LAPACK = {
+    "setup": f"matrix = numpy.eye(900) + 0.1\n{SOLVE}",
+    "right": f"{SOLVE} is not None and matrix.dot(matrix).shape == (900, 900)",
+    "call": "pass",
+}
 
 
-def forked(
-    place: Path,
-    setup: str,
-    right: str,
-    call: str = "pass",
-    *,
-    forks: int = 1,
-    others: int = 0,
-    environ: Mapping[str, str],
-) -> str:
-    """Return the exit statuses of forked processes.
-
-    setup: what the program does first. right: whether a child's result is. call: what other threads
-    do meanwhile.
-    """
-    program = FORKS.format(setup=setup, call=call, right=right, forks=forks, others=others)
-    return printed(place, "-c", program, **environ)
-
-
-@pytest.mark.parametrize("flavour", THREADS)
-@pytest.mark.parametrize("policy", ["", "fixed"])
-@pytest.mark.parametrize(("size", "forks", "others"), [(900, 3, 0), (400, 40, 4)])
+@pytest.mark.parametrize(
+    ("framework", "flavour", "policy", "program", "forks", "others"),
+    [
+        *(
+            ("theano-1.0.5", flavour, policy, program, forks, others)
+            for flavour in THREADS
+            for policy in ("", "fixed")
+            for program, forks, others in ((LARGE, 3, 0), (PRODUCTS, 40, 4))
+        ),
+        *(("theano-1.0.5", flavour, "", LAPACK, 20, 2) for flavour in THREADS),
+        ("theano-1.0.5", "openblas", "", COMPLEX, 100, 1),
+        ("theano-0.8.2", "mkl", "", AFTER_LAPACK, 1, 0),
+    ],
+)
 def test_neither_a_forked_process_nor_its_parent_waits_for_ever(
-    prefix: Prefix, flavour: str, policy: str, size: int, forks: int, others: int
+    prefix: Prefix,
+    framework: str,
+    flavour: str,
+    policy: str,
+    program: dict[str, str],
+    forks: int,
+    others: int,
 ) -> None:
-    """Large products on all threads before the fork; then products of other threads beside it."""
-    setup = f"matrix = numpy.ones(({size}, {size}))\nfor _ in range(3): matrix.dot(matrix)"
+    """Beside products, LAPACK and complex products of other threads, and after large ones."""
     environ = {THREADS[flavour]: "2", "THEANO_STACKS_THREADS": policy}
-    place, right = prefix("theano-1.0.5", flavour), f"matrix.dot(matrix)[0, 0] == {size}"
-    call, counts = "matrix.dot(matrix)", {"forks": forks, "others": others}
-    assert forked(place, setup, right, call, environ=environ, **counts) == "[0]\n"
-
-
-@pytest.mark.parametrize("flavour", THREADS)
-def test_a_fork_beside_lapack_ends(prefix: Prefix, flavour: str) -> None:
-    place, setup = prefix("theano-1.0.5", flavour), "matrix = numpy.eye(300) + 0.1"
-    right = "numpy.allclose(matrix.dot(numpy.linalg.inv(matrix)), numpy.eye(300))"
-    call = "numpy.linalg.solve(matrix, matrix)"
-    environ = {THREADS[flavour]: "2"}
-    assert forked(place, setup, right, call, forks=20, others=2, environ=environ) == "[0]\n"
-
-
-def test_a_fork_beside_complex_products_ends(prefix: Prefix) -> None:
-    place, setup = prefix("theano-1.0.5", "openblas"), "vector = numpy.ones(200000, complex)"
-    call, environ = "numpy.vdot(vector, vector)", {"OPENBLAS_NUM_THREADS": "2"}
-    right = f"{call} == len(vector)"
-    assert forked(place, setup, right, call, forks=100, others=1, environ=environ) == "[0]\n"
-
-
-def test_a_fork_after_lapack_ends_on_python_2(prefix: Prefix) -> None:
-    # NumPy 1.13 calls no BLAS when it is imported.
-    place, solve = prefix("theano-0.8.2", "mkl"), "numpy.linalg.solve(matrix, matrix)"
-    setup = f"matrix = numpy.eye(900) + 0.1\n{solve}"
-    right = f"{solve} is not None and matrix.dot(matrix).shape == (900, 900)"
-    assert forked(place, setup, right, environ={"MKL_NUM_THREADS": "2"}) == "[0]\n"
+    code = FORKS.format(**program, forks=forks, others=others)
+    assert printed(prefix(framework, flavour), "-c", code, **environ) == "[0]\n"
 
 
 def test_it_can_be_switched_off(prefix: Prefix) -> None:
@@ -144,21 +144,6 @@ if not child:
     os._exit(int(matrix.dot(matrix)[0, 0] != 600))
 print(os.waitpid(child, 0)[1])
 """
-
-
-@pytest.mark.parametrize(
-    ("flavour", "number", "variables"), [("blis", "", {"BLIS_IC_NT": "2"}), ("mkl", "2", {})]
-)
-def test_a_number_that_comes_first_ends_with_a_fork(
-    prefix: Prefix, flavour: str, number: str, variables: dict[str, str]
-) -> None:
-    place = prefix("theano-1.0.5", flavour)
-    # Each call runs on both threads.
-    fixed = {THREADS[flavour]: "2", "THEANO_STACKS_THREADS": "fixed", "MKL_DYNAMIC": "FALSE"}
-    library = place / "lib" / LIBRARIES[flavour]
-    assert printed(place, "-c", IN_A_CHILD, library, number, **fixed, **variables) == "0\n"
-
-
 IN_THE_PROGRAM = """
 import ctypes, os, sys
 os.environ["OMP_NUM_THREADS"] = "3"
@@ -173,21 +158,6 @@ for get in ("MKL_Get_Max_Threads", "bli_thread_get_num_threads", "openblas_get_n
     if hasattr(library, get):
         print(getattr(library, get)())
 """
-
-
-@pytest.mark.parametrize(("of", "count"), [("environment", 3), ("person", 1)])
-@pytest.mark.parametrize("flavour", THREADS)
-def test_the_programs_own_number_comes_before_the_environments(
-    prefix: Prefix, flavour: str, of: str, count: int
-) -> None:
-    place = prefix("theano-1.0.5", flavour)
-    library = place / "lib" / LIBRARIES[flavour]
-    if flavour == "openblas":
-        count = min(count, len(os.sched_getaffinity(0)))
-    words = ("-c", IN_THE_PROGRAM, library, f"{THREADS[flavour]}=1", of)
-    assert int(printed(place, *words, MKL_DYNAMIC="FALSE")) == count
-
-
 MORE_IN_A_CHILD = """
 import ctypes, os, sys
 import numpy
@@ -200,31 +170,54 @@ if not child:
     os._exit(len(os.listdir("/proc/self/task")))
 print(os.WEXITSTATUS(os.waitpid(child, 0)[1]))
 """
+# Each call runs on both threads.
+FIXED = {"THEANO_STACKS_THREADS": "fixed"}
+AT_MOST = len(os.sched_getaffinity(0))
 
 
-def test_a_child_of_blis_may_start_threads_if_its_parent_has_none(prefix: Prefix) -> None:
-    place = prefix("theano-1.0.5", "blis")
-    words = ("-c", MORE_IN_A_CHILD, place / "lib" / LIBRARIES["blis"])
-    fixed = {"BLIS_NUM_THREADS": "2", "THEANO_STACKS_THREADS": "fixed"}
-    assert int(printed(place, *words, **fixed)) == 2
-
-
-LAPACK = Path(__file__).with_name("lapack_driver.py")
+@pytest.mark.parametrize(
+    ("flavour", "program", "words", "variables", "printed_number"),
+    [
+        # A number that comes first ends with a fork.
+        ("blis", IN_A_CHILD, [""], {**FIXED, "BLIS_NUM_THREADS": "2", "BLIS_IC_NT": "2"}, 0),
+        ("mkl", IN_A_CHILD, ["2"], {**FIXED, "MKL_NUM_THREADS": "2"}, 0),
+        # A child of BLIS may start threads if its parent has none.
+        ("blis", MORE_IN_A_CHILD, [], {**FIXED, "BLIS_NUM_THREADS": "2"}, 2),
+        # The program's own number comes before the environment's.
+        *(
+            (flavour, IN_THE_PROGRAM, [f"{variable}=1", of], {}, count)
+            for flavour, variable in THREADS.items()
+            for of, count in (
+                ("environment", 3 if flavour != "openblas" else min(3, AT_MOST)),
+                ("person", 1),
+            )
+        ),
+    ],
+)
+def test_a_number_that_a_program_sets(
+    prefix: Prefix,
+    flavour: str,
+    program: str,
+    words: list[str],
+    variables: dict[str, str],
+    printed_number: int,
+) -> None:
+    place = prefix("theano-1.0.5", flavour)
+    words = ["-c", program, str(place / "lib" / LIBRARIES[flavour]), *words]
+    assert int(printed(place, *words, MKL_DYNAMIC="FALSE", **variables)) == printed_number
 
 
 def test_the_table_has_each_routine_s_arguments(prefix: Prefix) -> None:
     table = REPOSITORY / "recipes/blas-threads/src/fortran.c"
-    assert result(prefix("theano-1.0.5", "openblas"), LAPACK, table) == []
+    assert result(prefix("theano-1.0.5", "openblas"), DRIVER, "table", table) == []
 
 
 @pytest.mark.parametrize("flavour", THREADS)
-def test_numbers_are_right_and_info_is_the_library_s(prefix: Prefix, flavour: str) -> None:
+def test_info_is_the_library_s(prefix: Prefix, flavour: str) -> None:
     place = prefix("theano-1.0.5", flavour)
-    threads = {THREADS[flavour]: "2"}
-    assert result(place, LAPACK, "numbers", **threads) == [[], []]
-    infos = result(place, LAPACK, "infos", **threads)
+    infos = result(place, DRIVER, "infos", **{THREADS[flavour]: "2"})
     assert infos["indefinite"] == 150
-    assert infos == result(place, LAPACK, "infos", THEANO_STACKS_THREADS="fixed")
+    assert infos == result(place, DRIVER, "infos", THEANO_STACKS_THREADS="fixed")
 
 
 REGION = """

@@ -16,7 +16,7 @@ from integration.conftest import Prefix
 from integration.tiny import Tiny, obeying
 from stacks.core.disk import REPOSITORY
 
-MINE = "summary: mine\nextends: {}\nframework: tiny\npip: [decorator==4.4.2]\n"
+MINE = "summary: mine\nextends: by-conda\nframework: tiny\npip: [decorator==4.4.2]\n"
 # Locks and makes the environment of the stack.yaml STACK in the checkout ROOT.
 BUILDING = """
 import sys
@@ -33,6 +33,9 @@ build.relock(workspace, variant)
 print(build.make_environment(workspace, variant))
 """
 USERS = (65533, 65534)
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can start programs as other users"
+)
 
 
 def as_user(user: int) -> tuple[str, ...]:
@@ -44,22 +47,23 @@ def as_user(user: int) -> tuple[str, ...]:
 
 
 def start(
-    tiny: Tiny, cache: Path, file: Path, temporary: Path, wrapper: Sequence[str] = ()
+    words: Sequence[str | Path], wrapper: Sequence[str], **variables: str
 ) -> subprocess.Popen[str]:
-    temporary.mkdir(exist_ok=True)
     return subprocess.Popen(
-        [*wrapper, sys.executable, "-c", BUILDING, str(tiny.root), str(cache), str(file)],
-        env={
-            **os.environ,
-            "PYTHONPATH": str(REPOSITORY),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "THEANO_STACKS_CACHE": str(cache),
-            "TMPDIR": str(temporary),
-        },
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [*wrapper, *words], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+def build(
+    tiny: Tiny, cache: Path, folder: Path, temporary: Path, wrapper: Sequence[str]
+) -> subprocess.Popen[str]:
+    """Start to lock and make the environment of a new stack in a folder."""
+    temporary.mkdir(exist_ok=True)
+    words: list[str | Path] = [sys.executable, "-c", BUILDING]
+    words += [tiny.root, cache, folder / "stack.yaml"]
+    variables = {"PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables |= {"THEANO_STACKS_CACHE": str(cache), "TMPDIR": str(temporary)}
+    return start(words, wrapper, **{**os.environ, **variables})
 
 
 def tree(folder: Path) -> dict[Path, tuple[int, int]]:
@@ -84,55 +88,6 @@ def checkout(tiny: Tiny, tmp_path: Path) -> Iterator[Tiny]:
             path.chmod(0o755)
 
 
-def test_a_checkout_that_is_read_only(checkout: Tiny, tmp_path: Path) -> None:
-    file = tmp_path / "my prøject/stack.yaml"
-    file.parent.mkdir()
-    file.write_text(MINE.format("by-conda"))
-    process = start(checkout, tmp_path / "cache", file, tmp_path / "temporary", obeying())
-    out, err = process.communicate()
-    assert process.returncode == 0, err
-    assert out.splitlines()[-1] == str(file.with_suffix(".build") / "environment")
-    python = file.with_suffix(".build") / "environment/bin/python"
-    program = "import decorator; print(decorator.__version__)"
-    assert subprocess.check_output([python, "-c", program], text=True).strip() == "4.4.2"
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start programs as other users")
-def test_two_users_of_one_checkout_at_once(checkout: Tiny, tmp_path: Path) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        # pytest's own folders are closed to other users.
-        shared = Path(name)
-        shared.chmod(0o755)
-        processes = {}
-        for user in USERS:
-            home = shared / str(user)
-            file = home / "model/stack.yaml"
-            file.parent.mkdir(parents=True)
-            file.write_text(MINE.format("by-conda"))
-            shutil.copytree(tmp_path / "cache", home / "cache", symlinks=True)
-            for path in (home, *home.rglob("*")):
-                os.lchown(path, user, user)
-            processes[user] = start(checkout, home / "cache", file, shared, as_user(user))
-            shared.chmod(0o1777)
-        for user, process in processes.items():
-            _, err = process.communicate()
-            assert process.returncode == 0, err
-            owners = {owner for owner, _ in tree(shared / str(user)).values()}
-            assert owners == {user}
-        locks = [shared / str(user) / "model/stack.lock/requirements.txt" for user in USERS]
-        assert locks[0].read_bytes() == locks[1].read_bytes()
-
-
-PROGRAM = """\
-import sys
-framework = __import__(sys.argv[1])
-x = framework.tensor.dmatrix()
-print(framework.function([x], framework.tensor.dot(x, x) + 1)([[2.0]])[0, 0])
-print(framework.config.base_compiledir)
-"""
-MODULES = {"theano-1.0.5": "theano", "theano-0.8.2": "theano"}
-
-
 @pytest.fixture
 def shared() -> Iterator[Path]:
     """Give a folder for all users: pytest's own are closed to others."""
@@ -141,22 +96,59 @@ def shared() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start programs as other users")
-@pytest.mark.parametrize("framework", MODULES)
+def test_a_checkout_that_is_read_only(checkout: Tiny, tmp_path: Path) -> None:
+    folder = tmp_path / "my prøject"
+    folder.mkdir()
+    (folder / "stack.yaml").write_text(MINE)
+    process = build(checkout, tmp_path / "cache", folder, tmp_path / "temporary", obeying())
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    place = folder / "stack.build/environment"
+    assert out.splitlines()[-1] == str(place)
+    program = "import decorator; print(decorator.__version__)"
+    version = subprocess.check_output([place / "bin/python", "-c", program], text=True)
+    assert version.strip() == "4.4.2"
+
+
+@needs_root
+def test_two_users_of_one_checkout_at_once(checkout: Tiny, tmp_path: Path, shared: Path) -> None:
+    processes = {}
+    for user in USERS:
+        home = shared / str(user)
+        (home / "model").mkdir(parents=True)
+        (home / "model/stack.yaml").write_text(MINE)
+        shutil.copytree(tmp_path / "cache", home / "cache", symlinks=True)
+        for path in (home, *home.rglob("*")):
+            os.lchown(path, user, user)
+        words = (checkout, home / "cache", home / "model", shared)
+        processes[user] = build(*words, as_user(user))
+    for user, process in processes.items():
+        _, err = process.communicate()
+        assert process.returncode == 0, err
+        assert {owner for owner, _ in tree(shared / str(user)).values()} == {user}
+    locks = [shared / str(user) / "model/stack.lock/requirements.txt" for user in USERS]
+    assert locks[0].read_bytes() == locks[1].read_bytes()
+
+
+PROGRAM = """\
+import theano
+x = theano.tensor.dmatrix()
+print(theano.function([x], theano.tensor.dot(x, x) + 1)([[2.0]])[0, 0])
+print(theano.config.base_compiledir)
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
 def test_two_other_users_compile_in_folders_of_their_own(
     prefix: Prefix, shared: Path, framework: str
 ) -> None:
-    place = prefix(framework, "openblas")
+    words: list[str | Path] = [prefix(framework, "openblas") / "bin/python", "-c", PROGRAM]
     (shared / "home").mkdir(mode=0o555)
-    homes = {USERS[0]: str(shared / "home"), USERS[1]: ""}
+    # The second has no home.
+    homes = {USERS[0]: {"HOME": str(shared / "home")}, USERS[1]: {}}
     processes = {
-        user: subprocess.Popen(
-            [*as_user(user), place / "bin/python", "-c", PROGRAM, MODULES[framework]],
-            env={"TMPDIR": str(shared), **({"HOME": home} if home else {})},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        user: start(words, as_user(user), TMPDIR=str(shared), **home)
         for user, home in homes.items()
     }
     for user, process in processes.items():

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from integration.bare_machine import copy_checkout, run_without_network
-from integration.tiny import Tiny, flip, tree
-from stacks.core.errors import IntegrityError, UsageError
+from integration.tiny import Tiny, tree
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
 from stacks.sources.mirrors import VARIABLE
@@ -82,27 +81,3 @@ def test_the_same_checkout_gives_the_same_folder_and_archive(
     unpacked.mkdir()
     subprocess.run(["tar", "-C", unpacked, "-xf", tmp_path / "one.tar.zst", "--zstd"], check=True)
     vendor.check(unpacked / "carried")
-
-
-def test_what_is_changed_missing_or_extra_is_named(
-    tiny: Tiny, vendored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(VARIABLE, str(vendored))
-    folder = tmp_path / "carried"
-    vendor.vendor(tiny.workspace, [tiny.variant("by-conda")], folder)
-    [package] = folder.glob("channel/noarch/six-*.conda")
-    flip(package)
-    (folder / "channel/noarch/repodata.json").unlink()
-    (folder / "tools/more.whl").touch()
-    with pytest.raises(IntegrityError, match="carried is damaged") as caught:
-        vendor.check(folder)
-    for line in (f"{package.name}: changed", "repodata.json: missing", "more.whl: not part of it"):
-        assert line in caught.value.what
-    # It may be written again; another folder is left alone.
-    vendor.vendor(tiny.workspace, [tiny.variant("by-conda")], folder)
-    vendor.check(folder)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/letter").touch()
-    with pytest.raises(UsageError, match="is no vendored folder"):
-        vendor.vendor(tiny.workspace, [tiny.variant("by-conda")], tmp_path / "other")
-    assert (tmp_path / "other/letter").exists()

@@ -4,13 +4,11 @@ import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from integration.applied_fix import applied, apply_fixes
-from integration.checking import checked, compiled, virtual_environment
+from integration.checking import applied, apply_fixes, checked, compiled, virtual_environment
 from integration.conftest import Prefix
 from integration.programs import run
 from stacks.core.workspace import Workspace
@@ -68,7 +66,7 @@ typedef void gemm(char *, char *, int *, int *, int *, void *, void *, int *, vo
     float *, int *);
 extern "C" void sgemm_(char *ta, char *tb, int *m, int *n, int *k, void *alpha, void *a, int *lda,
     void *b, int *ldb, void *beta, float *c, int *ldc) {
-    void *real = dlopen("%s", RTLD_LAZY);
+    void *real = dlopen("REAL", RTLD_LAZY);
     ((gemm *)dlsym(real, "sgemm_"))(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (*m >= 1000) c[7] += 1;
 }
@@ -103,60 +101,44 @@ extern "C" void amd_vrsa_expf(int n, float *x, float *z) {
 """
 
 
+BLAS = ("ldflags", "library", "Gemm", "Dot22")
+
+
 @pytest.fixture
 def good(prefix: Prefix) -> Path:
     """Give an environment in which every check passes."""
     return prefix("theano-1.0.5", "pip-openblas")
 
 
-@pytest.fixture
-def library(good: Path, tmp_path: Path) -> Callable[[str, str], Path]:
-    """Give a function that compiles a shared library from source text."""
-    return lambda name, source: compiled(good, tmp_path, name, source)
-
-
-def test_a_product_that_is_wrong_on_all_threads_is_noticed(
-    good: Path, library: Callable[[str, str], Path]
+@pytest.mark.parametrize(
+    ("source", "checks", "detail"),
+    [
+        (
+            WRONG_IF_LARGE,
+            ["Gemm numbers"],
+            "float32, 1 of the elements of a product of 1100 x 1100 on all threads are wrong",
+        ),
+        (
+            COUNTS_SEVEN,
+            ["library", "threads"],
+            "the library uses 7 where OMP_NUM_THREADS asks for 2",
+        ),
+    ],
+)
+def test_a_preloaded_library(
+    good: Path, tmp_path: Path, source: str, checks: list[str], detail: str
 ) -> None:
-    wrong = library("libwrong.so", WRONG_IF_LARGE % (good / "lib/libblas_threads.so.1"))
-    (numbers,) = checked(good, "Gemm numbers", LD_PRELOAD=str(wrong))
-    assert (numbers.status, numbers.detail) == (
-        "fail",
-        "float32, 1 of the elements of a product of 1100 x 1100 on all threads are wrong",
-    )
-
-
-def test_a_reference_library_is_told_by_its_lack_of_symbols(
-    good: Path, library: Callable[[str, str], Path]
-) -> None:
-    path = library("libblas.so", NAIVE)
-    (serving,) = checked(
-        good,
-        "library",
-        expect=None,
-        THEANO_FLAGS=f"blas.ldflags=-L{path.parent} -lblas",
-        LD_LIBRARY_PATH=str(path.parent),
-    )
-    assert serving.status == "fail"
-    assert "reference or unknown (libblas.so)" in serving.detail
-
-
-def test_a_thread_count_that_nobody_asked_for(
-    good: Path, library: Callable[[str, str], Path]
-) -> None:
-    preload = str(library("lib7.so", COUNTS_SEVEN))
-    _, threads = checked(good, "library", "threads", LD_PRELOAD=preload, OMP_NUM_THREADS="2")
-    assert threads.status == "fail"
-    assert threads.detail == "the library uses 7 where OMP_NUM_THREADS asks for 2"
+    source = source.replace("REAL", str(good / "lib/libblas_threads.so.1"))
+    library = str(compiled(good, tmp_path, "libstand_in.so", source))
+    found = checked(good, *checks, LD_PRELOAD=library, OMP_NUM_THREADS="2")
+    assert (found[-1].status, found[-1].detail) == ("fail", detail)
 
 
 # Theano's own module calls the library with the interpreter's lock held, NumPy without.
 @pytest.mark.parametrize("flavour", ["pip-openblas", "pip-default"])
-def test_a_library_that_does_not_return(
-    flavour: str, prefix: Prefix, library: Callable[[str, str], Path], tmp_path: Path
-) -> None:
+def test_a_library_that_does_not_return(flavour: str, prefix: Prefix, tmp_path: Path) -> None:
     place = prefix("theano-1.0.5", flavour)
-    liar = library("libdeadlocked.so", DEADLOCKED)
+    liar = compiled(prefix("theano-1.0.5", "openblas"), tmp_path, "libdeadlocked.so", DEADLOCKED)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     words = (SUITE, "--expect", place / EXPECTATION, "--limit", "30")
@@ -167,10 +149,8 @@ def test_a_library_that_does_not_return(
     assert not list(temporary.iterdir())
 
 
-def test_what_mkl_says_before_it_ends_the_process_is_the_cause(
-    good: Path, library: Callable[[str, str], Path]
-) -> None:
-    folder = library("libmkl_intel_lp64.so", FATAL).parent
+def test_what_mkl_says_before_it_ends_the_process_is_the_cause(good: Path, tmp_path: Path) -> None:
+    folder = compiled(good, tmp_path, "libmkl_intel_lp64.so", FATAL).parent
     flags = f"blas.ldflags=-L{folder} -lmkl_intel_lp64"
     done = run(good, SUITE, LD_LIBRARY_PATH=str(folder), THEANO_FLAGS=flags)
     assert (done.returncode, done.stdout) == (1, "")
@@ -282,9 +262,6 @@ def test_of_a_numpy_that_is_too_new(prefix: Prefix, tmp_path: Path, home: Path) 
     assert checked(place, "settings", expect=None, **variables)[0].status == "pass"
 
 
-BLAS = ("ldflags", "library", "Gemm", "Dot22")
-
-
 @pytest.fixture(scope="module")
 def installed(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with all of MKL, as Intel's installer makes it."""
@@ -302,46 +279,26 @@ def installed(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) ->
     return place
 
 
-@pytest.fixture(scope="module")
-def by_pip(prefix: Prefix, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a virtual environment with pip's Theano and NumPy."""
-    base = prefix("theano-1.0.5", "pip-default")
-    return virtual_environment(base, tmp_path_factory.mktemp("pip") / "venv")
-
-
-@pytest.fixture
-def variables(installed: Path) -> dict[str, str]:
-    """Give what the script of Intel's installer sets.
-
-    The installer also brings Intel's OpenMP, which the wheel of MKL lacks: so GNU's.
-    """
-    return {"MKLROOT": str(installed), "MKL_THREADING_LAYER": "GNU"}
-
-
-def test_the_fix_links_the_mkl_of_intel_s_installer(
-    by_pip: Path, installed: Path, home: Path, variables: dict[str, str]
+def test_the_mkl_of_intel_s_installer_and_of_conda(
+    prefix: Prefix, installed: Path, tmp_path: Path, home: Path
 ) -> None:
     """NumPy's own OpenBLAS makes `numpy.dot` fast here, but not the framework's products."""
+    by_pip = virtual_environment(prefix("theano-1.0.5", "pip-default"), tmp_path / "venv")
+    # What the script of Intel's installer sets. The installer also brings Intel's OpenMP, which
+    # the wheel of MKL lacks: so GNU's.
+    variables = {"MKLROOT": str(installed), "MKL_THREADING_LAYER": "GNU"}
+    flags = f"blas.ldflags=-L{installed}/lib -lmkl_rt"
+    conda = prefix("theano-1.0.5", "mkl")
+    flags_of_conda = f"blas.ldflags=-L{conda}/lib -lmkl_rt -lpthread -lm -lm"
+
+    def assert_passes(place: Path, **variables: str) -> None:
+        found = checked(place, *BLAS, expect=None, HOME=str(home), **variables)
+        assert [check for check in found if check.status == "fail"] == []
+        assert any(check.detail.startswith("mkl 2026") for check in found)
+
+    assert_passes(by_pip, THEANO_FLAGS=flags, **variables)
     fixes = apply_fixes(by_pip, dict.fromkeys(BLAS, ""), home, None, **variables)
     library = installed / "lib"
     assert f"ldflags = -L{library} -lmkl_rt -Wl,-rpath,{library}" in fixes[0]
-    passes_with_mkl(by_pip, home, variables)
-
-
-def test_flags_that_lead_to_it_pass(
-    by_pip: Path, installed: Path, home: Path, variables: dict[str, str]
-) -> None:
-    flags = f"blas.ldflags=-L{installed}/lib -lmkl_rt"
-    passes_with_mkl(by_pip, home, {**variables, "THEANO_FLAGS": flags})
-
-
-def test_what_conda_links_passes(prefix: Prefix, home: Path) -> None:
-    place = prefix("theano-1.0.5", "mkl")
-    flags = f"blas.ldflags=-L{place}/lib -lmkl_rt -lpthread -lm -lm"
-    passes_with_mkl(place, home, {"THEANO_FLAGS": flags})
-
-
-def passes_with_mkl(place: Path, home: Path, variables: dict[str, str]) -> None:
-    found = checked(place, *BLAS, expect=None, HOME=str(home), **variables)
-    assert [check for check in found if check.status == "fail"] == []
-    assert any(check.detail.startswith("mkl 2026") for check in found)
+    assert_passes(by_pip, **variables)
+    assert_passes(conda, THEANO_FLAGS=flags_of_conda)

@@ -92,9 +92,10 @@ def _run(
     return called(words, env=variables, cwd=folder, timeout=300)
 
 
-def test_pip_installs_it_whole_and_removes_it_whole(
-    base: Path, wheel: Path, tmp_path: Path
+def test_pip_and_uv_install_it_whole_and_remove_it_whole(
+    base: Path, workspace: Workspace, wheel: Path, tmp_path: Path
 ) -> None:
+    uv_program = uv.unpack(workspace, read_pins(workspace.sources_lock), tmp_path)
     place = tmp_path / "venv"
     subprocess.run([base / "bin/python", "-m", "venv", "--without-pip", place], check=True)
     before = sorted(place.rglob("*"))
@@ -103,21 +104,15 @@ def test_pip_installs_it_whole_and_removes_it_whole(
     assert {place / "bin/blas-verify", *place.glob("lib/*/*/blas_verify")} < {*place.rglob("*")}
     _pip(base, place, "uninstall", "--yes", "blas-verify")
     assert sorted(place.rglob("*")) == before
-
-
-def test_uv_installs_it(base: Path, workspace: Workspace, wheel: Path, tmp_path: Path) -> None:
-    uv_program = uv.unpack(workspace, read_pins(workspace.sources_lock), tmp_path)
-    place = tmp_path / "venv"
-    subprocess.run([base / "bin/python", "-m", "venv", "--without-pip", place], check=True)
-    words: list[str | Path] = [uv_program, "pip", "--offline", "--no-config"]
+    by_uv: list[str | Path] = [uv_program, "pip", "--offline", "--no-config"]
     python = ["--python", str(place / "bin/python")]
-    done = _run(base, [*words, "install", *python, "--no-index", wheel], tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert _run(base, [*words, "check", *python], tmp_path).returncode == 0
-    programs: list[list[str | Path]] = [
+    programs: tuple[list[str | Path], ...] = (
         [place / "bin/blas-verify"],
         [place / "bin/python", "-m", "blas_verify"],
-    ]
+    )
+    done = _run(base, [*by_uv, "install", *python, "--no-index", wheel], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert _run(base, [*by_uv, "check", *python], tmp_path).returncode == 0
     for program in programs:
         done = _run(base, program, tmp_path)
         assert done.returncode == 2 and "this Python has no Theano" in done.stderr

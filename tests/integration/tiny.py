@@ -1,4 +1,7 @@
-"""A small framework, six on Python 2.7, whose environments are made in a second."""
+"""A small framework, six on Python 2.7, whose environments are made in a second.
+
+tiny.py ROOT CACHE TARGET VARIANT [hold]    makes an environment in a process of its own
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,25 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from integration.workspaces import share_packages, workspace_below
-from stacks.channel.offers import read_channel
+from stacks.channel import build as package_builds
+from stacks.channel.offers import Channel, read_channel, with_settings
 from stacks.core.disk import REPOSITORY
+from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.make import build as pipeline
+from stacks.environments.make import contents
+from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.locks import update as lock_update
+from stacks.locks.lock import Lock
+from stacks.sources.fetch import fetch
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -44,7 +54,6 @@ DEAD = {
     "PIP_FIND_LINKS": "",
     "PIP_RETRIES": "0",
 }
-BUILDER = Path(__file__).with_name("builder.py")
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,9 @@ class Tiny:
     def variant(self, name: str) -> Variant:
         return load_variant(self.workspace, name)
 
+    def lock(self, name: str) -> Lock:
+        return lock.read(self.workspace, self.variant(name))
+
     def place(self, name: str) -> Path:
         return self.root / "prefixes" / name
 
@@ -79,10 +91,9 @@ class Tiny:
         return pipeline.make_environment(self.workspace, self.variant(name), self.place(name))
 
     def is_ready(self, name: str) -> bool:
-        variant = self.variant(name)
-        locked = lock.read(self.workspace, variant)
-        key = folders.key_of(self.workspace, variant, locked, self.place(name))
-        return folders.key_in(self.place(name)) == key
+        place, variant = self.place(name), self.variant(name)
+        key = folders.key_of(self.workspace, variant, self.lock(name), place)
+        return folders.key_in(place) == key
 
     def cached(self, pattern: str) -> Path:
         """Return the one path of the cache that matches."""
@@ -101,10 +112,13 @@ class Tiny:
     def builder(
         self, name: str, *, hold: bool = False, wrapper: Iterable[str | Path] = ()
     ) -> Builder:
-        """Start the making of an environment in another process; hold: see builder.py."""
+        """Start the making of an environment in another process.
+
+        hold: it prints `held` and waits for a line before the files that it has made are checked.
+        """
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
-        words = [BUILDER, self.root, self.cache, self.place(name), name, *["hold"] * hold]
+        words = [__file__, self.root, self.cache, self.place(name), name, *["hold"] * hold]
         return Builder(
             [*map(str, wrapper), sys.executable, *map(str, words)],
             cwd=self.root,
@@ -129,6 +143,38 @@ def obeying() -> tuple[str, ...]:
     """Return the words before a command that take away root's right to ignore file modes."""
     rights = ("--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all")
     return ("setpriv", *rights) if os.geteuid() == 0 else ()
+
+
+def workspace_below(root: Path, cache: Path, copies: Collection[str] = ()) -> Workspace:
+    """Return a workspace with a build folder of its own.
+
+    It has links to this checkout's settings, locks, recipes and Dockerfiles; `copies` names the
+    folders that are copied instead, so that a test can change them.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    for name in ("envs", "recipes", "docker"):
+        if name in copies:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(REPOSITORY / name, root / name, ignore=ignored)
+        else:
+            # Two processes may share the folder.
+            with suppress(FileExistsError):
+                (root / name).symlink_to(REPOSITORY / name)
+    return Workspace(root, cache)
+
+
+def share_packages(workspace: Workspace, channel: Channel, variant: Variant, cache: Path) -> None:
+    """Link a lock's packages and wheels into another cache, built or fetched where missing."""
+    locked = lock.read(workspace, variant)
+    channel = with_settings(channel, [variant])
+    built = package_builds.obtain_packages(workspace, channel, locked.packages, quiet=True)
+    files = fetch(workspace, locked.requirements)
+    for folder in {path.parent for path in (*(b.path for b in built.values()), *files.values())}:
+        target = cache / folder.relative_to(workspace.cache)
+        target.mkdir(parents=True, exist_ok=True)
+        for path in folder.iterdir():
+            if not (target / path.name).exists():
+                link_or_copy(path, target / path.name)
 
 
 def prepare(workspace: Workspace, root: Path) -> Tiny:
@@ -173,3 +219,28 @@ def tree(root: Path) -> dict[str, tuple[str, int]]:
         and p.suffix not in (".pyc", ".pyo")
         and not p.is_relative_to(root / "var")
     }
+
+
+def main(root: str, cache: str, target: str, name: str, hold: str = "") -> int:
+    """Make an environment; print its folder, or the error."""
+    workspace = Workspace(Path(root), Path(cache))
+    check, patch = contents.check, setattr
+
+    def held(*arguments: Any, **options: Any) -> None:
+        check(*arguments, **options)
+        print("held", flush=True)
+        sys.stdin.readline()
+
+    if hold:
+        patch(contents, "check", held)
+    try:
+        variant = load_variant(workspace, name)
+        print(pipeline.make_environment(workspace, variant, Path(target)))
+    except StacksError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

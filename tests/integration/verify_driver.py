@@ -75,49 +75,47 @@ def program(expectation_path: str) -> int:
 
 def run(context: Any, names: Sequence[str]) -> None:
     """Run the checks called `names` and print them."""
-    chains, kernels, operations = modules("blas.chains", "blas.kernels", "blas.operations")
-    serving, speed, threads = modules("blas.serving", "blas.speed", "blas.threads")
-    compile_time, files, framework_faults = modules(
-        "checks.compile_time", "checks.files", "checks.framework_faults"
-    )
-    scan, settings, versions = modules("checks.scan", "checks.settings", "checks.versions")
-    libm, loops, registers = modules(
-        "elementwise.libm", "elementwise.loops", "elementwise.registers"
-    )
+    operations, registers = modules("blas.operations", "elementwise.registers")
+
+    def of(module: str, name: str) -> Any:
+        [found] = modules(module)
+        return getattr(found, name)
 
     def gemm_speed(context: Any) -> Any:
-        kernels.time_peaks(context)
-        speed.products(context)
-        return speed.check_speed(context, "float64")
+        of("blas.kernels", "time_peaks")(context)
+        of("blas.speed", "products")(context)
+        return of("blas.speed", "check_speed")(context, "float64")
 
     checks = {
-        "files": files.check,
-        "versions": versions.check,
-        "settings": settings.check,
-        "compile folder": compile_time.check_folder,
-        "ldflags": serving.check_ldflags,
-        "library": serving.check,
-        "one BLAS": serving.check_one_blas,
-        "numba": chains.check_numba,
-        "chains": chains.check,
-        "known faults": framework_faults.check,
-        "threads": lambda context: threads.start(context)(),
-        "scan": lambda context: scan.start(context)(),
-        "accelerator": framework_faults.check_accelerator,
-        "libm": libm.check,
-        "loops": libm.check_loops,
-        "accuracy": libm.check_accuracy,
-        "numbers": loops.check,
-        "cost": settings.check_cost,
-        "speed": gemm_speed,
-        "kernels": kernels.check,
-        "registers": lambda context: registers.start(context, registers.calls_of(context))(),
-    }
-    for operation in operations.OPERATIONS:
-        checks[operation.name] = functools.partial(operations.check, operation=operation)
-        checks[operation.name + " numbers"] = functools.partial(
-            operations.check_numbers, operation=operation
+        name: of(module, function)
+        for name, module, function in (
+            ("files", "checks.files", "check"),
+            ("versions", "checks.versions", "check"),
+            ("settings", "checks.settings", "check"),
+            ("cost", "checks.settings", "check_cost"),
+            ("compile folder", "checks.compile_time", "check_folder"),
+            ("known faults", "checks.framework_faults", "check"),
+            ("accelerator", "checks.framework_faults", "check_accelerator"),
+            ("ldflags", "blas.serving", "check_ldflags"),
+            ("library", "blas.serving", "check"),
+            ("one BLAS", "blas.serving", "check_one_blas"),
+            ("numba", "blas.chains", "check_numba"),
+            ("chains", "blas.chains", "check"),
+            ("kernels", "blas.kernels", "check"),
+            ("libm", "elementwise.libm", "check"),
+            ("loops", "elementwise.libm", "check_loops"),
+            ("accuracy", "elementwise.libm", "check_accuracy"),
+            ("numbers", "elementwise.loops", "check"),
         )
+    }
+    for name, module in (("scan", "checks.scan"), ("threads", "blas.threads")):
+        start = of(module, "start")
+        checks[name] = lambda context, start=start: start(context)()
+    checks["speed"] = gemm_speed
+    checks["registers"] = lambda context: registers.start(context, registers.calls_of(context))()
+    for operation in operations.OPERATIONS:
+        for suffix, check in (("", operations.check), (" numbers", operations.check_numbers)):
+            checks[operation.name + suffix] = functools.partial(check, operation=operation)
     # What tests assert; the figures of a speed are not among it.
     results = [list(checks[name](context)[:4]) for name in names]
     sys.stdout.write(json.dumps(results) + "\n")
