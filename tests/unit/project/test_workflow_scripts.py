@@ -203,6 +203,7 @@ CHANNEL = [
 VARIANTS = "variants.yml"
 PLAN = (VARIANTS, "plan", "Choose the variants")
 VARIANT = {"FLAVOUR": "mkl", "FRAMEWORK": "theano-1.0.5"}
+TIME = (VARIANTS, "variant", "Time it, turn by turn with the baseline")
 PAGES = (VARIANTS, "table", "Ask whether this repository has pages that workflows publish")
 JOBS = [
     *(
@@ -221,6 +222,15 @@ JOBS = [
             ("cpu", 0, True), ("cpu", 1, False), ("cpu", 3, False),
             ("cuda", 3, True), ("cuda", 1, False),
         )
+    ),
+    # A timing that fails fails the job.
+    *(
+        Case(TIME, {"invoke": f"echo a table; exit {status}"},
+             {**VARIANT, "BASELINE": "pip-default"}, {"build/none": ""}, passes=status == 0,
+             ends="invoke bench --variants pip-default,mkl --framework theano-1.0.5 "
+             "--workload gemm,elementwise,check_blas --quick",
+             written={"summary": "```\na table\n```\n"} if status == 0 else {})
+        for status in (0, 1)
     ),
     *(
         Case(PAGES, {"gh": answer},
@@ -267,18 +277,3 @@ def test_the_release_of_the_channel_gets_what_it_lacks_and_then_the_list(
 
 def test_a_failed_upload_leaves_the_list_as_it_was(tmp_path: Path) -> None:
     check(added("*cut-*) exit 1 ;;", "published/linux-64/cut-1-0.conda", passes=False), tmp_path)
-
-
-def test_a_timing_that_fails_fails_the_job(tmp_path: Path) -> None:
-    (tmp_path / "build").mkdir()
-    for status in (0, 1):
-        case = Case(
-            (VARIANTS, "variant", "Time it, turn by turn with the baseline"),
-            {"invoke": f"echo a table; exit {status}"},
-            {"FRAMEWORK": "theano-1.0.5", "FLAVOUR": "mkl", "BASELINE": "pip-default"},
-            passes=status == 0,
-            ends="invoke bench --variants pip-default,mkl --framework theano-1.0.5 "
-            "--workload gemm,elementwise,check_blas --quick",
-        )
-        check(case, tmp_path)
-    assert (tmp_path / "summary").read_text().startswith("```\na table\n```\n")
