@@ -5,7 +5,6 @@ A shell asks `./invoke --complete -- WORDS`.
 
 from __future__ import annotations
 
-import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -17,7 +16,7 @@ from invoke.parser.context import ParserContext
 from stacks.core.console import as_typed
 from stacks.core.disk import REPOSITORY
 from stacks.tasks.options import SHARED
-from stacks.tasks.task import EXAMPLES, HELP, TAKING_COMMANDS
+from stacks.tasks.task import DECLARED
 
 WIDTH = 80
 # Columns of the options' names; a longer name has a line of its own.
@@ -57,29 +56,25 @@ def with_each_file(words: Sequence[str]) -> list[str]:
     return given
 
 
-def text_of(
-    context: ParserContext, docstring: str, examples: Sequence[str], *, takes_command: bool = False
-) -> str:
-    """Return the help of a task, at most 80 columns wide.
-
-    context: its options, as invoke has parsed them. docstring: its first line is the summary.
-    """
-    usage = usage_of(context, takes_command=takes_command)
-    lines = [f"Usage: {usage}", "", *_paragraphs(as_typed(docstring))]
+def text_of(context: ParserContext) -> str:
+    """Return the help of a task, at most 80 columns wide, from its options as invoke has them."""
+    declared = DECLARED[str(context.name)]
+    lines = [f"Usage: {usage_of(context)}", "", *_paragraphs(as_typed(declared.docstring))]
     if context.args:
         lines += ["", "Options:"]
         for name, text in options_of(context):
             lines += _entry(name, text)
-    lines += ["", "Examples:", *(f"  ./invoke {example}" for example in examples)]
+    lines += ["", "Examples:", *(f"  ./invoke {example}" for example in declared.examples)]
     return as_typed("\n".join(lines))
 
 
-def usage_of(context: ParserContext, *, takes_command: bool = False) -> str:
+def usage_of(context: ParserContext) -> str:
     """Return how a task's command line is made, in one line."""
     places, named = _places_and_named(context)
     words = ["./invoke", str(context.name), *(str(argument.name).upper() for argument in places)]
     words += [_name(argument) for argument in named if _is_required(argument)]
-    return " ".join([*words, *["[OPTIONS]"] * bool(named), *["[-- WORDS]"] * takes_command])
+    words += ["[OPTIONS]"] * bool(named)
+    return " ".join([*words, *["[-- WORDS]"] * DECLARED[str(context.name)].takes_command])
 
 
 def options_of(context: ParserContext) -> list[tuple[str, str]]:
@@ -224,34 +219,32 @@ def all_tasks() -> Collection:
     tasks = Collection.from_module(module)
     for name in tasks.task_names:
         # invoke takes the texts away when it first reads a task's options.
-        tasks[name].help = dict(HELP[name])
+        tasks[name].help = dict(DECLARED[name].options)
     return tasks
 
 
 def commands() -> str:
     """Return the page of all commands."""
-    tasks = all_tasks()
     names = {name: f"--{name}" if name == "full" else f"--{name} TEXT" for name in SHARED}
     shared = "\n".join(f"| `{names[name]}` | {_cell(text)} |" for name, text in SHARED.items())
-    return "\n".join([COMMANDS.replace("{shared}", shared), *_commands(tasks)])
+    contexts = sorted(all_tasks().to_contexts(), key=lambda context: str(context.name))
+    sections = (part for context in contexts for part in _command(context))
+    return "\n".join([COMMANDS.replace("{shared}", shared), *sections])
 
 
-def _commands(tasks: Collection) -> Iterator[str]:
-    for context in sorted(tasks.to_contexts(), key=lambda context: str(context.name)):
-        name = str(context.name)
-        usage = usage_of(context, takes_command=name in TAKING_COMMANDS)
-        docstring = inspect.getdoc(tasks[name]) or ""
-        paragraphs = [" ".join(part.split()) for part in docstring.split("\n\n")]
-        yield f"## {name}\n"
-        yield "\n\n".join(paragraphs) + "\n"
-        examples = "\n".join(f"./invoke {example}" for example in EXAMPLES[name])
-        yield f"Usage: `{usage}`\n\n```sh\n{examples}\n```\n"
-        options = options_of(context)
-        known = [option for option, text in options if text in SHARED.values()]
-        if rows := [f"| `{o}` | {_cell(text)} |" for o, text in options if o not in known]:
-            yield "\n".join(["| option | |", "|---|---|", *rows, ""])
-        if known:
-            yield f"Also: {', '.join(f'`{option}`' for option in known)}.\n"
+def _command(context: ParserContext) -> Iterator[str]:
+    declared = DECLARED[str(context.name)]
+    paragraphs = [" ".join(part.split()) for part in declared.docstring.split("\n\n")]
+    yield f"## {context.name}\n"
+    yield "\n\n".join(paragraphs) + "\n"
+    examples = "\n".join(f"./invoke {example}" for example in declared.examples)
+    yield f"Usage: `{usage_of(context)}`\n\n```sh\n{examples}\n```\n"
+    options = options_of(context)
+    known = [option for option, text in options if text in SHARED.values()]
+    if rows := [f"| `{o}` | {_cell(text)} |" for o, text in options if o not in known]:
+        yield "\n".join(["| option | |", "|---|---|", *rows, ""])
+    if known:
+        yield f"Also: {', '.join(f'`{option}`' for option in known)}.\n"
 
 
 def _cell(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import inspect
 import io
 import os
 import re
@@ -27,7 +26,7 @@ from stacks.core.errors import StacksError, UsageError, nearest
 from stacks.core.process import interrupted_once
 from stacks.tasks.help import candidates, name_of, text_of, with_each_file
 from stacks.tasks.options import VALUES, is_variant
-from stacks.tasks.task import EXAMPLES, INTERRUPTED, TAKING_COMMANDS, remainder
+from stacks.tasks.task import DECLARED, INTERRUPTED, remainder
 
 
 class Config(invoke.config.Config):
@@ -109,10 +108,7 @@ class Program(invoke.program.Program):
 
     def print_task_help(self, name: str) -> None:
         """Print what a task does, its options, and examples."""
-        docstring = inspect.getdoc(self.collection[name]) or ""
-        takes_command = name in TAKING_COMMANDS
-        context = self.parser.contexts[name]
-        print(text_of(context, docstring, EXAMPLES[name], takes_command=takes_command))
+        print(text_of(self.parser.contexts[name]))
 
     def print_version(self) -> None:
         """Print the version of this project, and the commit."""
@@ -166,7 +162,7 @@ def command_line_error(
     if lacking := re.search("required positional arguments: '([a-z_]+)'", message):
         shown = name_of(tasks[task], lacking[1])
         return UsageError(f"{task} needs {shown}", fix=help_of)
-    if (unknown := re.search("No idea what '(.*)' is", message)) and task in TAKING_COMMANDS:
+    if (unknown := re.search("No idea what '(.*)' is", message)) and DECLARED[task].takes_command:
         # In `run python x`, python stands where the name of a variant may.
         named = words[1].startswith("-") or is_variant(words[1])
         word = unknown[1] if named else words[1]

@@ -29,12 +29,24 @@ from stacks.core.workspace import default_workspace
 from stacks.tasks.options import SHARED
 
 INTERRUPTED = 130
-# The tasks that pass the words after `--` on.
-TAKING_COMMANDS: set[str] = set()
-# {name of a task: its examples}, the words after ./invoke.
-EXAMPLES: dict[str, tuple[str, ...]] = {}
-# {name of a task: {its option: what it is for}}.
-HELP: dict[str, dict[str, str]] = {}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a task declares for its help.
+
+    examples: the words after ./invoke. options: what each is for. takes_command: whether it passes
+    the words after `--` on.
+    """
+
+    docstring: str
+    examples: tuple[str, ...]
+    options: Mapping[str, str]
+    takes_command: bool
+
+
+# By the tasks' names.
+DECLARED: dict[str, Declared] = {}
 
 
 def task(
@@ -59,12 +71,11 @@ def task(
 
     def decorate(body: Callable[..., None]) -> Any:
         task_name = name or body.__name__.replace("_", "-")
-        EXAMPLES[task_name] = examples
         signature = inspect.signature(body)
         shared = SHARED.keys() & signature.parameters
-        texts = HELP[task_name] = {**{each: SHARED[each] for each in shared}, **(help or {})}
-        if takes_command:
-            TAKING_COMMANDS.add(task_name)
+        texts = {**{each: SHARED[each] for each in shared}, **(help or {})}
+        docstring = inspect.getdoc(body) or ""
+        DECLARED[task_name] = Declared(docstring, examples, dict(texts), takes_command)
 
         @functools.wraps(body)
         def run(_context: object, *args: Any, **options: Any) -> None:
@@ -144,7 +155,8 @@ def prepare_cluster() -> None:
 
 def _check_no_command(task_name: str) -> None:
     """Raise UsageError if words follow `--` and no task on the command line takes them."""
-    if remainder() and TAKING_COMMANDS.isdisjoint(sys.argv[: sys.argv.index("--")]):
+    words = sys.argv[: sys.argv.index("--")] if remainder() else ()
+    if words and not any(word in DECLARED and DECLARED[word].takes_command for word in words):
         raise UsageError(
             f"{task_name} takes no words after --",
             found=quoted(remainder()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shlex
 import shutil
@@ -18,7 +17,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.tasks import help as task_help
 from stacks.tasks.help import SCRIPTS, all_tasks, candidates
 from stacks.tasks.program import Program, words_of
-from stacks.tasks.task import EXAMPLES, TAKING_COMMANDS
+from stacks.tasks.task import DECLARED
 from unit.tasks.conftest import CommandLine
 
 NAMES = sorted(name.strip("_").replace("_", "-") for name in tasks.__all__)
@@ -35,17 +34,7 @@ class Parsing(Program):
 def texts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Give the help of each task, of a checkout and of the installed command."""
     monkeypatch.setattr(console, "INSTALLED", request.param != "./invoke")
-    every = all_tasks()
-    return {
-        name: task_help.text_of(
-            context,
-            inspect.getdoc(every[name]) or "",
-            EXAMPLES[name],
-            takes_command=name in TAKING_COMMANDS,
-        )
-        for context in every.to_contexts()
-        for name in [str(context.name)]
-    }
+    return {str(each.name): task_help.text_of(each) for each in all_tasks().to_contexts()}
 
 
 def test_each_task_has_help_in_80_columns(texts: dict[str, str]) -> None:
@@ -57,10 +46,10 @@ def test_each_task_has_help_in_80_columns(texts: dict[str, str]) -> None:
         assert f"{other} " not in text
         assert max(map(len, text.splitlines())) <= task_help.WIDTH, text
         assert not re.search(r"--\w+_", text), "an option as it is typed"
-        assert f"\nExamples:\n  {usage.split()[1]} {EXAMPLES[name][0]}" in text
+        assert f"\nExamples:\n  {usage.split()[1]} {DECLARED[name].examples[0]}" in text
 
 
-@pytest.mark.parametrize("example", [line for lines in EXAMPLES.values() for line in lines])
+@pytest.mark.parametrize("example", [line for each in DECLARED.values() for line in each.examples])
 def test_each_example_can_be_read(example: str, capsys: pytest.CaptureFixture[str]) -> None:
     Parsing(name="Invoke", binary="./invoke").run(words_of(shlex.split(example)), exit=False)
     assert capsys.readouterr().err == ""
