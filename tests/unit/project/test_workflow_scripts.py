@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from unit.helpers.runner import Runner
+from stacks.core.disk import REPOSITORY
+
+WORKFLOWS = REPOSITORY / ".github/workflows"
 
 
 @dataclass(frozen=True)
@@ -36,20 +40,39 @@ class Case:
 
 def check(case: Case, folder: Path) -> None:
     """Run a step as the service does, and compare."""
-    runner = Runner(folder)
-    for path, text in case.files.items():
+    workflow, job, name = case.step
+    steps = yaml.safe_load((WORKFLOWS / workflow).read_text())["jobs"][job]["steps"]
+    [script] = [each["run"] for each in steps if each.get("name") == name]
+    programs = {
+        f"bin/{program}": f'#!/bin/bash\necho "{program} $*" >> {folder}/calls\n{text}\n'
+        for program, text in case.programs.items()
+    }
+    for path, text in {**case.files, **programs}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    for program, script in case.programs.items():
-        (runner.invoke if program == "invoke" else partial(runner.program, program))(script)
-    done = runner.run(*case.step, **case.variables, GITHUB_STEP_SUMMARY=f"{folder}/summary")
+        (folder / path).chmod(0o755)
+    (folder / "invoke").symlink_to("bin/invoke")
+    paths = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    paths |= {"GITHUB_OUTPUT": f"{folder}/outputs", "GITHUB_STEP_SUMMARY": f"{folder}/summary"}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=folder,
+        env=paths | case.variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode == 0) is case.passes, done.stderr
     assert ("::notice::" in done.stdout) is case.notice
     assert case.error in done.stderr
-    calls = [" ".join(line.split()) for line in runner.calls]
+    calls, outputs = (
+        path.read_text().splitlines() if path.exists() else []
+        for path in (folder / "calls", folder / "outputs")
+    )
+    calls = [" ".join(line.split()) for line in calls]
     assert case.calls is None or calls == case.calls
     assert calls[-1].endswith(case.ends) if calls else not case.ends
-    assert runner.outputs == case.outputs
+    assert outputs == case.outputs
     for path, text in case.written.items():
         assert (folder / path).read_text() == text
 
