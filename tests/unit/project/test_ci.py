@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import invoke.tasks
 import pytest
 import yaml
 
-import tasks
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -100,25 +98,6 @@ def test_the_services_schema_and_an_audit_find_nothing(words: list[str | Path]) 
 def test_a_job_has_few_permissions_and_a_timeout(name: str, job: dict[str, Any]) -> None:
     assert content(name.partition(":")[0])["permissions"] == {}
     assert job["permissions"] and job["timeout-minutes"] <= 60
-
-
-def test_the_commands_and_options_of_jobs_exist() -> None:
-    flags = {
-        task.name: {argument.name for argument in task.get_arguments()}
-        for task in vars(tasks).values()
-        if isinstance(task, invoke.tasks.Task)
-    }
-    lines = [line for path in FILES for line in path.read_text().splitlines()]
-    commands = [
-        match.groups()
-        for line in lines
-        if not line.lstrip().startswith("#")
-        for match in re.finditer(r"\./invoke ([a-z-]+)([^|;]*)", line)
-    ]
-    expected = "bench build docs matrix pin publish publish-channel release results"
-    assert sorted({name for name, _ in commands}) == expected.split()
-    for name, rest in commands:
-        assert set(re.findall(r"--([a-z-]+)", rest)) <= flags[name], f"{name} {rest}"
 
 
 def test_only_a_release_and_the_issue_of_the_sources_write() -> None:

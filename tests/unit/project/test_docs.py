@@ -1,4 +1,7 @@
-"""Links and commands of the documentation are right, and the README stays short."""
+"""Commands of the documentation and of CI exist, and so does what the texts name.
+
+That links lead somewhere, Sphinx checks (tests/integration/test_site.py).
+"""
 
 from __future__ import annotations
 
@@ -15,36 +18,17 @@ PAGES = sorted(
     for pattern in ("*.md", "docs/**/*.md", "examples/**/README.md", "measurements/README.md")
     for page in REPOSITORY.glob(pattern)
 )
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+WORKFLOWS = sorted((REPOSITORY / ".github/workflows").iterdir())
 # A command in a code span or a block, up to what begins another one or a comment.
-COMMAND = re.compile(r"\./invoke ([^`\n#|&;()<>]+)")
+COMMAND = re.compile(r"\./invoke ([^`\n#|&;()<>\\]+)")
 PLACEHOLDERS = {"TASK", "...", "NAME"}
 TASKS = {str(context.name): context for context in all_tasks().to_contexts()}
-
-
-def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as forges make them."""
-    headings = re.findall(r"^#+ +(.+)$", page.read_text(), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
-def test_links_lead_to_files_and_headings(page: Path) -> None:
-    broken = []
-    for link in LINK.findall(page.read_text()):
-        name, _, anchor = link.partition("#")
-        target = page.parent / name if name else page
-        if "://" in link or link.startswith("mailto:"):
-            continue
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            broken.append(link)
-    assert broken == []
 
 
 # The changes have commands of earlier versions.
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page.name != "CHANGELOG.md"],
+    [page for page in (*PAGES, *WORKFLOWS) if page.name != "CHANGELOG.md"],
     ids=lambda page: str(page.relative_to(REPOSITORY)),
 )
 def test_each_command_names_a_task_and_options_that_exist(page: Path) -> None:
@@ -71,13 +55,6 @@ def test_the_tests_of_commands_that_are_not_run_are_there() -> None:
     named = {name for reason in reasons for name in re.findall(r"tests/[\w/]+\.py", reason)}
     assert len(named) > 5
     assert [name for name in sorted(named) if not (REPOSITORY / name).is_file()] == []
-
-
-def test_each_page_is_reached_from_the_index() -> None:
-    docs = REPOSITORY / "docs"
-    index = docs / "index.md"
-    linked = {docs / link for link in LINK.findall(index.read_text())}
-    assert [page for page in PAGES if docs in page.parents and page not in linked] == [index]
 
 
 def test_the_pages_that_the_code_names_are_there() -> None:
