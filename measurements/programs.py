@@ -1,12 +1,12 @@
 """The table of programs in measurements/README.md: those of examples/, by flavour and linker.
 
-    .venv/bin/python measurements/programs.py [--rounds 3] [--only pymc-5.28,lasagne-0.1]
+    .venv/bin/python measurements/programs.py [--rounds 3] [--only pymc-5.28,lasagne-0.1] [--store]
 
 Makes a stack.yaml for each row below build/measurements, locks and builds it; that needs the
 network, some 5 GB of disk and a quarter of an hour. Then each row has a first start, with an empty
 folder of compiled modules, and one second start in each round, rows in turn. The table has the time
 of day, so it needs a machine that does nothing else. A step's or draw's time is from all starts:
-nothing is compiled then.
+nothing is compiled then. --store writes those of PyMC 6 into results/samplers.json.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,15 +29,20 @@ from harness import REPOSITORY, options
 from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import ProgramRun, run_once
 from stacks.channel.settings_files import MODULES_VARIABLE
+from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build
 from stacks.profiles.program import ProgramError
+from stacks.timings import samplers
 from stacks.variants import stack
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from verify.core import machine
 
 # The baseline first. The models have no large product, so the choice of OpenBLAS stands for all.
 FLAVOURS = ("pip-default", "openblas", "openblas-amdlibm")
+# The example whose samplers are published, and what they sample.
+SAMPLERS, PROGRAM = "pymc-6.4-nutpie", "PyMC 6.4.0, a regression with 3 parameters"
 # What nutpie draws between two marks: two chains of 500 draws, after as many to tune.
 NUTPIE_DRAWS = 2000
 
@@ -96,6 +102,7 @@ def main() -> None:
     """Build, measure example by example, print the table and why a row has no figures."""
     parser = options(__doc__, rounds=3)
     parser.add_argument("--only", default="", help="only these examples, by commas")
+    parser.add_argument("--store", action="store_true", help="write results/samplers.json")
     arguments, workspace = parser.parse_args(), default_workspace()
     if arguments.rounds < 1:
         parser.error("--rounds: at least 1")
@@ -105,7 +112,10 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for example in dict.fromkeys(row.example for row in built):
         chosen = {row: found for row, found in built.items() if row.example == example}
-        print("\n".join(lines(measure(chosen, arguments.rounds))), flush=True)
+        measured = list(figures(measure(chosen, arguments.rounds)))
+        print("\n".join(lines(measured)), flush=True)
+        if arguments.store and example == SAMPLERS:
+            store_samplers(workspace, measured)
 
 
 def candidate(workspace: Workspace, row: Row) -> Candidate:
@@ -161,18 +171,38 @@ def settings(row: Row, variant: Variant, compiled: Path) -> Iterator[None]:
         yield
 
 
-def lines(starts: dict[Row, list[ProgramRun]]) -> Iterator[str]:
-    """Yield the rows of an example in Markdown; ratios are to the first, its baseline."""
-    baseline = None
+def figures(starts: dict[Row, list[ProgramRun]]) -> Iterator[tuple[Row, float, float, float]]:
+    """Yield each row's seconds: to the first mark, the same once all is compiled, of a step."""
     for row, (first, *later) in starts.items():
         step = statistics.median(run.step or 0.0 for run in (first, *later)) / row.per_mark
-        baseline = baseline or step
-        # To the first mark once all is compiled.
         second = statistics.median(run.first_step or 0.0 for run in later)
+        yield row, first.first_step or 0.0, second, step
+
+
+def lines(measured: list[tuple[Row, float, float, float]]) -> Iterator[str]:
+    """Yield the rows of an example in Markdown; ratios are to the first, its baseline."""
+    for row, first, second, step in measured:
         yield (
-            f"| {row.example} | `{row.flavour}` | {row.how} | {first.first_step:.1f} s "
-            f"| {second:.1f} s | {1e3 * step:.3f} ms | {baseline / step:.2f} |"
+            f"| {row.example} | `{row.flavour}` | {row.how} | {first:.1f} s "
+            f"| {second:.1f} s | {1e3 * step:.3f} ms | {measured[0][3] / step:.2f} |"
         )
+
+
+def store_samplers(workspace: Workspace, measured: list[tuple[Row, float, float, float]]) -> None:
+    """Write the figures of PyMC 6's samplers for `./invoke publish`."""
+    found = samplers.Samplers(
+        program=PROGRAM,
+        environment="pytensor-3.3.7/openblas",
+        cpu=machine.described({})["cpu"],
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+        samplers=tuple(
+            samplers.Sampler(name=row.how, first=first, second=second, draw=draw)
+            for row, first, second, draw in measured
+            if row.flavour == "openblas"
+        ),
+    )
+    text = found.model_dump_json(indent=1)
+    write_atomically(workspace.results / samplers.FILE, text + "\n")
 
 
 if __name__ == "__main__":

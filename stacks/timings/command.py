@@ -15,7 +15,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.timings import devices, documents
+from stacks.timings import devices, documents, samplers
 from stacks.timings.devices import DeviceReport
 from stacks.timings.survey import view
 from stacks.timings.view import CurrentLock, View
@@ -28,13 +28,12 @@ def publish(workspace: Workspace) -> None:
     Raises UsageError if there are no results, and, after writing the others, if a result cannot be
     published.
     """
-    stored, reports, left_out = _results(workspace)
+    stored, drawn, left_out = _results(workspace)
     if not stored:
         raise UsageError(
             "no results to publish",
             fix="make some: ./invoke bench; for a first try: --variants pip-default,mkl --quick",
         )
-    drawn = view(stored, current_locks(workspace), reports)
     for path, text in rendered(drawn, workspace.root).items():
         # Without a ratio to a baseline there is no picture.
         if text:
@@ -85,9 +84,9 @@ def prune(workspace: Workspace) -> None:
 
     Raises UsageError, and changes nothing, if a file in results/ cannot be published.
     """
-    stored, reports, left_out = _results(workspace)
+    stored, drawn, left_out = _results(workspace)
     _refuse(left_out, len(stored))
-    used = {one.stored.path for one in view(stored, current_locks(workspace), reports).sessions}
+    used = {one.stored.path for one in drawn.sessions}
     for one in stored:
         if one.path in used:
             store.pack(one)
@@ -103,8 +102,7 @@ def check(workspace: Workspace) -> None:
     Also if the lock of an environment in the tables has changed since it was timed. UsageError if
     nothing is stale, but a result cannot be published.
     """
-    stored, reports, left_out = _results(workspace)
-    drawn = view(stored, current_locks(workspace), reports)
+    stored, drawn, left_out = _results(workspace)
     *committed, (page, text) = rendered(drawn, workspace.root).items()
     # The page is not committed: it may be missing.
     expected = dict([*committed, (page, text)] if page.is_file() else committed)
@@ -158,13 +156,16 @@ def rendered(view: View, root: Path) -> dict[Path, str]:
     }
 
 
-def _results(workspace: Workspace) -> tuple[list[StoredResult], list[DeviceReport], int]:
-    """Return the results and reports to publish; name the others, and return their number."""
+def _results(workspace: Workspace) -> tuple[list[StoredResult], View, int]:
+    """Return the results, and what is published of them; name other files, return their number."""
     stored, errors = store.read_all(workspace)
-    reports, more_errors = devices.read_all(workspace)
-    for error in errors + more_errors:
+    reports, of_devices = devices.read_all(workspace)
+    figures, of_samplers = samplers.read_all(workspace)
+    errors = [*errors, *of_devices, *of_samplers]
+    for error in errors:
         print(f"left out: {error}", file=sys.stderr)
-    return stored, reports, len(errors + more_errors)
+    drawn = view(stored, current_locks(workspace), reports, figures)
+    return stored, drawn, len(errors)
 
 
 def _refuse(left_out: int, published: int) -> None:

@@ -13,6 +13,7 @@ from stacks.bench.result import Subject
 from stacks.bench.rows import Row, figure, winners
 from stacks.bench.store import StoredResult
 from stacks.timings.devices import DeviceReport
+from stacks.timings.samplers import Samplers
 from stacks.timings.sessions import FIRST_STEP, Column, Session, answering, measured, sessions
 from stacks.timings.view import (
     Across,
@@ -43,10 +44,11 @@ def view(
     stored: Sequence[StoredResult],
     current: Mapping[str, CurrentLock],
     reports: Sequence[DeviceReport] = (),
+    samplers: Sequence[Samplers] = (),
 ) -> View:
     """Return what is published of results, with the locks of this checkout.
 
-    reports: of devices. The same results and locks give the same view.
+    reports: of devices. samplers: PyMC's. The same results and locks give the same view.
     """
     every = sessions(stored)
     # Without a baseline beside them, they would hide figures that have one.
@@ -68,6 +70,7 @@ def view(
         tuple(Step(flavour, seconds, first / seconds) for flavour, seconds in ARTICLE.items()),
         tuple(steps),
         tuple(reports),
+        tuple(samplers),
         tuple(session for session in every if session in used),
         current,
     )

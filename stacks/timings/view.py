@@ -13,6 +13,7 @@ from stacks.bench.intervals import Ratio
 from stacks.bench.result import Machine
 from stacks.bench.rows import Row
 from stacks.timings.devices import DeviceReport
+from stacks.timings.samplers import Samplers
 from stacks.timings.sessions import Column, Session
 
 
@@ -182,6 +183,7 @@ class View:
     article: tuple[Step, ...]
     steps: tuple[Steps, ...]
     devices: tuple[DeviceReport, ...]
+    samplers: tuple[Samplers, ...]
     sessions: tuple[Session, ...]
     current: Mapping[str, CurrentLock]
 

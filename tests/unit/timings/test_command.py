@@ -11,7 +11,7 @@ from stacks.bench import store
 from stacks.bench.result import MeasuredPackage, Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.timings import command, devices
+from stacks.timings import command, devices, samplers
 from stacks.timings.command import current_locks
 from stacks.timings.survey import view as build
 from stacks.timings.view import CurrentLock
@@ -207,7 +207,8 @@ def test_a_lock_that_has_changed_since_is_named(
 def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> None:
     stored, errors = store.read_all(workspace)
     assert not errors
-    view = build(stored, current_locks(workspace), devices.read_all(workspace)[0])
+    reports, figures = (one.read_all(workspace)[0] for one in (devices, samplers))
+    view = build(stored, current_locks(workspace), reports, figures)
     *committed, (_, page) = command.rendered(view, workspace.root).items()
     assert [path.read_text() == text for path, text in committed] == [True, True]
     # Nothing in results/ is superseded, and all that readers open is small.

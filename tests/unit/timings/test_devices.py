@@ -10,7 +10,7 @@ import pytest
 
 from stacks.bench.store import BadResultError
 from stacks.core.errors import StaleError, UsageError
-from stacks.timings import command, devices, documents
+from stacks.timings import command, devices, documents, samplers
 from stacks.timings.survey import view
 from stacks.timings.view import CurrentLock
 from unit.helpers.publishing import Reader, at, keep, site, timings
@@ -95,6 +95,27 @@ def test_a_file_that_is_no_report_is_named_and_left_out(
     output = capsys.readouterr().err
     assert "cut-off.json: not a report" in output and "link.json is a symbolic link" in output
     assert "NVIDIA H100" in timings(tmp_path)
+
+
+def test_samplers_stand_beside_the_frameworks_and_a_damaged_file_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(tmp_path)
+    figures = {"name": "nutpie | numba", "first": 15.21, "second": 12.6, "draw": 2.04e-5}
+    about = {"program": "PyMC 6", "environment": "f/v", "cpu": "Here", "date": "2026-11-28"}
+    path = tmp_path / "results" / samplers.FILE
+    path.write_text(json.dumps({**about, "samplers": [figures]}))
+    command.publish(at(tmp_path))
+    assert (
+        "Samplers of PyMC 6, f/v, Here, 2026-11-28:\n\n"
+        "| sampler | first draw | second start | one draw |\n|---|---|---|---|\n"
+        "| nutpie \\| numba | 15.2&nbsp;s | 12.6&nbsp;s | 0.02&nbsp;ms |\n"
+    ) in timings(tmp_path)
+    assert "nutpie | numba15.2 s12.6 s0.02 ms" in Reader(site(tmp_path)).text
+    path.write_text(json.dumps({**about, "samplers": [{**figures, "draw": -1}]}))
+    with pytest.raises(UsageError, match="published without 1 of 2 results"):
+        command.publish(at(tmp_path))
+    assert "samplers.json: not the figures of samplers" in capsys.readouterr().err
 
 
 def test_a_report_of_other_packages_than_the_locks_is_marked(tmp_path: Path) -> None:

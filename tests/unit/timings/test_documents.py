@@ -105,7 +105,8 @@ def test_every_figure_has_its_machine_versions_and_sessions(tmp_path: Path) -> N
         assert part in page
     for text in (timings(tmp_path), page):
         assert "Here (Someone 1 2 3, microcode 0x1), 2 cores, 8 GiB, kernel 6.1, glibc 2.36" in text
-        assert "float64 on 2 threads 10.0 GFLOP/s" in text
+    # Shares of it are in the page alone.
+    assert "float64 on 2 threads 10.0 GFLOP/s" in page
 
 
 def test_what_to_avoid_and_what_it_costs_is_said(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_what_to_avoid_and_what_it_costs_is_said(tmp_path: Path) -> None:
     found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(slow, [1.0] * 7, name=GEMM)]
     store.write(at(tmp_path), result(found, BASE, slow, machine=WITH_PEAK))
     command.publish(at(tmp_path))
-    least = "at worst 0.50 (0.50-0.50) times as fast, slower with 1 of 1 framework"
+    least = "0.50 (0.50-0.50), with 1 of 1 framework"
     assert f"- `slow` for large matrix products: {least}\n" in timings(tmp_path)
     assert "slow for large matrix products: theano-1.0.5 0.50 (0.50-0.50)" in observed(tmp_path)
     view = read(tmp_path, {BASE.id: CurrentLock("a" * 64, 80_400_000)})
