@@ -67,10 +67,10 @@ def obtain_packages(
         if missing := [each for each in packages if each.file_name not in found]:
             # Loaded here: most runs find all in the cache and need no HTTP library.
             from stacks.channel import retrieval
-            from stacks.sources.channels import published_channels
+            from stacks.sources.channels import published_places
 
-            channels = published_channels(workspace)
-            for name, taken in retrieval.retrieve(workspace, channels, missing).items():
+            places = published_places(workspace)
+            for name, taken in retrieval.retrieve(workspace, places, missing).items():
                 origins[name], found[name] = taken
             missing = [each for each in missing if each.file_name not in found]
         if nowhere := [each for each in missing if each.file_name not in channel.offers]:

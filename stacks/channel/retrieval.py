@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -12,14 +11,14 @@ from stacks.channel.locked_package import LockedPackage
 from stacks.channel.package import Built
 from stacks.core.disk import hold_lock
 from stacks.core.workspace import Workspace
-from stacks.sources.channels import PublishedChannel
 from stacks.sources.pins import CondaPin, Pin
+from stacks.sources.places import Place
 from stacks.sources.retrieve import Store
 from stacks.sources.retrieve import retrieve as retrieve_files
 
 
 def retrieve(
-    workspace: Workspace, channels: Sequence[PublishedChannel], packages: Sequence[LockedPackage]
+    workspace: Workspace, places: Sequence[Place], packages: Sequence[LockedPackage]
 ) -> dict[str, tuple[str, Built]]:
     """Take packages into the cache, each from the first channel that has it.
 
@@ -41,9 +40,8 @@ def retrieve(
         return hold_lock(folder, f"the package {pin.filename}")
 
     store = Store(lock, has, add)
-    pins, stop = [pin_of(each) for each in packages], threading.Event()
-    places = [channel.quick_place(stop) for channel in channels]
-    found = retrieve_files(workspace, pins, places, store, stop).places
+    pins = [pin_of(each) for each in packages]
+    found, _ = retrieve_files(workspace, pins, places, store)
     return {pin.filename: (place.name, built[pin]) for pin, place in found.items()}
 
 

@@ -27,7 +27,6 @@ from stacks.locks.publication import DIGESTS, Publication, packages_of, publicat
 from stacks.sources.fetch import fetch
 from stacks.sources.registry import Registry, is_registry, registry_at
 from stacks.sources.registry_push import Blob, RegistryWriter
-from stacks.sources.web import environment_bundle
 from stacks.variants.load import all_variants
 
 SIGNATURE = f"{DIGESTS}.sig"
@@ -251,7 +250,7 @@ def push(
     paths: the files of packages and sources. written: the other files, by path. The index comes
     last, so that it names nothing that is missing. Raises FetchError.
     """
-    writer, sent = RegistryWriter(registry, environment_bundle()), 0
+    writer, sent = RegistryWriter(registry), 0
     with step("push", "") as summaries:
         for entry in published.entries:
             package, index = entry.package, json.dumps(dict(entry.index), sort_keys=True).encode()

@@ -22,14 +22,13 @@ from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts
 from stacks.sources import debian_release
 from stacks.sources import places as known
-from stacks.sources.channels import published_channels
-from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
+from stacks.sources.channels import published_places
+from stacks.sources.debian_mirrors import current_mirrors, ended_releases
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import public_url
 from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins
 from stacks.sources.places import Holdings, Place
 from stacks.sources.retrieve import address_wheel
-from stacks.sources.web import StoppedError, Web, environment_web
+from stacks.sources.web import Web, environment_web
 from stacks.variants.load import all_variants
 
 # Each file should be at so many places: one may go at any time.
@@ -45,7 +44,7 @@ class Group:
 
     name: str
     places: Mapping[Pin, Sequence[str]]
-    warnings: tuple[str, ...] = ()
+    warning: str = ""
 
     @property
     def scarce(self) -> dict[Pin, str]:
@@ -82,7 +81,7 @@ def report(workspace: Workspace, *, path: Path | None = None, now: datetime | No
             found="; ".join(failures),
             fix="check the network and try again",
         )
-    warnings = _warnings(workspace, pins, web, roots, now or datetime.now(timezone.utc))
+    warnings = _warnings(workspace, pins, now or datetime.now(timezone.utc))
     groups = _groups(pins, warnings, [with_sources(each, made) for each in answers])
     _print(groups, answers)
     if path:
@@ -93,16 +92,14 @@ def report(workspace: Workspace, *, path: Path | None = None, now: datetime | No
 def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
     """Return the roots of Debian's archive: the mirrors, then the archives of ended releases."""
     wheel = address_wheel(workspace)
-    ended = EndedReleases(wheel)
-    if not ended.roots():
-        print(f"warning: not asked: {', '.join(ended.origins())}", file=sys.stderr)
+    ended, why = ended_releases(wheel)
+    if not ended:
+        print(f"warning: not asked: {why}", file=sys.stderr)
     mirrors = [mirror.url for mirror in current_mirrors(wheel)]
-    return tuple(dict.fromkeys((*mirrors, *ended.roots())))
+    return tuple(dict.fromkeys((*mirrors, *ended)))
 
 
-def _warnings(
-    workspace: Workspace, pins: Pins, web: Web, roots: Sequence[str], now: datetime
-) -> dict[str, tuple[str, ...]]:
+def _warnings(workspace: Workspace, pins: Pins, now: datetime) -> dict[str, str]:
     """Return by suite why mirrors may drop its files soon."""
     table = [pin for pin in pins.debs if pin.name == debian_release.PACKAGE]
     dates: Mapping[str, debian_release.Support] = {}
@@ -112,48 +109,30 @@ def _warnings(
         # The places of the files matter more than the dates.
         print(f"warning: the ends of support are unknown: {error}", file=sys.stderr)
     return {
-        suite: (
-            *_support_warnings(dates.get(suite.partition("-")[0]), now),
-            *(text for root in roots if (text := _expired(web, root, suite, now))),
-        )
+        suite: _support_warning(dates.get(suite.partition("-")[0]), now)
         for suite in sorted({pin.suite for pin in (*pins.debs, *pins.sources)})
     }
 
 
-def _support_warnings(support: debian_release.Support | None, now: datetime) -> list[str]:
+def _support_warning(support: debian_release.Support | None, now: datetime) -> str:
     if support is None:
-        return ["end of support unknown"]
+        return "end of support unknown"
     today = now.date()
     if support.released is None or support.released > today:
-        return ["not released: its files change every day"]
-    if support.ends and support.ends < today:
-        return [f"support ended {support.ends}"]
+        return "not released: its files change every day"
     if support.ends and support.ends < today + SOON:
-        return [f"support ends {support.ends}"]
-    return []
+        return f"support {'ended' if support.ends < today else 'ends'} {support.ends}"
+    return ""
 
 
-def _expired(web: Web, root: str, suite: str, now: datetime) -> str | None:
-    try:
-        until = debian_release.valid_until(web, root, suite)
-    except StoppedError:
-        raise
-    except FetchError:
-        # That the place fails, or has no such suite, shows in its files.
-        return None
-    return f"expired {until:%Y-%m-%d} at {public_url(root)}" if until and until < now else None
-
-
-def _groups(
-    pins: Pins, warnings: Mapping[str, tuple[str, ...]], holdings: Sequence[Holdings]
-) -> list[Group]:
-    def group(name: str, members: Iterable[Pin], reasons: tuple[str, ...] = ()) -> Group:
+def _groups(pins: Pins, warnings: Mapping[str, str], holdings: Sequence[Holdings]) -> list[Group]:
+    def group(name: str, members: Iterable[Pin], reason: str = "") -> Group:
         places = {pin: [e.place for e in holdings if pin in e.held] for pin in members}
-        return Group(name, places, reasons)
+        return Group(name, places, reason)
 
     groups = [
-        group(f"{kind} of {suite}", [pin for pin in every if pin.suite == suite], reasons)
-        for suite, reasons in sorted(warnings.items())
+        group(f"{kind} of {suite}", [pin for pin in every if pin.suite == suite], reason)
+        for suite, reason in sorted(warnings.items())
         for kind, every in (("debs", pins.debs), ("source packages", pins.sources))
     ]
     groups.append(group("files of the package index", pins.files))
@@ -165,7 +144,7 @@ def _print(groups: Sequence[Group], answers: Sequence[Holdings]) -> None:
     for group in groups:
         counts = [len(places) for places in group.places.values()]
         numbers = (len(counts), sum(c >= ENOUGH for c in counts), counts.count(1), counts.count(0))
-        rows.append((group.name, "; ".join(group.warnings), *map(str, numbers)))
+        rows.append((group.name, group.warning, *map(str, numbers)))
     print_table(
         ("pinned", "dropped soon?"), ("files", f"{ENOUGH} places or more", "1 place", "none"), rows
     )
@@ -212,7 +191,7 @@ def _as_json(groups: Sequence[Group], answers: Sequence[Holdings]) -> str:
         "groups": [
             {
                 "name": group.name,
-                "dropped_soon": list(group.warnings),
+                "dropped_soon": [group.warning] if group.warning else [],
                 "files": [
                     {
                         **{key: getattr(pin, key) for key in KEYS},
@@ -230,19 +209,13 @@ def _as_json(groups: Sequence[Group], answers: Sequence[Holdings]) -> str:
 
 def _channels(workspace: Workspace, web: Web) -> list[Place]:
     """Return the vendored and published channels that a build asks."""
-    return [
-        place
-        for channel in published_channels(workspace)
-        if (place := channel.place(web)) and (channel.configured or _is_published(place))
-    ]
+    return [place for place in published_places(workspace, web) if place.warns or _exists(place)]
 
 
-def _is_published(place: Place) -> bool:
+def _exists(place: Place) -> bool:
     """Return whether a channel that nobody configured exists: most repositories have none."""
     try:
         place.check()
-    except StoppedError:
-        raise
     except FetchError:
         return False
     return True

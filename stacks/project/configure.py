@@ -9,9 +9,16 @@ from collections.abc import Callable
 
 from stacks.core.console import display_path
 from stacks.core.errors import FetchError, IntegrityError, UsageError
-from stacks.core.user_config import config_path, read_config, write_config
 from stacks.core.workspace import Workspace
-from stacks.sources.debian_mirrors import Mirror, Wheel, current_mirrors, ended_mirrors
+from stacks.sources.debian_mirrors import (
+    Mirror,
+    Wheel,
+    config_path,
+    configure_mirror,
+    configured_mirror,
+    current_mirrors,
+    ended_mirrors,
+)
 from stacks.sources.debian_release import BEGIN
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url, valid_url
@@ -24,7 +31,7 @@ def show(workspace: Workspace) -> None:
     """Print the configuration, and the mirrors in use with where each address comes from."""
     path = config_path()
     print(f"{display_path(path)}{'' if path.exists() else ' (not there: nothing is configured)'}")
-    if mirror := read_config().debian_mirror:
+    if mirror := configured_mirror():
         print(f"  debian_mirror: {public_url(mirror)}")
     print("Debian's archive")
     for label, find in (("mirror", current_mirrors), ("ended releases", ended_mirrors)):
@@ -51,7 +58,6 @@ def set_debian_mirror(workspace: Workspace, url: str) -> None:
             expected="one that begins with http://, https:// or file:///",
             found=public_url(root),
         )
-    config = read_config()
     suites = sorted({pin.suite for pin in read_pins(workspace.sources_lock).debs})
     available = suites_at(environment_web(threading.Event()), root, suites)
     lacking = [suite for suite in suites if suite not in available]
@@ -60,7 +66,7 @@ def set_debian_mirror(workspace: Workspace, url: str) -> None:
         print(
             f"it lacks {', '.join(lacking)}, which will be asked of the archive of ended releases"
         )
-    write_config(config.model_copy(update={"debian_mirror": root}))
+    configure_mirror(root)
     print(f"written: {display_path(config_path())}")
     if os.environ.get("DEBIAN_MIRROR"):
         print("note: the variable DEBIAN_MIRROR is set and goes before it")
@@ -68,7 +74,7 @@ def set_debian_mirror(workspace: Workspace, url: str) -> None:
 
 def remove_debian_mirror() -> None:
     """Remove the mirror from the user's configuration."""
-    write_config(read_config().model_copy(update={"debian_mirror": None}))
+    configure_mirror(None)
     print(f"{display_path(config_path())}: no mirror of Debian's archive is configured now")
 
 

@@ -6,11 +6,10 @@ A vendored folder, configured channels, and the releases of the checkout's repos
 from __future__ import annotations
 
 import os
-import queue
 import re
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
@@ -23,11 +22,12 @@ from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.download import get_document
+from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.mirrors import public_url, valid_url, vendored_folder
 from stacks.sources.pins import CondaPin, Pin
 from stacks.sources.places import Place
-from stacks.sources.registry import Registry, Tokens, is_registry, registry_at
-from stacks.sources.web import Web, environment_web, host_of
+from stacks.sources.registry import Tokens, is_registry, registry_at
+from stacks.sources.web import Web, environment_web
 
 CHANNEL = "THEANO_STACKS_CHANNEL"
 # The committed list of published channels, in the checkout's folder.
@@ -47,106 +47,11 @@ _REMOTE = re.compile(
     r"(?P<repository>[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)+)/?"
 )
 
-
 # Seconds, and tries after the first: another place or the sources can take over.
 TIMEOUT, RETRIES = 5.0, 1
-# Seconds: the list of a release that nobody asked for must not hold up a machine without network.
-LONGEST_LOOKUP = 2.0
+# Seconds, once: a release that nobody asked for must not hold up a machine without network.
+TIMEOUT_OF_RELEASE = 2.0
 LARGEST_LIST = 1 << 20
-
-
-@dataclass(frozen=True)
-class PublishedChannel:
-    """A channel that may have packages: its address without a final slash.
-
-    It is a static channel with folders for the subdirs, a `registry`, or a `release` of a
-    repository: one folder with a list of its files. configured: whether a user named it, and so
-    wants to know if it fails.
-    """
-
-    address: str
-    registry: Registry | None = None
-    release: bool = False
-    configured: bool = True
-
-    @property
-    def name(self) -> str:
-        """The address for messages, without a password."""
-        folder = self.folder
-        return display_path(folder) if folder else public_url(self.address)
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder, if the place is one of this machine."""
-        if not self.address.startswith("file:"):
-            return None
-        return Path(url2pathname(urlsplit(self.address).path))
-
-    @property
-    def root(self) -> str:
-        """The beginning of all addresses of the place's files."""
-        return self.registry.root if self.registry else self.address
-
-    def url(self, package: CondaPin) -> str:
-        """Return the address of a package, whose first URL is its path in a channel."""
-        subdir = package.urls[0].partition("/")[0]
-        if self.registry:
-            return self.registry.blob(subdir, package.name, package.sha256)
-        folder = "" if self.release else f"{subdir}/"
-        return f"{self.address}/{folder}{quote(package.filename, safe='+!')}"
-
-    def quick_place(self, stop: threading.Event) -> Place:
-        """Return the channel as a place that is given up soon, as others can take over."""
-        retries = RETRIES if self.configured else 0
-        web = replace(environment_web(stop), timeout=TIMEOUT, retries=retries)
-        return self.place(web, LONGEST_LOOKUP)
-
-    def place(self, web: Web, longest: float | None = None) -> Place:
-        """Return the channel as a place of packages, with an access to servers.
-
-        longest: seconds in which a release must answer; None for as long as the access waits.
-        """
-        tokens = Tokens(self.registry) if self.registry else None
-        # The caller warns once: no note of the first wait for the server.
-        noted = {*web.noted_hosts, host_of(self.root)}
-        access = replace(web, roots=(self.root,), tokens=tokens, noted_hosts=noted)
-
-        def urls(pin: Pin) -> list[str]:
-            assert isinstance(pin, CondaPin)
-            return [self.url(pin)]
-
-        def check() -> None:
-            if self.release:
-                url = f"{self.address}/{LIST}"
-                if longest is None:
-                    get_document(access, url, "*/*", LARGEST_LIST)
-                    return
-                quick = replace(access, retries=0)
-                _within(longest, lambda: get_document(quick, url, "*/*", LARGEST_LIST))
-            elif self.folder and not self.folder.is_dir():
-                raise FetchError(f"{self.name}: no such folder")
-
-        return Place(self.name, access, (CondaPin,), urls, check, warns=self.configured)
-
-
-def _within(seconds: float, work: Callable[[], object]) -> None:
-    """Do some work; FetchError if it takes longer. A look-up of a name has no limit of its own."""
-    ends: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            work()
-            ends.put(None)
-        except BaseException as error:  # raised in the caller's thread
-            ends.put(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        error = ends.get(timeout=seconds)
-    except queue.Empty:
-        raise FetchError(f"no answer within {seconds:g} s") from None
-    if error is not None:
-        raise error
 
 
 class _Channels(Strict):
@@ -155,49 +60,104 @@ class _Channels(Strict):
     channels: tuple[Line, ...]
 
 
-def published_channels(workspace: Workspace) -> tuple[PublishedChannel, ...]:
-    """Return the channels to ask, each once.
+def published_places(workspace: Workspace, web: Web | None = None) -> list[Place]:
+    """Return the channels to ask as places of packages, each once.
 
     THEANO_STACKS_VENDOR, THEANO_STACKS_CHANNEL, channels.yaml, then the releases of the git remote
-    if it is on a known forge. Raises UsageError for an address that cannot be one, and if there is
-    no vendored folder.
+    if it is on a known forge. web: the access to servers; by default one that gives a channel up
+    soon, as others can take over. Raises UsageError for an address that cannot be one, and if there
+    is no vendored folder.
     """
-    channels: dict[str, PublishedChannel] = {}
-    for each in _all(workspace):
-        channels.setdefault(each.address, each)
-    return tuple(channels.values())
+    places: dict[str, Place] = {}
+    for place in _places(workspace, web):
+        places.setdefault(place.name, place)
+    return list(places.values())
 
 
-def _all(workspace: Workspace) -> Iterator[PublishedChannel]:
+def _places(workspace: Workspace, web: Web | None) -> Iterator[Place]:
+    quick = replace(environment_web(threading.Event()), timeout=TIMEOUT, retries=RETRIES)
+    access = web or quick
     if folder := vendored_folder():
-        yield PublishedChannel((folder / "channel").as_uri())
+        yield channel_at(str(folder / "channel"), VENDOR, access)
     for address in re.split(r"[\s,]+", os.environ.get(CHANNEL, "")):
         if address:
-            yield channel_at(address, CHANNEL)
+            yield channel_at(address, CHANNEL, access)
     committed = workspace.root / COMMITTED
     if committed.exists():
         for address in yamlfile.load(committed, _Channels).channels:
-            yield channel_at(address, COMMITTED)
+            yield channel_at(address, COMMITTED, access)
     remote = _git_remote(workspace.root)
     if remote and (address := release_address(remote)):
-        yield PublishedChannel(address, release=True, configured=False)
+        yield release_at(address, web or replace(quick, timeout=TIMEOUT_OF_RELEASE, retries=0))
 
 
-def channel_at(address: str, where: str) -> PublishedChannel:
-    """Return the channel at an address, which was set `where`; UsageError if it cannot be one."""
+def channel_at(address: str, where: str, web: Web) -> Place:
+    """Return the channel at an address, which was set `where`; UsageError if it cannot be one.
+
+    It is a static channel with folders for the subdirs, or in a registry.
+    """
+    # The caller warns once: no note of the first wait for the server.
+    access = web.for_place(quiet=True)
     if is_registry(address):
-        return PublishedChannel(address.rstrip("/"), registry_at(address, where))
+        registry = registry_at(address, where)
+        access = replace(access, tokens=Tokens(registry))
+
+        def blob(pin: Pin) -> list[str]:
+            return [registry.blob(_subdir(pin), pin.name, pin.sha256)]
+
+        return Place(public_url(address.rstrip("/")), access, (CondaPin,), blob, warns=True)
+    root = _checked(address, where).rstrip("/")
+    folder = Path(url2pathname(urlsplit(root).path)) if root.startswith("file:") else None
+
+    def url(pin: Pin) -> list[str]:
+        return [f"{root}/{_subdir(pin)}/{_quoted(pin)}"]
+
+    def check() -> None:
+        if folder and not folder.is_dir():
+            raise FetchError(f"{display_path(folder)}: no such folder")
+
+    name = display_path(folder) if folder else public_url(root)
+    return Place(name, access, (CondaPin,), url, check, warns=True)
+
+
+def release_at(address: str, web: Web) -> Place:
+    """Return the release at an address as a place: one folder with a list of its files.
+
+    Nobody named it: that it fails costs no warning.
+    """
+    access = web.for_place(quiet=True)
+
+    def url(pin: Pin) -> list[str]:
+        return [f"{address}/{_quoted(pin)}"]
+
+    def check() -> None:
+        get_document(access, f"{address}/{LIST}", "*/*", LARGEST_LIST)
+
+    return Place(public_url(address), access, (CondaPin,), url, check)
+
+
+def _subdir(pin: Pin) -> str:
+    """Return the subdir of a package, whose first URL is its path in a channel."""
+    assert isinstance(pin, CondaPin)
+    return pin.urls[0].partition("/")[0]
+
+
+def _quoted(pin: Pin) -> str:
+    return quote(pin.filename, safe="+!")
+
+
+def _checked(address: str, where: str) -> str:
+    """Return the URL of a static channel."""
     if re.match(r"https?://", address):
         try:
-            host = urlsplit(valid_url(address, where)).hostname
+            if urlsplit(valid_url(address, where)).hostname:
+                return address
         except FetchError as error:
             raise UsageError(error.what, fix=error.fix) from error
-        if host:
-            return PublishedChannel(address.rstrip("/"))
     elif re.match(r"file:/", address):
-        return PublishedChannel(Path(url2pathname(urlsplit(address).path)).as_uri())
+        return Path(url2pathname(urlsplit(address).path)).as_uri()
     elif not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", address):
-        return PublishedChannel(expanded(address).absolute().as_uri())
+        return expanded(address).absolute().as_uri()
     raise UsageError(
         f"{where} has an address that cannot be used",
         expected="a folder, file:, http://, https:// or oci://HOST/NAME",

@@ -1,15 +1,15 @@
 """The mirrors of Debian's archive to ask, in order, and where each address comes from.
 
-An address comes from the user, from the apt of a Debian machine, or from a wheel of the package
-index whose settings name Debian's archive: a build needs an index anyway. All is read as data:
-nothing is imported or run.
+An address comes from the user, who may keep one in config.yaml, from the apt of a Debian machine,
+or from a wheel of the package index whose settings name Debian's archive: a build needs an index
+anyway. The wheel is read as data: nothing of it is imported or run.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import re
-import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -18,12 +18,15 @@ from typing import Any
 
 import yaml
 
-from stacks.core.console import display_path
-from stacks.core.errors import FetchError, IntegrityError, StacksError
-from stacks.core.user_config import config_path, read_config
+from stacks.core import yamlfile
+from stacks.core.console import as_typed, display_path
+from stacks.core.disk import explain_disk_errors, replace_atomically
+from stacks.core.errors import DiskError, FetchError, IntegrityError, StacksError
+from stacks.core.models import Strict
+from stacks.core.paths import user_folder
+from stacks.core.process import CommandError, call
 from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.mirrors import public_url, valid_url
-from stacks.sources.web import StoppedError
 
 # A wheel of the package index whose settings have the addresses; it is read, never installed.
 WHEEL_NAME, WHEEL_VERSION = "debops", "3.3.2"
@@ -31,15 +34,11 @@ WHEEL_FILE = f"{WHEEL_NAME}-{WHEEL_VERSION}-py2.py3-none-any.whl"
 WHEEL_ORIGIN = f"the wheel {WHEEL_NAME} {WHEEL_VERSION}"
 # Bytes; debops 3.3.2 has 31 kB of settings.
 LARGEST_SETTINGS = 1 << 20
-APT = Path("/etc/apt")
-DISTRIBUTION = Path("/etc/os-release")
 _POCKET = r"(-updates|-backports(-sloppy)?|-proposed-updates)?"
 _SUITES = re.compile(f"(buster|bullseye|bookworm|trixie|forky|duke|sid){_POCKET}")
-# Other archives have suites of these names too, some below a folder `debian`: an address says
-# nothing on another distribution, whose own apt takes none of Debian's.
+# Other archives have suites of these names, too.
 _CLASSES = re.compile(f"(unstable|testing|(old)*stable){_POCKET}")
-_COMMENT = re.compile(r"(^|\s)#.*")
-_ROOT = re.compile(r"https?://[^\s/\"'{}$]+(/[^\s/\"'{}$]+)*/debian/?")
+_ROOT = re.compile(r"https?://[A-Za-z0-9.:-]+(/[^\s/\"'{}$?#]+)*/debian/?")
 
 # Returns the path of that wheel, which is fetched if it is missing.
 Wheel = Callable[[], Path]
@@ -71,8 +70,6 @@ def current_mirrors(wheel: Wheel) -> tuple[Mirror, ...]:
     if not mirrors:
         try:
             mirrors = [Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel())[0]]
-        except StoppedError:
-            raise
         except StacksError as error:
             raise _none_known(error) from error
     if not mirrors:
@@ -88,37 +85,18 @@ def ended_mirrors(wheel: Wheel) -> tuple[Mirror, ...]:
     return _unique([Mirror(url, WHEEL_ORIGIN) for url in wheel_addresses(wheel())[1]])
 
 
-class EndedReleases:
-    """The archives of ended releases, looked up once when first asked for; thread-safe."""
+def ended_releases(wheel: Wheel) -> tuple[tuple[str, ...], str]:
+    """Return the roots of the archives of ended releases, and their addresses for messages.
 
-    def __init__(self, wheel: Wheel) -> None:
-        self._wheel = wheel
-        self._lock = threading.Lock()
-        self._found: tuple[tuple[str, ...], str | None] | None = None
-
-    def _look_up(self) -> tuple[tuple[str, ...], str | None]:
-        with self._lock:
-            if self._found is None:
-                try:
-                    mirrors = ended_mirrors(self._wheel)
-                    self._found = tuple(mirror.url for mirror in mirrors), None
-                except StoppedError:
-                    raise
-                except StacksError as error:
-                    # The mirrors' own failure is the one to raise; this one is named in it.
-                    self._found = (), error.what
-            return self._found
-
-    def roots(self) -> tuple[str, ...]:
-        """Return their roots; none if no address is known."""
-        return self._look_up()[0]
-
-    def origins(self) -> tuple[str, ...]:
-        """Return their addresses for messages, or why they are not known."""
-        roots, reason = self._look_up()
-        if reason:
-            return (f"the archive of ended releases (its address is not known: {reason})",)
-        return tuple(map(public_url, roots))
+    There are no roots if the wheel is not available: then it is a message that says why.
+    """
+    try:
+        roots = tuple(mirror.url for mirror in ended_mirrors(wheel))
+    except StacksError as error:
+        # The mirrors' own failure is the one to raise; this one is named in it.
+        why = f"its address is not known: {error.what}"
+        return (), f"the archive of ended releases ({why})"
+    return roots, ", ".join(map(public_url, roots))
 
 
 def _of_variable(name: str) -> Iterator[Mirror]:
@@ -126,67 +104,70 @@ def _of_variable(name: str) -> Iterator[Mirror]:
         yield Mirror(valid_url(url, name), name)
 
 
+class _Config(Strict):
+    """config.yaml in the user's folder; `debian_mirror` is the root of a mirror."""
+
+    debian_mirror: str | None = None
+
+
+def config_path() -> Path:
+    """Return `$XDG_CONFIG_HOME/theano-stacks/config.yaml`, by default below `~/.config`.
+
+    DiskError if there is no home folder.
+    """
+    return user_folder("configuration", "XDG_CONFIG_HOME", "~/.config") / "config.yaml"
+
+
+def configured_mirror() -> str | None:
+    """Return the mirror in the user's configuration, if any; UsageError if that is invalid."""
+    try:
+        path = config_path()
+    except DiskError:
+        return None
+    with explain_disk_errors(path):
+        exists = path.exists()
+    return yamlfile.load(path, _Config).debian_mirror if exists else None
+
+
+def configure_mirror(url: str | None) -> None:
+    """Write a mirror into the user's configuration; remove the file if it is None."""
+    path = config_path()
+    if url is None:
+        with explain_disk_errors(path):
+            path.unlink(missing_ok=True)
+        return
+    with replace_atomically(path) as new:
+        # An address may contain a password.
+        new.touch(mode=0o600)
+        header = as_typed("# Written by `./invoke configure`.\n")
+        new.write_text(header + yaml.safe_dump({"debian_mirror": url}))
+
+
 def _of_config() -> Iterator[Mirror]:
-    if url := read_config().debian_mirror:
+    if url := configured_mirror():
         place = display_path(config_path())
         yield Mirror(valid_url(url, f"debian_mirror in {place}"), place)
 
 
 def _of_apt() -> Iterator[Mirror]:
-    """Give the roots that the host's apt takes Debian's main component from."""
-    files = [APT / "sources.list", *sorted((APT / "sources.list.d").glob("*.list"))]
-    entries = [entry for file in files for entry in _one_line_entries(_text(file))]
-    for file in sorted((APT / "sources.list.d").glob("*.sources")):
-        entries += _deb822_entries(_text(file))
-    for uri, suites, components in entries:
+    """Give the roots that the apt of a Debian machine takes Debian's main component from."""
+    words = ["--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]
+    try:
+        if platform.freedesktop_os_release()["ID"] != "debian":
+            return
+        lines = call(["apt-get", "indextargets", *words], limit=30).splitlines()
+    except (OSError, CommandError):
+        return
+    for uri, suite, component in (line.split(" ") for line in lines if line.count(" ") == 2):
+        root = uri.rstrip("/")
+        is_named = uri.startswith("file:") or root.endswith("/debian")
         if (
             re.match(r"https?://|file:", uri)
-            and not uri.rstrip("/").endswith(("/ubuntu", "-ports", "-security"))
-            and any(_is_debians(uri, suite) for suite in suites)
-            and "main" in components
+            and not root.endswith(("/ubuntu", "-ports", "-security"))
+            and (_SUITES.fullmatch(suite) or (is_named and _CLASSES.fullmatch(suite)))
+            and component == "main"
         ):
             yield Mirror(valid_url(uri, "apt's sources"), "apt's sources")
-
-
-def _is_debians(uri: str, suite: str) -> bool:
-    on_debian = re.search(r"(?m)^ID=debian$", _text(DISTRIBUTION))
-    is_named = uri.startswith("file:") or (uri.rstrip("/").endswith("/debian") and on_debian)
-    return bool(_SUITES.fullmatch(suite) or (is_named and _CLASSES.fullmatch(suite)))
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-_Entry = tuple[str, list[str], list[str]]
-
-
-def _one_line_entries(text: str) -> Iterator[_Entry]:
-    """Read `deb [options] uri suite component...` lines."""
-    for line in text.splitlines():
-        words = re.sub(r"\[.*?\]", " ", _COMMENT.sub("", line)).split()
-        if len(words) > 3 and words[0] == "deb":
-            yield words[1], [words[2]], words[3:]
-
-
-def _deb822_entries(text: str) -> Iterator[_Entry]:
-    """Read stanzas of `Key: values`, continued by indented lines."""
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    for stanza in re.split(r"\n\s*\n", "\n".join(lines)):
-        fields: dict[str, list[str]] = {}
-        key = ""
-        for line in stanza.splitlines():
-            if not line[:1].isspace():
-                key, _, line = line.partition(":")
-                key = key.strip().lower()
-            fields.setdefault(key, []).extend(line.split())
-        enabled = "".join(fields.get("enabled", [])).lower() not in ("no", "false", "0", "off")
-        if enabled and "deb" in fields.get("types", []):
-            for uri in fields.get("uris", []):
-                yield uri, fields.get("suites", []), fields.get("components", [])
 
 
 def wheel_addresses(wheel: Path) -> tuple[list[str], list[str]]:
@@ -210,7 +191,7 @@ def wheel_addresses(wheel: Path) -> tuple[list[str], list[str]]:
             and "in apt__debian_archived_releases" in source.get("state", "")
             and "uri" in source
         ]
-        return _roots(current), _roots(ended)
+        return [*filter(_ROOT.fullmatch, current)], [*filter(_ROOT.fullmatch, ended)]
     except (zipfile.BadZipFile, yaml.YAMLError, LookupError, TypeError, ValueError) as error:
         raise IntegrityError(
             f"{wheel.name}: its addresses of Debian's archive cannot be read",
@@ -218,18 +199,6 @@ def wheel_addresses(wheel: Path) -> tuple[list[str], list[str]]:
             found=str(error),
             fix="./invoke configure --debian-mirror <the address of a mirror>",
         ) from error
-
-
-def _roots(urls: Iterable[str]) -> list[str]:
-    """Return the URLs that are roots of Debian's archive."""
-    return [url for url in urls if _ROOT.fullmatch(url) and _can_be_parsed(url)]
-
-
-def _can_be_parsed(url: str) -> bool:
-    try:
-        return bool(valid_url(url, ""))
-    except FetchError:
-        return False
 
 
 def _unique(mirrors: Iterable[Mirror]) -> tuple[Mirror, ...]:

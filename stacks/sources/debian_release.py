@@ -8,21 +8,17 @@ from __future__ import annotations
 import csv
 import io
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from email.utils import parsedate_to_datetime
+from datetime import date
 from pathlib import Path
 
 from pysequoia import Cert, verify
 
 from stacks.core.disk import explain_disk_errors, scratch
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url
 from stacks.sources.unpack import unpack_deb
-from stacks.sources.web import Web
 
 # /usr/share/keyrings/debian-archive-keyring.gpg of debian-archive-keyring 2023.3+deb12u2,
 # unchanged: the keys of Debian 11, 12 and 13. They end between 2029 and 2035.
@@ -102,8 +98,6 @@ def _last_end(keys: Keys) -> str:
 
 # The package, and the path of the table in it.
 PACKAGE, TABLE = "distro-info-data", "usr/share/distro-info/debian.csv"
-# Bytes; an InRelease has 200 kB.
-LARGEST_RELEASE = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -140,18 +134,3 @@ def _support(row: Mapping[str, str | None]) -> Support:
         return date.fromisoformat(text) if text else None
 
     return Support(day("release"), max(filter(None, (day("eol"), day("eol-lts"))), default=None))
-
-
-def valid_until(web: Web, root: str, suite: str) -> datetime | None:
-    """Return the Valid-Until of a suite's InRelease at a mirror, None if it has none.
-
-    The signature is not checked: the date is for a person to read. Raises what Web.get raises.
-    """
-    content, _, _ = get_document(web, f"{root}/dists/{suite}/InRelease", "*/*", LARGEST_RELEASE)
-    line = re.search(rb"^Valid-Until: *([ -~]+)$", content, re.MULTILINE)
-    try:
-        when = parsedate_to_datetime(line[1].decode()) if line else None
-    except (ValueError, TypeError, OverflowError):
-        return None
-    # A date without a zone cannot be compared with the time now.
-    return when if when and when.tzinfo else None

@@ -1,14 +1,14 @@
-"""Download of one URL, with resuming."""
+"""Documents and files at a URL: tried again and later, resumed, within limits of time and size."""
 
 from __future__ import annotations
 
 import logging
-import shutil
+import random
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 import requests
 
@@ -16,8 +16,16 @@ from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
 from stacks.sources.connection import OTHER_SERVER, Allowance
 from stacks.sources.mirrors import public_url
-from stacks.sources.retries import retry
-from stacks.sources.web import BROKEN, MissingError, StoppedError, TransientError, Web, reason_of
+from stacks.sources.web import (
+    BROKEN,
+    RATE_VARIABLE,
+    SilentError,
+    StoppedError,
+    TransientError,
+    UnreachableError,
+    Web,
+    reason_of,
+)
 
 T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
@@ -25,6 +33,13 @@ BLOCK = 1 << 18
 # Bytes: an index's page, after decompression; a file that has no pin yet.
 LARGEST_DOCUMENT = 64 << 20
 LARGEST_FILE = 2 << 30
+# Seconds.
+LONGEST_PAUSE = 30.0
+
+
+def pause(stop: threading.Event, seconds: float) -> None:
+    """Wait, but not longer than until `stop` is set."""
+    stop.wait(seconds)
 
 
 def get_document(
@@ -34,9 +49,6 @@ def get_document(
 
     limit: the most bytes, also after decompression; FetchError if there are more.
     """
-
-    if url.startswith("file:"):
-        return _document_of_disk(url, limit), "", url
 
     def attempt(allowance: Allowance) -> tuple[bytes, str, str]:
         with web.get(url, {"Accept": accept}, allowance) as response:
@@ -53,8 +65,6 @@ def size_at(web: Web, url: str) -> int | None:
 
     Raises what Web.get raises; MissingError if the server does not have it.
     """
-    if url.startswith("file:"):
-        return _on_disk(url, LARGEST_FILE).stat().st_size
 
     def attempt(allowance: Allowance) -> int | None:
         headers = {"Accept-Encoding": "identity"}
@@ -67,6 +77,73 @@ def size_at(web: Web, url: str) -> int | None:
     return retry(web, url, attempt)
 
 
+def download(
+    web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
+) -> None:
+    """Download a URL into the file `part`, resuming from the bytes that it has.
+
+    size: of the whole file; no more is written, nor more than LARGEST_FILE if it is None. advance:
+    called with each change of the number of bytes, negative for a loss. Raises what Web.get
+    raises, and DiskError.
+    """
+
+    def attempt(allowance: Allowance) -> None:
+        _transfer(web, url, part, size, advance, allowance)
+
+    retry(web, url, attempt, lambda: _length(part))
+    LOGGER.info("fetched %s, %d bytes", public_url(url), _length(part))
+
+
+def retry(
+    web: Web, url: str, attempt: Callable[[Allowance], T], length: Callable[[], int] = lambda: 0
+) -> T:
+    """Return what `attempt` returns; after each TransientError wait longer, with jitter.
+
+    The count of failures starts again after an attempt with more of `length`, that of what attempts
+    have kept. All attempts and waits share one allowance of time. The first wait for a server
+    prints a note. A server that never answered is given up after the second timeout; one that was
+    given up is not asked again.
+    """
+    server, allowance, failures, reached = web.server, web.allowance(), 0, length()
+    while True:
+        if web.stop.is_set():
+            raise StoppedError("stopped")
+        if server.failure:
+            raise server.failure
+        try:
+            return attempt(allowance)
+        except TransientError as error:
+            failure = error
+        before, reached = reached, length()
+        failures = 0 if reached > before else failures + 1
+        jitter = random.uniform(0.5, 1.0)  # noqa: S311  # no security depends on it
+        wait = min(LONGEST_PAUSE, max(0.25 * 2**failures * jitter, failure.after or 0.0))
+        retries = web.retries
+        if isinstance(failure, SilentError) and not server.answered:
+            retries = min(1, retries)
+        elif url.startswith("file:"):
+            retries = 0  # what is wrong on a disk stays so
+        if failures > retries or wait > allowance.left:
+            if allowance.left <= 0 and allowance.gained:
+                failure = _slow(url, allowance)
+            if isinstance(failure, UnreachableError):
+                server.failure = failure
+            raise failure
+        if not (server.noted or web.quiet):
+            server.noted = True
+            print(f"trying again: {failure.what}", file=sys.stderr, flush=True)
+        pause(web.stop, wait)
+
+
+def _slow(url: str, allowance: Allowance) -> UnreachableError:
+    return UnreachableError(
+        f"{public_url(url)}: the server is too slow",
+        expected=f"{allowance.least_rate:.0f} bytes per second after {allowance.grace:.0f} s",
+        found=f"{allowance.gained} bytes in {allowance.elapsed:.0f} s",
+        fix=f"set another mirror or index; on a slow line, export {RATE_VARIABLE}=1000",
+    )
+
+
 def _blocks(
     web: Web,
     url: str,
@@ -77,8 +154,13 @@ def _blocks(
     decode: bool,
 ) -> Iterator[bytes]:
     """Give a body's blocks as they arrive; FetchError before there are more than `limit` bytes."""
+    too_much = FetchError(
+        f"{public_url(url)}: the server sends too much",
+        expected=f"at most {limit} bytes",
+        fix=OTHER_SERVER,
+    )
     if not decode and (response.raw.length_remaining or 0) > limit:
-        raise _too_much(url, limit)
+        raise too_much
     length = 0
     while True:
         before = response.raw.tell()
@@ -95,48 +177,9 @@ def _blocks(
             raise StoppedError("stopped")
         length += len(block)
         if length > limit:
-            raise _too_much(url, limit)
-        allowance.gain(response.raw.tell() - before)
+            raise too_much
+        allowance.gained += response.raw.tell() - before
         yield block
-
-
-def _too_much(url: str, limit: int) -> FetchError:
-    return FetchError(
-        f"{public_url(url)}: the server sends too much",
-        expected=f"at most {limit} bytes",
-        fix=OTHER_SERVER,
-    )
-
-
-def download(
-    web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
-) -> None:
-    """Download a URL into the file `part`, resuming from the bytes that it has.
-
-    size: of the whole file; no more is written, nor more than LARGEST_FILE if it is None. advance:
-    called with each change of the number of bytes, negative for a loss. Raises what Web.get
-    raises, and DiskError.
-    """
-    if url.startswith("file:"):
-        _copy(url, part, size, advance)
-    else:
-        _retrieve(web, url, part, size, advance)
-    LOGGER.info("fetched %s, %d bytes", public_url(url), _length(part))
-
-
-def _retrieve(
-    web: Web, url: str, part: Path, size: int | None, advance: Callable[[int], None]
-) -> None:
-    reached = [_length(part)]
-
-    def progressed() -> bool:
-        before, reached[0] = reached[0], _length(part)
-        return reached[0] > before
-
-    def attempt(allowance: Allowance) -> None:
-        _transfer(web, url, part, size, advance, allowance)
-
-    retry(web, url, attempt, progressed)
 
 
 def _length(part: Path) -> int:
@@ -147,30 +190,6 @@ def _discard(part: Path, advance: Callable[[int], None]) -> None:
     with explain_disk_errors(part):
         advance(-_length(part))
         part.unlink(missing_ok=True)
-
-
-def _on_disk(url: str, limit: int) -> Path:
-    """Return the path of a file: URL; MissingError or FetchError if it is not one of that size."""
-    source = Path(url2pathname(urlsplit(url).path))
-    if not source.is_file():
-        raise MissingError(f"{public_url(url)}: no such file")
-    if source.stat().st_size > limit:
-        raise _too_much(url, limit)
-    return source
-
-
-def _document_of_disk(url: str, limit: int) -> bytes:
-    source = _on_disk(url, limit)
-    with explain_disk_errors(source):
-        return source.read_bytes()
-
-
-def _copy(url: str, part: Path, size: int | None, advance: Callable[[int], None]) -> None:
-    source = _on_disk(url, LARGEST_FILE if size is None else size)
-    _discard(part, advance)
-    with explain_disk_errors(part):
-        shutil.copyfile(source, part)
-        advance(_length(part))
 
 
 def _transfer(
@@ -201,17 +220,14 @@ def _transfer(
                 raise TransientError(
                     f"{public_url(url)}: the server cannot resume this file", fix=OTHER_SERVER
                 )
-        if response.status_code == 416:
-            raise FetchError(
-                f"{public_url(url)}: the server answered 416 to a request for all of it",
-                fix=OTHER_SERVER,
-            )
         limit = (LARGEST_FILE if size is None else size) - start
         blocks = _blocks(web, url, response, allowance, limit, decode=False)
-        with explain_disk_errors(part), part.open("ab") as file:
-            for block in blocks:
+        for block in blocks:
+            with explain_disk_errors(part), part.open("ab") as file:
                 file.write(block)
-                advance(len(block))
+            advance(len(block))
+        with explain_disk_errors(part):
+            part.touch()  # that of an empty body, too
     if size is not None and _length(part) < size:
         raise TransientError(
             f"{public_url(url)}: the server sent {_length(part)} of {size} bytes", fix=OTHER_SERVER

@@ -29,20 +29,16 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
         zip(jobs, parallel_map(partial(cached_sha256, workspace), jobs, stop), strict=True)
     )
     missing = [pin for pin in jobs if digests[pin] != pin.sha256]
-    folder = vendored_folder() if missing else None
-    if folder or (missing and not offline):
+    if missing and (vendored_folder() or not offline):
         # Loaded here: most runs find all in the cache and need no HTTP library.
         from stacks.sources import retrieve
-        from stacks.sources.places import raise_failures, vendored_places
+        from stacks.sources.places import vendored_places
 
-        store = retrieve.cache_of(workspace)
-        left = retrieve.retrieve(workspace, missing, vendored_places(stop), store, stop).failures
-        missing = list(left)
+        store, vendored = retrieve.cache_of(workspace), vendored_places(stop)
+        missing = list(retrieve.retrieve(workspace, missing, vendored, store)[1])
         if missing and not offline:
-            places = retrieve.source_places(workspace, missing, stop)
-            left = retrieve.retrieve(workspace, missing, places, store, stop).failures
-            raise_failures(left)
-            missing = []
+            retrieve.fetch_sources(workspace, missing, stop)
+            return paths
     if missing:
         first = missing[0]
         more = f", and {len(missing) - 1} more files" if len(missing) > 1 else ""

@@ -23,7 +23,7 @@ from stacks.sources.connection import OTHER_SERVER, check_address
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import canonical
-from stacks.sources.web import MissingError, StoppedError, Web
+from stacks.sources.web import MissingError, Web, environment_bundle
 
 ACCEPT = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
@@ -49,7 +49,7 @@ class Index:
     def __init__(self, web: Web, address: str, *, flat: bool = False) -> None:
         self.web, self.address, self.flat = web, address, flat
         self._lock = threading.Lock()
-        self._projects: dict[str, _Project] = {}
+        self._pages: dict[str, _Page] = {}
 
     @property
     def name(self) -> str:
@@ -67,70 +67,72 @@ class Index:
         """
         address = self.address_of(project)
         with self._lock:
-            page = self._projects.setdefault(address, _Project())
+            page = self._pages.setdefault(address, _Page())
         with page.lock:
-            if page.links is None and page.failure is None:
+            if page.links is None:
                 try:
-                    page.links = list(_links(self.web, address, self.flat))
-                except StoppedError:
-                    raise
+                    page.links = tuple(_links(self.web, address, self.flat))
+                except MissingError:
+                    page.links = NotListedError(f"{public_url(address)} (has no such project)")
                 except FetchError as error:
-                    page.failure = error
-        if isinstance(page.failure, MissingError):
-            raise NotListedError(f"{public_url(address)} (has no such project)")
-        if page.failure:
-            raise page.failure
-        return tuple(link for link in page.links or () if link.filename == filename)
+                    page.links = error
+        if isinstance(page.links, FetchError):
+            raise page.links
+        return tuple(link for link in page.links if link.filename == filename)
 
 
 @dataclass
-class _Project:
-    """What an index has of a project, or why it cannot be asked; neither: it was not asked yet."""
+class _Page:
+    """The links of a page, or why it cannot be had; None before it was asked for."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    links: list[Link] | None = None
-    failure: FetchError | None = None
+    links: tuple[Link, ...] | FetchError | None = None
 
 
 class NotListedError(MissingError):
     """An index, or another place, does not list a file; the message is the address of the list."""
 
 
-def indexes_of(web: Web, settings: PipSettings) -> list[Index]:
+def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
+    """Return the access to package indexes as pip is configured, else as the environment is."""
+    return Web(
+        stop=stop,
+        verify=settings.cert or environment_bundle(),
+        client_cert=settings.client_cert,
+        proxy=settings.proxy,
+        trusted_hosts=settings.trusted_hosts,
+        timeout=settings.timeout,
+        retries=settings.retries,
+    )
+
+
+def indexes_of(stop: threading.Event, settings: PipSettings) -> list[Index]:
     """Return the indexes, then the find-links, of pip's configuration."""
+    web = pip_web(stop, settings)
     return [
-        *(Index(web, url) for url in settings.index_urls),
-        *(Index(web, place, flat=True) for place in settings.find_links),
+        *(Index(web.for_place(), url) for url in settings.index_urls),
+        *(Index(web.for_place(), place, flat=True) for place in settings.find_links),
     ]
 
 
 def _links(web: Web, address: str, flat: bool) -> Iterator[Link]:
     scheme = urlsplit(address).scheme
-    if scheme in ("http", "https"):
-        if not _may_be_trusted(web, address):
-            raise FetchError(
-                f"{public_url(address)}: an index without https is not authenticated",
-                fix="use its https address, or name its host in pip's trusted-host",
-            )
-        body, kind, last_url = get_document(web, address, ACCEPT)
-        if "json" in kind:
-            yield from _json_links(body, _same_user(last_url, address))
-        else:
-            yield from _html_links(body, _same_user(last_url, address))
-        return
-    path = Path(url2pathname(urlsplit(address).path) if scheme == "file" else address)
-    path = path.expanduser()
-    if path.is_file():
-        yield from _html_links(path.read_bytes(), path.absolute().as_uri())
-        return
-    if not path.is_dir():
-        raise MissingError(f"{public_url(address)}: no such folder")
-    index = path / "index.html"
-    if index.is_file():
-        yield from _html_links(index.read_bytes(), index.absolute().as_uri())
-    if flat or not index.is_file():
-        for file in sorted(path.iterdir()):
-            yield Link(file.name, file.absolute().as_uri(), None)
+    if scheme not in ("http", "https"):
+        path = Path(url2pathname(urlsplit(address).path) if scheme == "file" else address)
+        path = path.expanduser().absolute()
+        if path.is_dir() and (flat or not (path / "index.html").is_file()):
+            for file in sorted(path.iterdir()):
+                yield Link(file.name, file.as_uri(), None)
+            return
+        address = (path / "index.html" if path.is_dir() else path).as_uri()
+    elif not _may_be_trusted(web, address):
+        raise FetchError(
+            f"{public_url(address)}: an index without https is not authenticated",
+            fix="use its https address, or name its host in pip's trusted-host",
+        )
+    body, kind, last_url = get_document(web, address, ACCEPT)
+    links = _json_links if "json" in kind else _html_links
+    yield from links(body, _same_user(last_url, address))
 
 
 def _may_be_trusted(web: Web, url: str) -> bool:

@@ -1,6 +1,6 @@
 """A map over items with threads, which can be stopped, and the progress of downloads.
 
-On a terminal that is bars, elsewhere two lines.
+On a terminal that is a bar, elsewhere two lines.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
-    TextColumn,
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from rich.table import Column
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -68,28 +66,15 @@ def parallel_map(
 
 
 class DownloadProgress:
-    """A bar for all bytes and one for each file in progress; thread-safe."""
+    """A bar for the bytes of all files; `finished` counts the files that came."""
 
     def __init__(self, progress: Progress, total: int | None) -> None:
         self.finished = 0
-        self._progress = progress
-        self._all = progress.add_task("all", total=total)
+        self._progress, self._bar = progress, progress.add_task("", total=total)
 
-    @contextmanager
-    def file(self, name: str, size: int | None, already: int) -> Iterator[Callable[[int], None]]:
-        """Show a file during the block; gives the function to call with each gain in bytes."""
-        task = self._progress.add_task(name, total=size, completed=already)
-
-        def advance(gained: int) -> None:
-            self._progress.advance(task, gained)
-            self._progress.advance(self._all, gained)
-
-        self._progress.advance(self._all, already)
-        try:
-            yield advance
-            self.finished += 1
-        finally:
-            self._progress.remove_task(task)
+    def advance(self, gained: int) -> None:
+        """Count bytes, from any thread; a loss is negative."""
+        self._progress.advance(self._bar, gained)
 
 
 @contextmanager
@@ -103,14 +88,7 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
     files = f"{count} file{'s' if count != 1 else ''}"
     if total is not None:
         files += f", {total / 1e6:.1f} MB"
-    name = Column(max_width=28, no_wrap=True, overflow="ellipsis")
-    columns = (
-        TextColumn("{task.description}", table_column=name),
-        BarColumn(bar_width=10),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
     start = time.monotonic()
     if quiet:
         console.print(f"fetching {files}")

@@ -6,11 +6,11 @@ A pin names no host: the user's own configuration does (stacks/sources/mirrors.p
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import yaml
 from pydantic import Field
@@ -75,6 +75,7 @@ class CondaPin:
     urls: tuple[str, ...]
 
 
+T = TypeVar("T")
 Pin = DebPin | IndexPin | CondaPin
 PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock again"
 HEADER = """\
@@ -119,31 +120,27 @@ class Pins:
 
     def deb(self, suite: str, name: str) -> DebPin:
         """Return the pin of a deb in a suite; UsageError if there is none."""
-        try:
-            return self._debs[suite, name]
-        except KeyError:
-            raise UsageError(f"no deb {name} of {suite} is pinned", fix=PIN_AGAIN) from None
+        return _pinned(self._debs.get((suite, name)), f"deb {name} of {suite}")
 
     def source(self, suite: str, name: str) -> tuple[DebPin, ...]:
         """Return the pins of all files of a source package; UsageError if there are none."""
         pins = tuple(pin for pin in self.sources if (pin.suite, pin.name) == (suite, name))
-        if not pins:
-            raise UsageError(f"no source package {name} of {suite} is pinned", fix=PIN_AGAIN)
-        return pins
+        return _pinned(pins, f"source package {name} of {suite}")
 
     def file(self, filename: str) -> IndexPin:
         """Return the pin of an index file; UsageError if there is none."""
-        try:
-            return self._files[filename]
-        except KeyError:
-            raise UsageError(f"no file {filename} is pinned", fix=PIN_AGAIN) from None
+        return _pinned(self._files.get(filename), f"file {filename}")
 
     def version(self, name: str, version: str) -> tuple[IndexPin, ...]:
         """Return all pinned files of a project's version; UsageError if there are none."""
-        try:
-            return self._versions[canonical(name), version]
-        except KeyError:
-            raise UsageError(f"no file of {name} {version} is pinned", fix=PIN_AGAIN) from None
+        found = self._versions.get((canonical(name), version))
+        return _pinned(found, f"file of {name} {version}")
+
+
+def _pinned(found: T | None, what: str) -> T:
+    if not found:
+        raise UsageError(f"no {what} is pinned", fix=PIN_AGAIN)
+    return found
 
 
 def write_pins(path: Path, pins: Pins) -> None:
@@ -156,13 +153,12 @@ def write_pins(path: Path, pins: Pins) -> None:
     }
     for key, group in groups.items():
         lines.append(f"{key}:" if group else f"{key}: []")
-        lines += [f"- {_flow(asdict(pin))}" for pin in group]
+        for pin in group:
+            text = yaml.safe_dump(
+                asdict(pin), default_flow_style=True, width=1 << 20, sort_keys=False
+            )
+            lines.append(f"- {text.strip()}")
     write_atomically(path, "\n".join(lines) + "\n")
-
-
-def _flow(mapping: dict[str, object]) -> str:
-    text: str = yaml.safe_dump(mapping, default_flow_style=True, width=1 << 20, sort_keys=False)
-    return text.strip()
 
 
 def read_pins(path: Path) -> Pins:
@@ -225,11 +221,6 @@ def _check_unique(key: str, labels: Sequence[str], where: Callable[[Keys], str])
                 f"{where((key, number))}: {label} is pinned twice, first at "
                 f"{where((key, first[label]))}"
             )
-
-
-def total_size(pins: Iterable[Pin]) -> int:
-    """Return the size of the pinned files together, in bytes."""
-    return sum(pin.size for pin in pins)
 
 
 def cached_path(workspace: Workspace, pin: Pin) -> Path:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import requests
-import urllib3
 
 from stacks.core.errors import FetchError
+from stacks.sources.connection import Allowance
+from stacks.sources.download import size_at
 from stacks.sources.mirrors import public_url
-from stacks.sources.registry import LARGEST_REPLY, Registry, Tokens, as_given
-from stacks.sources.retries import LONGEST_PAUSE
-from stacks.sources.web import BROKEN, unreachable
+from stacks.sources.registry import Registry, Tokens
+from stacks.sources.web import MissingError, environment_web
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 EMPTY, EMPTY_TYPE = b"{}", "application/vnd.oci.empty.v1+json"
-# Seconds: to connect, and without any answer.
-TIMEOUT = (15.0, 300.0)
+# Seconds: without any answer; for one upload.
+TIMEOUT, LONGEST_UPLOAD = 300.0, 86400.0
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,11 @@ class Blob:
 class RegistryWriter:
     """Access to a registry that may be written; what it has already is not sent again."""
 
-    def __init__(self, registry: Registry, verify: str | bool) -> None:
+    def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        self._tokens = Tokens(registry, "pull,push")
-        self._session = requests.Session()
-        self._session.verify = verify
-        # Only requests without a body: an upload that broke is begun anew by the next command.
-        retries = urllib3.Retry(
-            3,
-            backoff_factor=0.5,
-            status_forcelist=(429, 502, 503, 504),
-            allowed_methods=("GET", "HEAD"),
-            retry_after_max=int(LONGEST_PAUSE),
-        )
-        for scheme in ("http://", "https://"):
-            self._session.mount(scheme, requests.adapters.HTTPAdapter(max_retries=retries))
+        tokens = Tokens(registry, "pull,push")
+        web = environment_web(threading.Event())
+        self._web = replace(web, timeout=TIMEOUT, retries=3, tokens=tokens)
 
     def put_manifest(
         self, repository: str, tag: str, layers: Sequence[Blob], annotations: Mapping[str, str]
@@ -98,9 +88,12 @@ class RegistryWriter:
 
     def _put_blob(self, repository: str, layer: Blob) -> int:
         root, digest = f"{self.registry.root}/v2/{repository}/blobs", layer.digest
-        if self._ask("HEAD", f"{root}/{digest}", (200, 302, 307, 404)).status_code != 404:
+        try:
+            size_at(self._web, f"{root}/{digest}")
             return 0
-        begun = self._ask("POST", f"{root}/uploads/", (202,))
+        except MissingError:
+            pass
+        begun = self._ask("POST", f"{root}/uploads/", (202,), b"", {})
         place = urljoin(begun.url, begun.headers.get("Location", ""))
         if urlsplit(place).scheme != urlsplit(root).scheme:
             raise FetchError(
@@ -116,60 +109,18 @@ class RegistryWriter:
         method: str,
         url: str,
         accepted: Collection[int],
-        body: bytes | Path | None = None,
-        headers: Mapping[str, str] | None = None,
+        body: bytes | Path,
+        headers: Mapping[str, str],
     ) -> requests.Response:
-        response = self._request(method, url, body, headers or {})
-        challenge = response.headers.get("WWW-Authenticate", "")
-        if response.status_code == 401 and self._tokens.answer(url, challenge, self._document):
-            response = self._request(method, url, body, headers or {})
-        if response.status_code not in accepted:
-            denied = response.status_code in (401, 403)
-            raise FetchError(
-                f"{public_url(url)}: the registry answered {response.status_code} to {method}",
-                found=ascii(response.text[:300]) if response.text else None,
-                fix=self._login if denied else "try again; what was sent is kept",
-            )
-        return response
-
-    @property
-    def _login(self) -> str:
-        return f"`docker login {self.registry.host}` stores a user and password that may push"
-
-    def _request(
-        self, method: str, url: str, body: bytes | Path | None, headers: Mapping[str, str]
-    ) -> requests.Response:
-        with body.open("rb") if isinstance(body, Path) else nullcontext(body) as data:
-            try:
-                response = self._session.request(
-                    method,
-                    url,
-                    data=data,
-                    headers=headers,
-                    auth=self._tokens.authorize(url),
-                    timeout=TIMEOUT,
-                    allow_redirects=False,
-                    stream=True,
+        """Send a body once: an upload that broke is begun anew by the next command."""
+        allowance = Allowance(LONGEST_UPLOAD, self._web.least_rate)
+        with self._web.get(url, headers, allowance, method, body) as response:
+            if response.status_code not in accepted:
+                raise FetchError(
+                    f"{public_url(url)}: the registry answered {response.status_code} to {method}",
+                    fix="try again; what was sent is kept",
                 )
-                response._content = response.raw.read(LARGEST_REPLY, decode_content=True)
-            except BROKEN as error:
-                raise unreachable(url, error) from error
-        return response
-
-    def _document(self, url: str, headers: Mapping[str, str]) -> bytes:
-        try:
-            response = self._session.get(
-                url, headers=dict(headers), auth=as_given, timeout=TIMEOUT, stream=True
-            )
-            data = response.raw.read(LARGEST_REPLY, decode_content=True)
-        except BROKEN as error:
-            raise unreachable(url, error) from error
-        if response.status_code != 200:
-            raise FetchError(
-                f"{public_url(url)}: the server of tokens answered {response.status_code}",
-                fix=self._login,
-            )
-        return bytes(data)
+            return response
 
 
 def _descriptor(layer: Blob) -> dict[str, Any]:

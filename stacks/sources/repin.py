@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
 from stacks.core.errors import FetchError, IntegrityError
@@ -17,7 +16,7 @@ from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import Index, Link, indexes_of
 from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
 from stacks.sources.pins import IndexPin, Pin, Pins, cached_path, cached_sha256, canonical
-from stacks.sources.web import MissingError, StoppedError, Web, pip_web
+from stacks.sources.web import MissingError, Web
 
 
 @dataclass(frozen=True, order=True)
@@ -54,43 +53,34 @@ def repin(
 
 def difference(old: Pins, new: Pins) -> list[str]:
     """Return a line for each change, for people."""
-    before, after = _labelled(old), _labelled(new)
-    lines = []
-    for label in before.keys() & after.keys():
-        was, now = before[label], after[label]
+    before, after = _by_kind(old), _by_kind(new)
+    lines = [f"removed  {_label(*before[kind])}" for kind in before.keys() - after.keys()]
+    lines += [f"added    {_label(*after[kind])}" for kind in after.keys() - before.keys()]
+    for kind in before.keys() & after.keys():
+        (name, was), (_, now) = before[kind], after[kind]
         if was.version != now.version:
-            lines.append(f"changed  {label} {was.version} -> {now.version}")
+            lines.append(f"changed  {name} {was.version} -> {now.version}")
         elif was.sha256 != now.sha256:
             lines.append(
-                f"OTHER BYTES under the same version: {label} {now.version}: "
+                f"OTHER BYTES under the same version: {_label(name, now)}: "
                 f"sha256 {was.sha256} -> {now.sha256}"
             )
-    removed = {label: before[label] for label in before.keys() - after.keys()}
-    added = {label: after[label] for label in after.keys() - before.keys()}
-    # The name of an index file contains its version: if one file of a project was removed and one
-    # added, it is another version of the same file.
-    for project in {canonical(pin.name) for pin in added.values() if isinstance(pin, IndexPin)}:
-        went, came = _files_of(project, removed), _files_of(project, added)
-        if len(went) == len(came) == 1:
-            was, now = removed.pop(went[0]), added.pop(came[0])
-            lines.append(f"changed  {project} {was.version} -> {now.version}")
-    lines += [f"removed  {label} {pin.version}" for label, pin in removed.items()]
-    lines += [f"added    {label} {pin.version}" for label, pin in added.items()]
     return sorted(lines)
 
 
-def _labelled(pins: Pins) -> dict[str, Pin]:
-    debs: dict[str, Pin] = {f"{pin.suite}/{pin.name}": pin for pin in pins.debs}
+def _by_kind(pins: Pins) -> dict[str, tuple[str, Pin]]:
+    """Return names and pins by what stays the same from one version to the next."""
+    debs = {f"{pin.suite}/{pin.name}": pin for pin in pins.debs}
     debs |= {f"{pin.suite}/{pin.name}: {pin.filename}": pin for pin in pins.sources}
-    return debs | {pin.filename: pin for pin in pins.files}
+    kinds: dict[str, tuple[str, Pin]] = {name: (name, pin) for name, pin in debs.items()}
+    for pin in pins.files:
+        name = canonical(pin.name)
+        kinds[f"{name} {pin.filename.replace(pin.version, '')}"] = (name, pin)
+    return kinds
 
 
-def _files_of(project: str, pins: dict[str, Pin]) -> list[str]:
-    return [
-        label
-        for label, pin in pins.items()
-        if isinstance(pin, IndexPin) and canonical(pin.name) == project
-    ]
+def _label(name: str, pin: Pin) -> str:
+    return f"{pin.filename if isinstance(pin, IndexPin) else name} {pin.version}"
 
 
 def pin_files(
@@ -103,29 +93,25 @@ def pin_files(
     """
     if not requests:
         return ()
-    settings = pip_settings()
-    web = pip_web(stop, settings)
-    indexes = indexes_of(web, settings)
+    indexes = indexes_of(stop, pip_settings())
     links = parallel_map(lambda file: _link(indexes, file), requests, stop)
     with download_progress(len(requests), None) as progress:
         return tuple(
             parallel_map(
-                lambda each: _file_pin(workspace, web, *each, progress),
+                lambda each: _file_pin(workspace, *each, progress),
                 list(zip(requests, links, strict=True)),
                 stop,
             )
         )
 
 
-def _link(indexes: Sequence[Index], file: FileRequest) -> Link:
-    """Return the link to a file at the first index that has it."""
+def _link(indexes: Sequence[Index], file: FileRequest) -> tuple[Web, Link]:
+    """Return the first index's access and its link to a file."""
     failures: list[FetchError] = []
     for index in indexes:
         try:
             if links := index.links_to(file.name, file.filename):
-                return links[0]
-        except StoppedError:
-            raise
+                return index.web, links[0]
         except FetchError as error:
             failures.append(error)
     for failure in failures:
@@ -140,46 +126,33 @@ def _link(indexes: Sequence[Index], file: FileRequest) -> Link:
 
 
 def _file_pin(
-    workspace: Workspace, web: Web, request: FileRequest, link: Link, progress: DownloadProgress
+    workspace: Workspace, request: FileRequest, found: tuple[Web, Link], progress: DownloadProgress
 ) -> IndexPin:
     """Download a file into the cache and pin its bytes."""
-
-    def pin(size: int, sha256: str) -> IndexPin:
-        return IndexPin(
-            name=request.name,
-            version=request.version,
-            filename=request.filename,
-            size=size,
-            sha256=sha256,
-        )
-
-    if link.sha256:
-        cached = pin(1, link.sha256)
-        if cached_sha256(workspace, cached) == link.sha256:
-            return pin(cached_path(workspace, cached).stat().st_size, link.sha256)
-    part = workspace.cache / "sources" / "unpinned" / request.filename
-    with hold_lock(part, request.filename), progress.file(request.filename, None, 0) as advance:
+    web, link = found
+    name, version, filename = request.name, request.version, request.filename
+    sha256 = link.sha256 or "0" * 64
+    pin = IndexPin(name=name, version=version, filename=filename, size=0, sha256=sha256)
+    if link.sha256 and cached_sha256(workspace, pin) == link.sha256:
+        return replace(pin, size=cached_path(workspace, pin).stat().st_size)
+    part = workspace.cache / "sources" / "unpinned" / filename
+    with hold_lock(part, filename):
         with explain_disk_errors(part):
             part.unlink(missing_ok=True)
-        download(web, link.url, part, None, advance)
-        return _store(workspace, part, link, pin)
-
-
-def _store(
-    workspace: Workspace, part: Path, link: Link, pin: Callable[[int, str], IndexPin]
-) -> IndexPin:
-    with explain_disk_errors(part):
-        pinned = pin(part.stat().st_size, sha256_of(part))
-        if link.sha256 not in (None, pinned.sha256):
-            part.unlink()
-            raise IntegrityError(
-                f"{pinned.filename} from {public_url(link.url)} differs from the index",
-                expected=f"sha256 {link.sha256}",
-                found=f"sha256 {pinned.sha256}",
-                fix="try again; if it persists, ask the operator of this index",
-            )
-        target = cached_path(workspace, pinned)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part.chmod(0o444)
-        part.replace(target)
-    return pinned
+        download(web, link.url, part, None, progress.advance)
+        with explain_disk_errors(part):
+            pin = replace(pin, size=part.stat().st_size, sha256=sha256_of(part))
+            if link.sha256 not in (None, pin.sha256):
+                part.unlink()
+                raise IntegrityError(
+                    f"{filename} from {public_url(link.url)} differs from the index",
+                    expected=f"sha256 {link.sha256}",
+                    found=f"sha256 {pin.sha256}",
+                    fix="try again; if it persists, ask the operator of this index",
+                )
+            target = cached_path(workspace, pin)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            part.chmod(0o444)
+            part.replace(target)
+    progress.finished += 1
+    return pin

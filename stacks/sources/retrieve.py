@@ -6,9 +6,9 @@ import logging
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
@@ -17,12 +17,13 @@ from stacks.core.workspace import Workspace
 from stacks.sources.debian_mirrors import (
     WHEEL_FILE,
     WHEEL_ORIGIN,
-    EndedReleases,
     Wheel,
     current_mirrors,
+    ended_releases,
 )
 from stacks.sources.download import download
 from stacks.sources.mirrors import public_url
+from stacks.sources.package_index import NotListedError
 from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
 from stacks.sources.pins import (
     CondaPin,
@@ -32,21 +33,15 @@ from stacks.sources.pins import (
     cached_path,
     cached_sha256,
     read_pins,
-    total_size,
 )
-from stacks.sources.places import (
-    Failure,
-    Place,
-    ended_place,
-    index_places,
-    locked_place,
-    mirror_place,
-    raise_failures,
-    worst,
-)
-from stacks.sources.web import MissingError, StoppedError, environment_web
+from stacks.sources.places import Place, index_places, locked_places, mirror_place
+from stacks.sources.web import MissingError, environment_web
 
 LOGGER = logging.getLogger(__name__)
+DROPPED = (
+    "the mirror no longer has this version: export DEBIAN_SNAPSHOT_MIRROR=<the root of an archive "
+    "that keeps old versions>, or pin what the mirror has now with `./invoke pin`"
+)
 
 
 @dataclass(frozen=True)
@@ -62,57 +57,43 @@ class Store:
     add: Callable[[Pin, Path], None]
 
 
-@dataclass(frozen=True)
-class Retrieved:
-    """The place that each file came from, and the failures of the files that no place had."""
-
-    places: dict[Pin, Place]
-    failures: dict[Pin, list[Failure]]
+# Why each file did not come from a place: NotListedError with its name if the place lacks the file.
+Failures = dict[Pin, list[StacksError]]
 
 
 def retrieve(
-    workspace: Workspace,
-    pins: Sequence[Pin],
-    places: Sequence[Place],
-    store: Store,
-    stop: threading.Event,
-) -> Retrieved:
-    """Take files into a store, each from the first place that has it.
+    workspace: Workspace, pins: Sequence[Pin], places: Sequence[Place], store: Store
+) -> tuple[dict[Pin, Place], Failures]:
+    """Take files into a store; return the first place that had each, and why others are missing.
 
     Each place is asked for all files that are still missing. Finished files stay, and partial
     downloads resume next time. Raises DiskError.
     """
     found: dict[Pin, Place] = {}
-    failures: dict[Pin, list[Failure]] = {pin: [] for pin in pins}
+    failures: Failures = {pin: [] for pin in pins}
     for place in places:
-        asked = [pin for pin in pins if pin not in found and _is_asked(place, pin, failures[pin])]
+        asked = [pin for pin in pins if pin not in found and isinstance(pin, place.kinds)]
         if not asked or not _is_available(place):
             continue
-        with download_progress(len(asked), total_size(asked)) as progress:
+        with download_progress(len(asked), sum(pin.size for pin in asked)) as progress:
             errors = parallel_map(
                 lambda pin: _take(workspace, place, pin, store, progress),  # noqa: B023
                 asked,
-                stop,
+                place.web.stop,
             )
         for pin, error in zip(asked, errors, strict=True):
             if error is None:
                 found[pin] = place
+                del failures[pin]
             else:
-                failures[pin].append(Failure(place, error))
+                failures[pin].append(error)
         _report(place, [error for error in errors if error])
-    return Retrieved(found, {pin: failures[pin] for pin in pins if pin not in found})
-
-
-def _is_asked(place: Place, pin: Pin, failures: Sequence[Failure]) -> bool:
-    is_lacking = any(isinstance(failure.error, MissingError) for failure in failures)
-    return isinstance(pin, place.kinds) and (is_lacking or not place.is_last_resort)
+    return found, failures
 
 
 def _is_available(place: Place) -> bool:
     try:
         place.check()
-    except StoppedError:
-        raise
     except FetchError as error:
         _report(place, [error])
         return False
@@ -121,11 +102,17 @@ def _is_available(place: Place) -> bool:
 
 def _report(place: Place, errors: Sequence[StacksError]) -> None:
     """Print or log one failure of a place; that it lacks a file is none."""
-    if error := worst(errors):
+    if error := _worst(errors):
         if place.warns:
             print(f"warning: {error.what}; the next place is tried", file=sys.stderr, flush=True)
         else:
             LOGGER.info("%s: %s", place.name, error.what)
+
+
+def _worst(errors: Iterable[StacksError]) -> StacksError | None:
+    """Return the failure to show, None if all servers answered that the file is missing."""
+    serious = [error for error in errors if not isinstance(error, MissingError)]
+    return min(serious, key=lambda error: not isinstance(error, IntegrityError), default=None)
 
 
 def _take(
@@ -141,8 +128,6 @@ def _take(
             for url in place.urls(pin):
                 try:
                     part = _download(workspace, url, place, pin, progress)
-                except StoppedError:
-                    raise
                 except (FetchError, IntegrityError) as error:
                     errors.append(error)
                     continue
@@ -151,11 +136,9 @@ def _take(
                 with suppress(OSError):
                     part.parent.rmdir()
                 return None
-    except StoppedError:
-        raise
     except (FetchError, IntegrityError) as error:
         return error
-    return worst(errors) or errors[0]
+    return _worst(errors) or NotListedError(place.name)
 
 
 def _download(
@@ -167,15 +150,16 @@ def _download(
     with explain_disk_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
         already = part.stat().st_size if part.exists() else 0
-    with progress.file(pin.filename, pin.size, already) as advance:
-        for _ in range(2):
-            download(place.web, url, part, pin.size, advance)
-            with explain_disk_errors(part):
-                digest = sha256_of(part)
-                if digest == pin.sha256:
-                    return part
-                advance(-part.stat().st_size)
-                part.unlink()
+    progress.advance(already)
+    for _ in range(2):
+        download(place.web, url, part, pin.size, progress.advance)
+        with explain_disk_errors(part):
+            digest = sha256_of(part)
+            if digest == pin.sha256:
+                progress.finished += 1
+                return part
+            progress.advance(-part.stat().st_size)
+            part.unlink()
     raise IntegrityError(
         f"{pin.filename} from {public_url(url)}: its bytes are not the pinned ones, twice",
         expected=f"sha256 {pin.sha256}, {pin.size} bytes",
@@ -213,30 +197,83 @@ def address_wheel(workspace: Workspace) -> Wheel:
             note = f"fetching the addresses of Debian's archive: {WHEEL_ORIGIN}, once"
             print(note, file=sys.stderr, flush=True)
             # Its failure must not stop the run that it is for.
-            stop = threading.Event()
-            places = index_places(stop)
-            retrieved = retrieve(workspace, [pin], places, cache_of(workspace), stop)
-            raise_failures(retrieved.failures)
+            places = index_places(threading.Event())
+            _raise(retrieve(workspace, [pin], places, cache_of(workspace))[1])
         return cached_path(workspace, pin)
 
     return wheel
 
 
-def source_places(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> list[Place]:
-    """Return the places of pinned sources that the user's configuration names, in their order."""
+def fetch_sources(workspace: Workspace, pins: Sequence[Pin], stop: threading.Event) -> None:
+    """Take pinned sources into the cache from the places that the user's configuration names.
+
+    They are the mirrors of Debian's archive, and the archives of ended releases for what a mirror
+    lacks; the indexes of pip's configuration; the channel of other packages. Raises FetchError if
+    a file is at none of them, IntegrityError if one has other bytes.
+    """
     places: list[Place] = []
+    wheel, web = address_wheel(workspace), environment_web(stop)
     if any(isinstance(pin, DebPin) for pin in pins):
-        wheel = address_wheel(workspace)
-        roots = tuple(mirror.url for mirror in current_mirrors(wheel))
-        web = replace(environment_web(stop), roots=roots)
-        places += [mirror_place(web, root) for root in roots]
-        ended = EndedReleases(wheel)
-        places.append(ended_place(web, ended.roots, lambda: ", ".join(ended.origins())))
+        places += [mirror_place(web, mirror.url) for mirror in current_mirrors(wheel)]
     if any(isinstance(pin, IndexPin) for pin in pins):
         places += index_places(stop)
     if packages := [pin for pin in pins if isinstance(pin, CondaPin)]:
         # Loaded here: it imports conda's own code, and few runs have another channel.
         from stacks.sources.condarc import conda_web
 
-        places.append(locked_place(conda_web(stop, packages[0].urls[0]), packages))
-    return places
+        places += locked_places(conda_web(stop, packages[0].urls[0]), packages)
+    store = cache_of(workspace)
+    failures = retrieve(workspace, pins, places, store)[1]
+    dropped = [
+        pin
+        for pin, found in failures.items()
+        if isinstance(pin, DebPin) and any(isinstance(error, MissingError) for error in found)
+    ]
+    if dropped:
+        roots, names = ended_releases(wheel)
+        places = [mirror_place(web, root) for root in roots]
+        found, more = retrieve(workspace, dropped, places, store)
+        for pin in found:
+            del failures[pin]
+        for pin, errors in more.items():
+            lack = NotListedError(names)
+            failures[pin] += [_of_ended(pin, failures[pin], error) for error in errors or [lack]]
+    _raise(failures)
+
+
+def _of_ended(pin: Pin, before: Sequence[StacksError], error: StacksError) -> StacksError:
+    """Return why a file is not in the archives of ended releases, after the mirrors."""
+    if isinstance(error, (MissingError, IntegrityError)):
+        return error
+    what = f"{pin.name} {pin.version} ({pin.filename}) is not at: {_origins(before)}"
+    expected = "it at the archive of ended releases"
+    return FetchError(what, expected=expected, found=error.what, fix=DROPPED)
+
+
+def _raise(failures: Failures) -> None:
+    """Raise the error of files that no place had, if there are any."""
+    if error := _worst(error for found in failures.values() for error in found):
+        raise error
+    if not failures:
+        return
+    lines = []
+    for pin, found in [*failures.items()][:10]:
+        suite = f" of {pin.suite}" if isinstance(pin, DebPin) else ""
+        origins = _origins(found) or "no index: pip's no-index is set"
+        lines.append(f"{pin.name} {pin.version}{suite} ({pin.filename}) is not at: {origins}")
+    if len(failures) > len(lines):
+        lines.append(f"and {len(failures) - len(lines)} more")
+    fixes = {
+        DebPin: DROPPED,
+        IndexPin: "add an index that has the file to pip's configuration (extra-index-url, "
+        "find-links), or pin another with `./invoke pin`",
+        CondaPin: "the channel no longer has this package: set conda's channel_alias to a mirror "
+        "that keeps old ones, or lock again",
+    }
+    kinds = {type(pin) for pin in failures}
+    raise FetchError("\n".join(lines), fix="; ".join(fixes[k] for k in fixes if k in kinds))
+
+
+def _origins(failures: Sequence[StacksError]) -> str:
+    """Return the places that lack a file, for messages."""
+    return ", ".join(error.what for error in failures if isinstance(error, NotListedError))

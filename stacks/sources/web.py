@@ -7,7 +7,10 @@ import os
 import re
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import requests
 import urllib3
@@ -16,16 +19,17 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.sources.connection import (
     OTHER_SERVER,
     Allowance,
-    Server,
     check_address,
     limited_session,
     redirect_target,
 )
-from stacks.sources.mirrors import PipSettings, public_url
-from stacks.sources.registry import LARGEST_REPLY, Authorize, Tokens, as_given
+from stacks.sources.mirrors import public_url
+from stacks.sources.registry import LARGEST_REPLY, Tokens, as_given
 
 RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 MOST_REDIRECTS = 10
+# Seconds.
+LONGEST_CONNECT = 30.0
 NO_ANSWER = "no answer in time"
 SPELLING = "check the spelling of the mirror or index"
 # What requests and urllib3 raise for a broken connection, a garbled answer or an address: not all
@@ -40,29 +44,41 @@ class MissingError(FetchError):
 class TransientError(FetchError):
     """A failure that may not occur again; `after` is the server's Retry-After in seconds."""
 
-    def __init__(self, what: str, *, fix: str | None = None, after: float | None = None) -> None:
-        super().__init__(what, fix=fix)
+    def __init__(self, what: str, *, after: float | None = None, **facts: str | None) -> None:
+        super().__init__(what, **facts)
         self.after = after
 
 
 class UnreachableError(TransientError):
-    """No answer came at all."""
+    """No answer came at all, or it came too slowly: the rest of a run leaves the server out."""
 
 
 class SilentError(UnreachableError):
     """No answer came in time."""
 
 
-class StoppedError(FetchError):
-    """The work was stopped: another thread failed, or the user pressed ctrl-C."""
+class StoppedError(Exception):
+    """The work was stopped: another thread failed, or the user pressed ctrl-C.
+
+    No StacksError, so that it is not taken for the failure of one place: it ends a thread.
+    """
+
+
+@dataclass
+class Server:
+    """What a run has learnt of a server: whether it answered, failed, or was waited for."""
+
+    answered: bool = False
+    failure: FetchError | None = None
+    noted: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Web:
     """The access to servers: certificates, proxy, timeout (seconds), retries, least rate (bytes/s).
 
-    roots: of the mirrors and indexes; one that fails is left out for the rest of the run. tokens:
-    those of a registry.
+    tokens: those of a registry. quiet: whether the first wait prints no note. server: what was
+    learnt of it; one that fails is left out for the rest of the run.
     A server below the least rate is left for the next one; up to eight downloads share a line. The
     library `requests` also uses the environment's proxies and ~/.netrc.
     """
@@ -75,22 +91,20 @@ class Web:
     timeout: float = 15.0
     retries: int = 4
     least_rate: float = field(default_factory=lambda: _least_rate())
-    noted_hosts: set[str] = field(default_factory=set, compare=False)
-    roots: tuple[str, ...] = ()
+    quiet: bool = False
     tokens: Tokens | None = field(default=None, compare=False)
-    servers: dict[str, Server] = field(default_factory=dict, compare=False)
+    server: Server = field(default_factory=Server, compare=False)
 
     def allowance(self) -> Allowance:
         """Return the time for one file or document: four timeouts, and more for each byte."""
         return Allowance(4 * self.timeout, self.least_rate)
 
-    def server(self, url: str) -> Server:
-        """Return what this run has learnt of a URL's mirror or index, or else of its host.
+    def for_place(self, **changes: Any) -> Web:
+        """Return the access to another mirror, index or channel, of which nothing is known yet.
 
         One host may serve several: a company's proxy for many archives does.
         """
-        roots = [root for root in self.roots if url.startswith(f"{root.rstrip('/')}/")]
-        return self.servers.setdefault(max(roots, key=len, default=host_of(url)), Server())
+        return replace(self, server=Server(), **changes)
 
     def trusts(self, url: str) -> bool:
         """Return whether the URL's host is one of the user's trusted hosts."""
@@ -98,17 +112,24 @@ class Web:
         return bool({host, re.sub(r":\d*$", "", host).strip("[]")} & set(self.trusted_hosts))
 
     def get(
-        self, url: str, headers: dict[str, str], allowance: Allowance, method: str = "GET"
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        allowance: Allowance,
+        method: str = "GET",
+        body: bytes | Path | None = None,
     ) -> requests.Response:
-        """Request a URL once; the body is read from `.raw`, within the allowance.
+        """Request a URL once; the body of the answer is read from `.raw`, within the allowance.
 
         Raises MissingError, TransientError or FetchError, without passwords in the message.
         """
-        address = check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
+        address = url
+        if not url.startswith("file:"):
+            check_address(url, f"{public_url(url)} is not a valid address", SPELLING)
         asked_for_token = False
         for _ in range(MOST_REDIRECTS + 1):
-            response = self._request(method, url, address, headers, allowance)
-            self.server(url).answers()
+            response = self._request(method, url, address, headers, allowance, body)
+            self.server.answered = True
             if response.status_code == 401 and self.tokens and not asked_for_token:
                 asked_for_token = True
                 response.close()
@@ -118,14 +139,14 @@ class Web:
                 ):
                     continue
             if not response.is_redirect:
-                if 200 <= response.status_code < 300 or response.status_code == 416:
+                resumes = response.status_code == 416 and "Range" in headers
+                if 200 <= response.status_code < 300 or resumes:
                     return response
-                response.close()
-                raise _refused(_via(url, address), response)
+                with response:
+                    raise _refused(_via(url, address), response)
             # Closed, not read: the body may have no end.
             response.close()
-            location = response.headers["Location"]
-            target = redirect_target(url, address, location, trusted=self.trusts(location))
+            target = redirect_target(url, address, response.headers["Location"], self.trusts)
             if host_of(target) != host_of(address):
                 headers = {k: v for k, v in headers.items() if k != "Authorization"}
             address = target
@@ -139,47 +160,43 @@ class Web:
             try:
                 return response.raw.read(LARGEST_REPLY, decode_content=True)
             except BROKEN as error:
-                raise unreachable(url, error) from error
+                raise _unreachable(url, error, url) from error
 
     def _request(
-        self, method: str, url: str, address: str, headers: dict[str, str], allowance: Allowance
+        self,
+        method: str,
+        url: str,
+        address: str,
+        headers: Mapping[str, str],
+        allowance: Allowance,
+        body: bytes | Path | None,
     ) -> requests.Response:
         trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+        given = as_given if "Authorization" in headers else None
+        limit = max(0.001, min(self.timeout, allowance.left))
         try:
-            return limited_session(allowance).request(
-                method,
-                address,
-                headers=headers,
-                auth=self.tokens.authorize(address) if self.tokens else _given(headers),
-                stream=True,
-                timeout=max(0.001, min(self.timeout, allowance.left)),
-                verify=False if trusted else self.verify,
-                cert=self.client_cert,
-                proxies={"http": self.proxy, "https": self.proxy} if self.proxy else None,
-            )
+            with body.open("rb") if isinstance(body, Path) else nullcontext(body) as data:
+                return limited_session(allowance).request(
+                    method,
+                    address,
+                    data=data,
+                    headers=headers,
+                    auth=self.tokens.authorize(address) if self.tokens else given,
+                    stream=True,
+                    timeout=(min(limit, LONGEST_CONNECT), limit),
+                    verify=False if trusted else self.verify,
+                    cert=self.client_cert,
+                    proxies={"http": self.proxy, "https": self.proxy} if self.proxy else None,
+                )
         except BROKEN as error:
-            raise unreachable(url, error, address) from error
+            raise _unreachable(url, error, address) from error
 
 
 def environment_web(stop: threading.Event) -> Web:
-    """Return the access to Debian's mirrors: the environment's CA bundle and proxies."""
+    """Return the access to mirrors and channels: the environment's CA bundle and proxies."""
     return Web(stop=stop, verify=environment_bundle())
-
-
-def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
-    """Return the access to package indexes as pip is configured, else as the environment is."""
-    return Web(
-        stop=stop,
-        verify=settings.cert or environment_bundle(),
-        client_cert=settings.client_cert,
-        proxy=settings.proxy,
-        trusted_hosts=settings.trusted_hosts,
-        timeout=settings.timeout,
-        retries=settings.retries,
-        roots=settings.index_urls,
-    )
 
 
 def environment_bundle() -> str | bool:
@@ -212,13 +229,12 @@ def _via(url: str, address: str) -> str:
     return f"{public_url(url)}: redirected to {public_url(address)}"
 
 
-def unreachable(url: str, error: BaseException, address: str | None = None) -> FetchError:
+def _unreachable(url: str, error: BaseException, address: str) -> FetchError:
     """Return the error for a failed request; its message has no password.
 
-    address: where the URL was redirected to.
+    address: where the URL was redirected to, or the same.
     """
-    what = _via(url, address or url)
-    host = host_of(address or url)
+    what, host = _via(url, address), host_of(address)
     reason = reason_of(error)
     if isinstance(error, requests.exceptions.SSLError) or "certificate" in reason:
         return FetchError(
@@ -227,10 +243,12 @@ def unreachable(url: str, error: BaseException, address: str | None = None) -> F
         )
     if isinstance(error, ValueError):
         return FetchError(
-            f"{what} is not a valid address", fix=OTHER_SERVER if address else SPELLING
+            f"{what} is not a valid address", fix=SPELLING if address == url else OTHER_SERVER
         )
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
-        return FetchError(f"{what}: {reason}", fix="check the CA bundle and the client certificate")
+        return FetchError(
+            f"{what}: {reason}", fix="check it, or the CA bundle and the client certificate"
+        )
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
     return (SilentError if reason == NO_ANSWER else UnreachableError)(
         f"{what}: {host} cannot be reached{through}: {reason}",
@@ -254,10 +272,6 @@ def reason_of(error: BaseException) -> str:
     return re.sub(r"^\[.*?\]\s*|\s*\(_ssl\.c:\d+\)$", "", text) or "the connection broke"
 
 
-def _given(headers: Mapping[str, str]) -> Authorize | None:
-    return as_given if "Authorization" in headers else None
-
-
 def _refused(what: str, response: requests.Response) -> FetchError:
     reason = "".join(filter(str.isprintable, response.reason or ""))[:80]
     status = f"{what}: the server answered {response.status_code} {reason}".rstrip()
@@ -267,12 +281,18 @@ def _refused(what: str, response: requests.Response) -> FetchError:
         return TransientError(
             status, fix="try again later, or " + OTHER_SERVER, after=_after(response)
         )
+    fix = OTHER_SERVER
     if response.status_code in (401, 403, 407):
-        return FetchError(
-            status,
-            fix="check the user and password for this server in your configuration or ~/.netrc",
+        fix = (
+            "check the user and password for this server in your configuration, ~/.netrc or, for a "
+            f"registry, by `docker login {host_of(response.url)}`"
         )
-    return FetchError(status, fix=OTHER_SERVER)
+    text = b""
+    if response.request.method not in ("GET", "HEAD"):
+        # What was sent is refused for a reason that the status does not tell.
+        with suppress(*BROKEN):
+            text = response.raw.read(300)
+    return FetchError(status, found=ascii(text.decode("latin-1")) if text else None, fix=fix)
 
 
 def _after(response: requests.Response) -> float | None:

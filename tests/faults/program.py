@@ -127,10 +127,10 @@ def package(name: str) -> None:
 
 def be_impatient(plan: Plan) -> None:
     """Shorten waits for servers, so that a trial takes seconds."""
-    from stacks.sources import retries
+    from stacks.sources import download
 
-    pause = retries.pause
-    retries.pause = lambda stop, seconds: pause(stop, min(seconds, plan.pause))
+    pause = download.pause
+    download.pause = lambda stop, seconds: pause(stop, min(seconds, plan.pause))
     if not plan.timeout:
         return
     begin = web.Web.__init__

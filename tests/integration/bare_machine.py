@@ -22,8 +22,9 @@ from stacks.sources.debian_mirrors import current_mirrors
 from stacks.sources.debian_release import KEYRING
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import pip_settings
+from stacks.sources.package_index import pip_web
 from stacks.sources.retrieve import address_wheel
-from stacks.sources.web import UnreachableError, pip_web
+from stacks.sources.web import UnreachableError
 
 BUNDLE = "etc/ssl/certs/ca-certificates.crt"
 PROXIES = ("http_proxy", "https_proxy", "no_proxy")

@@ -21,7 +21,7 @@ from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.use.serve import Make, maker, server_of, write_channel
 from stacks.locks.publication import entries_of
 from stacks.sources import places
-from stacks.sources.debian_mirrors import EndedReleases, current_mirrors
+from stacks.sources.debian_mirrors import current_mirrors, ended_releases
 from stacks.sources.pins import DebPin, cached_sha256
 from stacks.sources.places import mirror_place
 from stacks.sources.retrieve import address_wheel
@@ -106,7 +106,7 @@ def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[De
         return frozenset()
     stop, wheel = threading.Event(), address_wheel(workspace)
     mirrors = [mirror.url for mirror in current_mirrors(wheel)]
-    roots = [*mirrors, *EndedReleases(wheel).roots()]
+    roots = [*mirrors, *ended_releases(wheel)[0]]
     web = environment_web(stop)
     answers = places.survey([mirror_place(web, root) for root in roots], wanted, stop)
     if any(answer.failure for answer in answers[: len(mirrors)]):

@@ -10,7 +10,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
-from stacks.sources import debian_mirrors, retries
+from stacks.sources import debian_mirrors, download
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.serving import BODY, POOL, Site, serving
@@ -57,7 +57,7 @@ def site() -> Iterator[Site]:
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Have no wait between tries; give the waits that there would have been."""
     waits: list[float] = []
-    monkeypatch.setattr(retries, "pause", lambda stop, seconds: waits.append(seconds))
+    monkeypatch.setattr(download, "pause", lambda stop, seconds: waits.append(seconds))
     return waits
 
 

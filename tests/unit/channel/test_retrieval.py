@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import socket
+import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ import pytest
 from stacks.channel import package, retrieval
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core.workspace import Workspace
-from stacks.sources import channels
-from stacks.sources.channels import PublishedChannel, channel_at
-from unit.helpers.serving import Answer, Site, raw_serving, serving, sha256
+from stacks.sources.channels import channel_at, release_at
+from stacks.sources.places import Place
+from stacks.sources.web import Web
+from unit.helpers.serving import Answer, Site, drip, raw_serving, serving, sha256
 
 BODIES = {"one-1.0-py_0.conda": b"1" * 5000, "two-1.0-py_0.conda": b"2" * 7000}
 ONE, TWO = BODIES
@@ -24,6 +26,8 @@ PACKAGES = [
     )
     for name, body in BODIES.items()
 ]
+WEB = Web(stop=threading.Event(), timeout=5.0, retries=1)
+SILENT = replace(WEB, timeout=0.05, retries=0)
 Files = Mapping[str, bytes | list[Answer]]
 
 
@@ -33,16 +37,16 @@ def other() -> Iterator[Site]:
         yield site
 
 
-def fill(site: Site, files: Files = BODIES, folder: str = "/c/noarch") -> PublishedChannel:
+def fill(site: Site, files: Files = BODIES, folder: str = "/c/noarch") -> Place:
     for name, content in files.items():
         if isinstance(content, bytes):
             site.files[f"{folder}/{name}"] = content
         else:
             site.plans[f"{folder}/{name}"] = content
-    return channel_at(f"{site.url}/c", "here")
+    return channel_at(f"{site.url}/c", "here", WEB)
 
 
-def retrieve(workspace: Workspace, *places: PublishedChannel) -> dict[str, int]:
+def retrieve(workspace: Workspace, *places: Place) -> dict[str, int]:
     """Return the number of the place of each package, which is in the cache as it is locked."""
     retrieved = retrieval.retrieve(workspace, places, PACKAGES)
     for name, (_, built) in retrieved.items():
@@ -100,28 +104,14 @@ def test_each_package_comes_from_the_first_place_that_has_its_bytes(
         assert re.match(warning.replace("URL", re.escape(site.url)), line)
 
 
-def silent(connection: socket.socket) -> None:
-    connection.recv(1)
-
-
-def test_a_silent_place_is_asked_twice_not_for_each_package(
-    workspace: Workspace,
-    room: Path,
-    site: Site,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_a_silent_place_costs_one_warning(
+    workspace: Workspace, room: Path, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(channels, "TIMEOUT", 0.05)
-    asked = []
-
-    def answer(connection: socket.socket) -> None:
-        asked.append(connection)
-        silent(connection)
-
-    with raw_serving(answer) as address:
-        assert retrieve(workspace, channel_at(address, "here"), fill(site)) == {ONE: 1, TWO: 1}
-    assert len(asked) in (1, 2)
-    assert len(warnings_of(capsys)) == 1
+    with raw_serving(drip(b"", b"", seconds=0.5)) as address:
+        place = channel_at(address, "here", SILENT)
+        assert retrieve(workspace, place, fill(site)) == {ONE: 1, TWO: 1}
+    [warning] = warnings_of(capsys)
+    assert "no answer in time" in warning
 
 
 def test_a_folder_is_a_place_and_a_missing_one_is_named(
@@ -130,7 +120,8 @@ def test_a_folder_is_a_place_and_a_missing_one_is_named(
     folder = tmp_path / "a folder" / "noarch"
     folder.mkdir(parents=True)
     (folder / ONE).write_bytes(BODIES[ONE])
-    none, place = (channel_at(str(path), "here") for path in (tmp_path / "none", folder.parent))
+    paths = (tmp_path / "none", folder.parent)
+    none, place = (channel_at(str(path), "here", WEB) for path in paths)
     assert retrieve(workspace, none, place) == {ONE: 1}
     line = f"warning: {tmp_path / 'none'}: no such folder; the next place is tried"
     assert warnings_of(capsys) == [line]
@@ -141,8 +132,7 @@ def test_a_release_that_exists_is_asked_for_every_package(
 ) -> None:
     """Also for those of older locks, which its list no longer names."""
     fill(site, {TWO: BODIES[TWO], "index.sha256": b""}, "/r")
-    place = PublishedChannel(f"{site.url}/r", release=True, configured=False)
-    assert retrieve(workspace, place) == {TWO: 0}
+    assert retrieve(workspace, release_at(f"{site.url}/r", WEB)) == {TWO: 0}
     assert site.paths()[0] == "/r/index.sha256"
     assert sorted(site.paths()[1:]) == [f"/r/{ONE}", f"/r/{TWO}"]
     assert warnings_of(capsys) == []
@@ -153,18 +143,14 @@ def test_releases_that_do_not_exist_or_answer_soon_cost_no_word(
     workspace: Workspace,
     room: Path,
     site: Site,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     status: int | None,
 ) -> None:
     if status:
         fill(site, {"index.sha256": [Answer(status)] * 9}, "/r")
-        place = PublishedChannel(f"{site.url}/r", release=True, configured=False)
-        assert retrieve(workspace, place) == {}
+        assert retrieve(workspace, release_at(f"{site.url}/r", replace(WEB, retries=0))) == {}
         assert site.paths() == ["/r/index.sha256"]
     else:
-        monkeypatch.setattr(channels, "LONGEST_LOOKUP", 0.05)
-        with raw_serving(silent) as address:
-            place = PublishedChannel(address, release=True, configured=False)
-            assert retrieve(workspace, place) == {}
+        with raw_serving(drip(b"", b"", seconds=0.5)) as address:
+            assert retrieve(workspace, release_at(address, SILENT)) == {}
     assert warnings_of(capsys) == []

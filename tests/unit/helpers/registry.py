@@ -30,7 +30,7 @@ class Registry:
 
     @property
     def writer(self) -> RegistryWriter:
-        return RegistryWriter(registry_at(f"oci+http://{self.host}/me/stacks", "--to"), True)
+        return RegistryWriter(registry_at(f"oci+http://{self.host}/me/stacks", "--to"))
 
     def answer(
         self, method: str, target: str, user: str | None, body: bytes

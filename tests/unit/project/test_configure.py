@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import DiskError, FetchError, IntegrityError, UsageError
-from stacks.core.user_config import UserConfig, config_path, read_config, write_config
 from stacks.core.workspace import Workspace
 from stacks.project import configure
 from stacks.sources import debian_mirrors
-from stacks.sources.debian_mirrors import Mirror
+from stacks.sources.debian_mirrors import Mirror, config_path, configure_mirror, configured_mirror
 from unit.helpers.serving import SECRET, Answer, Site, closed_port
 
 pytestmark = pytest.mark.usefixtures("room")
@@ -36,7 +35,7 @@ def test_a_mirror_is_tried_and_saved(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure.set_debian_mirror(workspace, f" {archive.url}/debian/ ")
-    assert read_config().debian_mirror == f"{archive.url}/debian"
+    assert configured_mirror() == f"{archive.url}/debian"
     printed = capsys.readouterr().out
     assert f"{archive.url}/debian has bookworm\n" in printed
     assert "it lacks bullseye" in printed
@@ -44,7 +43,7 @@ def test_a_mirror_is_tried_and_saved(
     # An address may contain a password.
     assert stat.S_IMODE(config_path().stat().st_mode) == 0o600
     configure.remove_debian_mirror()
-    assert read_config().debian_mirror is None
+    assert configured_mirror() is None
     assert not config_path().exists()
     monkeypatch.setenv("DEBIAN_MIRROR", "http://other.test/debian")
     configure.set_debian_mirror(workspace, f"{archive.url}/debian")
@@ -56,7 +55,7 @@ def test_a_mirror_can_be_a_folder(workspace: Workspace, room: Path) -> None:
     file.parent.mkdir(parents=True)
     file.write_bytes(in_release("oldstable", "bookworm"))
     configure.set_debian_mirror(workspace, (room / "a folder").as_uri())
-    assert read_config().debian_mirror == (room / "a folder").as_uri()
+    assert configured_mirror() == (room / "a folder").as_uri()
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def test_what_is_no_mirror_is_refused_and_the_one_before_stays(
     given = url.replace("SITE", archive.url).replace("PORT", str(closed_port()))
     with pytest.raises(error, match=message):
         configure.set_debian_mirror(workspace, given)
-    assert read_config().debian_mirror == f"{archive.url}/debian"
+    assert configured_mirror() == f"{archive.url}/debian"
 
 
 def test_the_configuration_is_shown_without_passwords(
@@ -138,13 +137,13 @@ def test_an_invalid_configuration_is_an_error_with_its_line(text: str) -> None:
     config_path().parent.mkdir(parents=True)
     config_path().write_text(text)
     with pytest.raises(UsageError, match=r"config\.yaml:\d+:\d+"):
-        read_config()
+        configured_mirror()
 
 
 def test_without_a_home_nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.delenv("HOME")
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
-    assert read_config() == UserConfig()
+    assert configured_mirror() is None
     with pytest.raises(DiskError, match="XDG_CONFIG_HOME"):
-        write_config(UserConfig())
+        configure_mirror(None)

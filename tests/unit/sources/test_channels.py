@@ -1,33 +1,34 @@
+"""Which published channels are asked, in which order, and where each has a package."""
+
 from __future__ import annotations
 
-import socket
 import subprocess
 import threading
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from stacks.core import yamlfile
-from stacks.core.errors import FetchError, UsageError
+from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import channels
 from stacks.sources.channels import (
     CHANNEL,
-    PublishedChannel,
     channel_at,
-    published_channels,
+    published_places,
     release_address,
+    release_at,
 )
 from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.pins import CondaPin
-from stacks.sources.web import environment_web
-from unit.helpers.serving import raw_serving
+from stacks.sources.web import Web
 
 SHA256, FILE = "a" * 64, "six-1.16.0-py_0.conda"
 SIX = CondaPin(
     name="six", version="1.16.0", filename=FILE, size=9, sha256=SHA256, urls=(f"noarch/{FILE}",)
 )
+WEB = Web(stop=threading.Event())
 
 
 @pytest.fixture
@@ -35,13 +36,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """Give a checkout without places."""
     for name in (VENDOR, CHANNEL):
         monkeypatch.delenv(name, raising=False)
+    (tmp_path / "checkout").mkdir()
     return Workspace(tmp_path / "checkout", tmp_path / "cache")
-
-
-@pytest.fixture
-def root(own: Workspace) -> Path:
-    own.root.mkdir()
-    return own.root
 
 
 def git(root: Path, *words: str) -> None:
@@ -49,35 +45,38 @@ def git(root: Path, *words: str) -> None:
 
 
 def test_the_order_is_vendored_environment_committed_release(
-    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    own: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    git(root, "init", "-q")
-    git(root, "remote", "add", "origin", "git@github.com:someone/stacks.git")
-    (root / "channels.yaml").write_text("channels: ['https://c.example/x/']\n")
-    (tmp_path / "carried").mkdir()
-    monkeypatch.setenv(VENDOR, str(tmp_path / "carried"))
-    monkeypatch.setenv(CHANNEL, f"http://a.example/x/, {tmp_path}/b\nhttps://c.example/x")
-    asked = published_channels(own)
-    assert [place.address for place in asked] == [
-        (tmp_path / "carried/channel").as_uri(),
-        "http://a.example/x",
-        (tmp_path / "b").as_uri(),
-        "https://c.example/x",
-        "https://github.com/someone/stacks/releases/download/channel",
+    git(own.root, "init", "-q")
+    git(own.root, "remote", "add", "origin", "git@github.com:someone/stacks.git")
+    (own.root / "channels.yaml").write_text("channels: ['https://c.example/x/']\n")
+    (tmp_path / "50% é").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VENDOR, str(tmp_path / "50% é"))
+    monkeypatch.setenv(CHANNEL, "http://me:hunter2@a.example/x/, b\nhttps://c.example/x")
+    asked = published_places(own)
+    assert [(place.name, place.warns) for place in asked] == [
+        ("50% é/channel", True),
+        ("http://a.example/x", True),
+        ("b", True),
+        ("https://c.example/x", True),
+        ("https://github.com/someone/stacks/releases/download/channel", False),
     ]
-    assert [place.configured for place in asked] == [True] * 4 + [False]
+    # Others can take over from one that does not answer soon.
+    assert [place.web.timeout for place in asked] == [5.0] * 4 + [2.0]
+    assert {place.web.timeout for place in published_places(own, WEB)} == {WEB.timeout}
 
 
 def test_a_checkout_without_a_remote_of_its_own_or_git_has_no_release(
-    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
+    own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    git(root.parent, "init", "-q")
-    git(root.parent, "remote", "add", "origin", "https://github.com/someone/other")
-    assert published_channels(own) == ()
-    git(root, "init", "-q")
-    assert published_channels(own) == ()
+    git(own.root.parent, "init", "-q")
+    git(own.root.parent, "remote", "add", "origin", "https://github.com/someone/other")
+    assert published_places(own) == []
+    git(own.root, "init", "-q")
+    assert published_places(own) == []
     monkeypatch.setenv("PATH", "")
-    assert published_channels(own) == ()
+    assert published_places(own) == []
 
 
 def test_the_committed_list_can_be_read() -> None:
@@ -96,73 +95,52 @@ def test_the_committed_list_can_be_read() -> None:
     ],
 )
 def test_a_static_channel_has_folders_and_a_registry_has_blobs(address: str, url: str) -> None:
-    assert channel_at(address, "here").url(SIX) == url
+    assert channel_at(address, "here", WEB).urls(SIX) == [url]
 
 
 def test_a_release_has_flat_names() -> None:
-    place = PublishedChannel("https://h.example/r", release=True)
-    assert place.url(SIX) == f"https://h.example/r/{FILE}"
-
-
-def test_only_a_build_gives_up_a_release_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(channels, "LONGEST_LOOKUP", 0.05)
-
-    def slow(connection: socket.socket) -> None:
-        time.sleep(0.5)
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-
-    with raw_serving(slow) as address:
-        channel, stop = PublishedChannel(address, release=True, configured=False), threading.Event()
-        channel.place(environment_web(stop)).check()
-        with pytest.raises(FetchError, match=r"no answer within 0\.05 s"):
-            channel.quick_place(stop).check()
-
-
-def test_the_name_is_short_and_has_no_password(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    place = channel_at("50% é", "here")
-    assert (place.folder, place.name) == (tmp_path / "50% é", "50% é")
-    assert channel_at("https://me:hunter2@h.example/c", "here").name == "https://h.example/c"
+    plus = replace(SIX, filename="g++-1-0.conda")
+    assert release_at("https://h.example/r", WEB).urls(plus) == [
+        "https://h.example/r/g++-1-0.conda"
+    ]
 
 
 @pytest.mark.parametrize(
     "address", ["ftp://h.example/c", "http://", "https:///c", "http://[/c", "oci://C/"]
 )
 def test_an_address_that_cannot_be_used_is_refused(
-    own: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch, address: str
+    own: Workspace, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv(CHANNEL, address)
-    with pytest.raises(UsageError) as caught:
-        published_channels(own)
-    assert CHANNEL in str(caught.value)
+    with pytest.raises(UsageError, match=CHANNEL):
+        published_places(own)
 
 
-def test_a_damaged_list_names_its_line(own: Workspace, root: Path) -> None:
-    (root / "channels.yaml").write_text("channels: yes\n")
+def test_a_damaged_list_names_its_line(own: Workspace) -> None:
+    (own.root / "channels.yaml").write_text("channels: yes\n")
     with pytest.raises(UsageError, match=r"channels\.yaml:1"):
-        published_channels(own)
+        published_places(own)
+
+
+GITHUB = "https://github.com/a/b/releases/download/channel"
 
 
 @pytest.mark.parametrize(
     ("remote", "address"),
     [
-        ("https://github.com/a/b", "https://github.com/a/b/releases/download/channel"),
-        ("https://me:pw@github.com/a/b.git/", "https://github.com/a/b/releases/download/channel"),
-        ("git@github.com:a/b.git", "https://github.com/a/b/releases/download/channel"),
-        ("ssh://git@codeberg.org/a/b.git", "https://codeberg.org/a/b/releases/download/channel"),
-        ("ssh://git@github.com:22/a/b", "https://github.com/a/b/releases/download/channel"),
-        (
-            "https://gitlab.com/group/sub/b.git",
-            "https://gitlab.com/group/sub/b/-/releases/channel/downloads",
+        ("https://github.com/a/b", GITHUB),
+        ("https://me:pw@github.com/a/b.git/", GITHUB),
+        ("git@github.com:a/b.git", GITHUB),
+        ("ssh://git@github.com:22/a/b", GITHUB),
+        ("ssh://git@codeberg.org/a/b.git", GITHUB.replace("github.com", "codeberg.org")),
+        ("https://gitlab.com/g/s/b.git", "https://gitlab.com/g/s/b/-/releases/channel/downloads"),
+        *(
+            (remote, None)
+            for remote in (
+                *("https://h.example/a/b", "https://github.com.evil.example/a/b", ""),
+                *("/srv/github.com/a/b", "https://github.com/a", "https://github.com/a/b?x=/c/d"),
+            )
         ),
-        ("https://h.example/a/b", None),
-        ("https://github.com.evil.example/a/b", None),
-        ("/srv/github.com/a/b", None),
-        ("https://github.com/a", None),
-        ("https://github.com/a/b?x=/c/d", None),
-        ("", None),
     ],
 )
 def test_a_remote_on_a_known_forge_has_releases(remote: str, address: str | None) -> None:

@@ -37,18 +37,10 @@ def test_a_name_is_below_the_alias(rc: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("CONDA_CHANNEL_ALIAS", "https://other.example")
     assert channel_address("conda-forge").url == "https://other.example/conda-forge"
     assert channel_address("https://other.example/conda-forge").name == "conda-forge"
-
-
-def test_a_name_that_has_an_address_of_its_own(rc: Path) -> None:
-    rc.write_text("custom_channels:\n  mine: https://example/all\n")
-    assert channel_address("mine") == ChannelAddress("mine", "https://example/all/mine")
-
-
-def test_another_file_by_condarc(rc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = rc.with_name("other.yml")
-    other.write_text("channel_alias: https://third.example\n")
+    other.write_text("custom_channels:\n  mine: https://example/all\n")
     monkeypatch.setenv("CONDARC", str(other))
-    assert channel_address("conda-forge").url == "https://third.example/conda-forge"
+    assert channel_address("mine") == ChannelAddress("mine", "https://example/all/mine")
 
 
 @pytest.mark.parametrize(
@@ -107,11 +99,6 @@ def test_a_configuration_that_cannot_be_read(rc: Path, text: str) -> None:
         channel_address("conda-forge")
         conda_web(threading.Event(), "https://example/c")
     assert ".condarc" in str(caught.value)
-
-
-def test_an_address_that_cannot_be_read(rc: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be found"):
-        channel_address("http://host:port/c")
 
 
 def test_how_servers_are_reached(rc: Path) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import threading
+import platform
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import FetchError, IntegrityError, UsageError
-from stacks.core.user_config import UserConfig, write_config
+from stacks.core.errors import FetchError, IntegrityError
 from stacks.sources import debian_mirrors
 from stacks.sources.debian_mirrors import (
-    EndedReleases,
     Mirror,
+    configure_mirror,
     current_mirrors,
     ended_mirrors,
+    ended_releases,
     wheel_addresses,
 )
 from unit.helpers.debops import SETTINGS, wheel_with
@@ -26,14 +26,16 @@ ORIGIN = "the wheel debops 3.3.2"
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the root of a Debian machine that knows no mirror; its /etc/apt is `apt`."""
+    """Give a folder of a Debian machine that knows no mirror; its apt prints the file `targets`."""
     for name in ("DEBIAN_MIRROR", "DEBIAN_SNAPSHOT_MIRROR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(debian_mirrors, "APT", tmp_path / "apt")
-    monkeypatch.setattr(debian_mirrors, "DISTRIBUTION", tmp_path / "os-release")
-    (tmp_path / "os-release").write_text('NAME="Debian GNU/Linux"\nID=debian\n')
-    (tmp_path / "apt/sources.list.d").mkdir(parents=True)
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "debian"})
+    apt = tmp_path / "bin/apt-get"
+    apt.parent.mkdir()
+    apt.write_text(f"#!/bin/sh\ncat {tmp_path}/targets\n")
+    apt.chmod(0o755)
+    monkeypatch.setenv("PATH", str(apt.parent), prepend=":")
     return tmp_path
 
 
@@ -55,9 +57,9 @@ def test_each_source_of_addresses_goes_before_the_next(
     machine: Path, wheel: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert current_mirrors(wheel) == (Mirror("http://a.test/debian", ORIGIN),)
-    (machine / "apt/sources.list").write_text("deb http://apt.test/debian bookworm main\n")
+    (machine / "targets").write_text("http://apt.test/debian bookworm main\n")
     assert current_mirrors(no_wheel) == (Mirror("http://apt.test/debian", "apt's sources"),)
-    write_config(UserConfig(debian_mirror="https://configured.test/debian"))
+    configure_mirror("https://configured.test/debian")
     [mirror] = current_mirrors(no_wheel)
     assert mirror.label == f"https://configured.test/debian ({machine}/config/theano-stacks/" + (
         "config.yaml)"
@@ -76,62 +78,37 @@ def test_the_snapshot_mirror_comes_last(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("deb http://a.test/debian bookworm main contrib", True),
-        ("deb [arch=amd64 signed-by=/k.gpg] https://a.test/debian/ trixie main # x", True),
-        ("deb file:/srv/debian bullseye main", True),
-        ("deb http://a.test/debian bookworm-updates main", True),
-        ("# deb http://a.test/debian bookworm main", False),
-        ("deb-src http://a.test/debian bookworm main", False),
-        ("deb mirror+file:/etc/mirrors bookworm main", False),
-        ("deb http://a.test/ubuntu noble main", False),
-        ("deb http://a.test/ubuntu bookworm main", False),
-        ("deb http://a.test/debian-security bookworm-security main", False),
-        ("deb http://a.test/debian-ports sid main", False),
-        ("deb http://a.test/docker bookworm stable", False),
-        ("deb http://a.test/repos/code stable main", False),
-        ("deb http://a.test/postgresql bookworm-pgdg main", False),
-        ("deb http://a.test/mirror/debian/ stable-backports main", True),
-        ("deb http://a.test/node nodistro main", False),
-        ("deb http://a.test/debian", False),
+        ("http://a.test/debian/ bookworm main", True),
+        ("file:/srv/debian bullseye main", True),
+        ("http://a.test/remote bookworm-updates main", True),
+        ("http://a.test/mirror/debian/ stable-backports main", True),
+        ("http://a.test/debian bookworm contrib", False),
+        ("mirror+file:/etc/mirrors bookworm main", False),
+        ("http://a.test/ubuntu noble main", False),
+        ("http://a.test/ubuntu bookworm main", False),
+        ("http://a.test/debian-security bookworm-security main", False),
+        ("http://a.test/debian-ports sid main", False),
+        ("http://a.test/docker bookworm stable", False),
+        ("http://a.test/repos/code stable main", False),
+        ("http://a.test/postgresql bookworm-pgdg main", False),
+        ("http://a.test/node nodistro main", False),
+        ("http://a.test/flat ./ ", False),
         ("nonsense", False),
     ],
 )
-def test_one_line_sources_of_apt(machine: Path, line: str, found: bool) -> None:
+def test_sources_of_apt(machine: Path, line: str, found: bool) -> None:
     # The same mirror twice is asked once.
-    first = "deb http://z.test/debian stable main\ndeb http://z.test/debian/ bookworm main\n"
-    (machine / "apt/sources.list").write_text(first)
-    (machine / "apt/sources.list.d/more.list").write_text(f"{line}\n")
+    first = "http://z.test/debian/ stable main\nhttp://z.test/debian bookworm main\n"
+    (machine / "targets").write_text(f"{first}{line}\n")
     assert urls()[0] == "http://z.test/debian"
     assert (len(urls()) == 2) == found
 
 
-def test_another_vendors_folder_debian_is_no_mirror_on_another_distribution(machine: Path) -> None:
-    (machine / "os-release").write_text("ID=ubuntu\nID_LIKE=debian\n")
-    (machine / "apt/sources.list").write_text(
-        "deb http://vpn.test/deb/debian stable main\n"
-        "deb http://a.test/debian bookworm main\n"
-        "deb file:/srv/debian stable main\n"
-    )
-    assert urls() == ["http://a.test/debian", "file:/srv/debian"]
-
-
-def test_deb822_sources_of_apt(machine: Path) -> None:
-    (machine / "apt/sources.list.d/debian.sources").write_text(
-        "Types: deb deb-src\n"
-        "# Uris: http://comment.test/debian\n"
-        "URIs: http://a.test/debian\n"
-        " http://b.test/debian/\n"
-        "Suites: trixie trixie-updates\n"
-        "Components: main\n"
-        "Signed-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n mQINBF\n"
-        "\n"
-        "Enabled: no\nTypes: deb\nURIs: http://off.test/debian\nSuites: trixie\nComponents: main\n"
-        "\n \n"
-        "Types: deb-src\nURIs: http://src.test/debian\nSuites: trixie\nComponents: main\n"
-        "\n"
-        "Types: deb\nURIs: http://s.test/debian-security\nSuites: trixie-security\nComponents: main"
-    )
-    assert urls() == ["http://a.test/debian", "http://b.test/debian"]
+def test_apt_counts_on_debian_alone(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine / "targets").write_text("http://vpn.test/debian stable main\n")
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "ubuntu"})
+    with pytest.raises(FetchError, match="no mirror of Debian's archive is known"):
+        urls()
 
 
 def test_without_any_the_error_has_the_ways(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,39 +133,13 @@ def test_a_password_is_not_shown() -> None:
     assert mirror.label == "https://a.test/debian (DEBIAN_MIRROR)"
 
 
-def test_an_invalid_configuration_is_an_error(machine: Path) -> None:
-    file = machine / "config" / "theano-stacks" / "config.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text("debian_miror: http://a.test/debian\n")
-    with pytest.raises(UsageError, match=r"config\.yaml:1:1.*debian_mirror"):
-        current_mirrors(no_wheel)
-
-
-def test_ended_releases_are_looked_up_once(wheel: Callable[[], Path]) -> None:
-    calls: list[int] = []
-
-    def counted() -> Path:
-        calls.append(1)
-        return wheel()
-
+def test_ended_releases_or_why_they_are_not_known(wheel: Callable[[], Path]) -> None:
     assert ended_mirrors(wheel) == (Mirror("http://old.test/debian", ORIGIN),)
-    ended = EndedReleases(counted)
-    assert not calls
-    threads = [threading.Thread(target=ended.roots) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert ended.roots() == ended.origins() == ("http://old.test/debian",)
-    assert len(calls) == 1
-
-
-def test_ended_releases_that_are_not_known_are_named() -> None:
-    ended = EndedReleases(no_wheel)
-    assert ended.roots() == ()
-    [origin] = ended.origins()
-    assert origin.startswith("the archive of ended releases (")
-    assert "the index has no wheel" in origin
+    assert ended_releases(wheel) == (("http://old.test/debian",), "http://old.test/debian")
+    roots, why = ended_releases(no_wheel)
+    assert roots == () and why == (
+        "the archive of ended releases (its address is not known: the index has no wheel)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,23 +41,18 @@ def index(site: Site, room: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return site
 
 
-def test_an_html_index(got: Got, index: Site) -> None:
+def test_an_index_in_html_and_in_json(got: Got, index: Site) -> None:
     assert got(wheel()) == BODY
     assert index.paths() == ["/simple/foo-bar/", f"/files/{WHEEL}"]
     assert "application/vnd.pypi.simple.v1+json" in index.asked[0].headers["accept"]
-
-
-def test_a_json_index(got: Got, index: Site) -> None:
-    file = {"filename": WHEEL, "url": f"../../files/{WHEEL}", "hashes": {"sha256": sha256(BODY)}}
-    index.files["/simple/foo-bar/"] = json.dumps({"files": [file]}).encode()
-    index.kinds["/simple/foo-bar/"] = "application/vnd.pypi.simple.v1+json"
-    assert got(wheel()) == BODY
-
-
-def test_an_unreadable_json_index_is_an_error(got: Got, index: Site) -> None:
     index.kinds["/simple/foo-bar/"] = "application/vnd.pypi.simple.v1+json"
     with pytest.raises(FetchError, match=r"(?s)cannot be parsed.*JSON.*fix"):
-        got(wheel())
+        got(wheel(b"other"))
+    index.files[f"/files/{WHEEL}"] = b"other"
+    hashes = {"sha256": sha256(b"other")}
+    file = {"filename": WHEEL, "url": f"../../files/{WHEEL}", "hashes": hashes}
+    index.files["/simple/foo-bar/"] = json.dumps({"files": [file]}).encode()
+    assert got(wheel(b"other")) == b"other"
 
 
 def test_a_project_is_looked_up_once(workspace: Workspace, index: Site) -> None:
@@ -155,50 +150,50 @@ def test_an_index_without_https_is_not_believed(got: Got, monkeypatch: pytest.Mo
         got(wheel())
 
 
-@pytest.mark.parametrize("page", [True, False])
-def test_an_index_can_be_a_folder(
-    got: Got, room: Path, monkeypatch: pytest.MonkeyPatch, page: bool
+def test_indexes_and_find_links_can_be_folders_and_pages(
+    got: Got, index: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = room / "my index" / "foo-bar"
     folder.mkdir(parents=True)
-    (folder / WHEEL).write_bytes(BODY)
-    if page:
-        (folder / WHEEL).rename(room / WHEEL)
-        (folder / "index.html").write_text(f'<a href="../../{WHEEL}">{WHEEL}</a>')
+    (folder / WHEEL).write_bytes(b"1")
     configure(monkeypatch, (room / "my index").as_uri())
-    assert got(wheel()) == BODY
-
-
-def test_find_links_can_be_a_folder_or_a_page(
-    got: Got, index: Site, room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (room / "wheels").mkdir()
-    (room / "wheels" / WHEEL).write_bytes(BODY)
-    configure(monkeypatch, find_links=(str(room / "wheels"),))
-    assert got(wheel()) == BODY
-    (room / "page.html").write_text('<a href="other/foo.tar.gz">x</a>')
-    (room / "other").mkdir()
-    (room / "other/foo.tar.gz").write_bytes(b"1")
-    configure(monkeypatch, find_links=(str(room / "page.html"),))
-    pin = IndexPin(**{**vars(wheel(b"1")), "filename": "foo.tar.gz"})
-    assert got(pin) == b"1"
-    index.files["/links.html"] = f'<a href="files/{WHEEL}">x</a>'.encode()
-    index.files[f"/files/{WHEEL}"] = b"3"
-    configure(monkeypatch, find_links=(f"{index.url}/links.html",))
+    assert got(wheel(b"1")) == b"1"
+    (folder / "index.html").write_text(f'<a href="../../{WHEEL}">{WHEEL}</a>')
+    (room / WHEEL).write_bytes(b"2")
+    assert got(wheel(b"2")) == b"2"
+    configure(monkeypatch, find_links=(str(folder / "index.html"), "/nosuch", str(room)))
+    (room / WHEEL).write_bytes(b"3")
     assert got(wheel(b"3")) == b"3"
+    index.files["/links.html"] = f'<a href="files/{WHEEL}">x</a>'.encode()
+    index.files[f"/files/{WHEEL}"] = b"4"
+    configure(monkeypatch, find_links=(str(room), f"{index.url}/links.html"))
+    assert got(wheel(b"4")) == b"4"
 
 
 HOSTILE_LINKS = ["http://[half/", "http://h:99999/", "http://a\x01b/", "file:///etc/", "ftp://h/"]
 
 
-@pytest.mark.parametrize("base", ["", *HOSTILE_LINKS])
-@pytest.mark.parametrize("folder", HOSTILE_LINKS)
-def test_hostile_links_do_not_hide_the_next_index(
-    got: Got, index: Site, base: str, folder: str, monkeypatch: pytest.MonkeyPatch
+PAGES = [
+    ("json", b"[" * 200_000),
+    ("json", b'{"files": 3}'),
+    ("json", b'{"files": [3]}'),
+    ("json", b'{"files": [{"filename": 3, "url": 4}]}'),
+    ("json", b"\xff\xfe\x00"),
+    ("html", b"<![foo[ x ]]><!doctype [<!x"),
+    ("html", b"<a href='\xff\x00'>&#99999999999;</a>"),
+    ("\xff/json; charset=\x01", b"<a>"),
+    *(("html", f'<a href="{link}{WHEEL}">x</a>'.encode()) for link in HOSTILE_LINKS),
+    *(("html", f'<base href="{x}"><a href="{WHEEL}">x</a>'.encode()) for x in HOSTILE_LINKS),
+]
+
+
+@pytest.mark.parametrize(("kind", "page"), PAGES)
+def test_a_hostile_page_does_not_hide_the_next_index(
+    got: Got, index: Site, kind: str, page: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     configure(monkeypatch, f"{index.url}/own", f"{index.url}/simple")
-    page = f'<base href="{base}"><a href="{folder}{WHEEL}">x</a>'
-    index.files["/own/foo-bar/"] = page.encode()
+    index.files["/own/foo-bar/"] = page
+    index.kinds["/own/foo-bar/"] = kind
     assert got(wheel()) == BODY
 
 
@@ -211,28 +206,6 @@ def test_an_index_on_a_server_cannot_name_files_of_this_machine(
     index.files["/simple/foo-bar/"] = page.encode()
     with pytest.raises(FetchError, match="is not at"):
         got(wheel(b"own"))
-
-
-@pytest.mark.parametrize(
-    ("kind", "page"),
-    [
-        ("json", b"[" * 200_000),
-        ("json", b'{"files": 3}'),
-        ("json", b'{"files": [3]}'),
-        ("json", b'{"files": [{"filename": 3, "url": 4}]}'),
-        ("json", b"\xff\xfe\x00"),
-        ("html", b"<![foo[ x ]]><!doctype [<!x"),
-        ("html", b"<a href='\xff\x00'>&#99999999999;</a>"),
-        ("\xff/json; charset=\x01", b"<a>"),
-    ],
-)
-def test_a_garbled_page_does_not_hide_the_next_index(
-    got: Got, index: Site, kind: str, page: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configure(monkeypatch, f"{index.url}/own", f"{index.url}/simple")
-    index.files["/own/foo-bar/"] = page
-    index.kinds["/own/foo-bar/"] = kind
-    assert got(wheel()) == BODY
 
 
 def test_what_is_no_sha256_counts_as_none(got: Got, index: Site) -> None:

@@ -11,7 +11,7 @@ from stacks.sources import repin as repin_module
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, Pins, cached_path
 from stacks.sources.repin import FileRequest, difference, repin
-from unit.helpers.serving import BODY, SECRET, Answer, Site, sha256
+from unit.helpers.serving import BODY, SECRET, Site, sha256
 
 WHEEL = "foo-1.0-py3-none-any.whl"
 
@@ -42,17 +42,9 @@ def test_a_file_is_pinned_by_its_own_bytes(
     assert repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
     assert cached_path(workspace, PINNED).read_bytes() == BODY
     assert stat.S_IMODE(cached_path(workspace, PINNED).stat().st_mode) == 0o444
-
-
-def test_a_file_in_the_cache_is_not_fetched_again(workspace: Workspace, index: Site) -> None:
-    repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)])
+    # One in the cache is not fetched again.
     assert repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
-    assert index.paths().count(f"/simple/foo/{WHEEL}") == 1
-
-
-def test_a_transfer_that_breaks_is_resumed(workspace: Workspace, index: Site) -> None:
-    index.plans[f"/simple/foo/{WHEEL}"] = [Answer(200, BODY[:99], announced=len(BODY))]
-    assert repin(workspace, [], [FileRequest("foo", "1.0", WHEEL)]) == Pins(files=(PINNED,))
+    assert index.paths().count(f"/simple/foo/{WHEEL}") == (1 if digest else 2)
 
 
 def test_other_bytes_than_the_index_announces_are_refused(
@@ -105,16 +97,3 @@ def test_the_difference_is_listed_in_lines() -> None:
         "changed  foo 1 -> 2",
         "removed  bullseye/a 1",
     ]
-
-
-def test_files_that_cannot_be_paired_are_listed_one_by_one() -> None:
-    old = Pins(files=(pinned("1"), pinned("1", end=".whl")))
-    assert difference(old, Pins(files=(pinned("2"),))) == [
-        "added    foo-2.tar.gz 2",
-        "removed  foo-1.tar.gz 1",
-        "removed  foo-1.whl 1",
-    ]
-
-
-def test_no_difference_has_no_lines() -> None:
-    assert difference(Pins(files=(pinned("1"),)), Pins(files=(pinned("1"),))) == []

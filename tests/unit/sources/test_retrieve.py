@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import socket
 import threading
 from collections.abc import Callable
@@ -12,7 +13,6 @@ import pytest
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources import debian_mirrors, places, retrieve
-from stacks.sources.connection import Server
 from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
@@ -66,31 +66,27 @@ def files(mirror: Site) -> list[DebPin]:
     return pins
 
 
-def test_a_silent_mirror_is_not_asked_for_each_file(
+def test_a_silent_mirror_is_asked_twice_at_most_for_each_thread(
     workspace: Workspace,
     mirror: Site,
     files: list[DebPin],
     silent: Silent,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(FetchError) as caught:
         fetch(workspace, files)
     assert silent.url.removeprefix("http://") in str(caught.value)
     assert "no answer in time" in str(caught.value)
     assert "./invoke configure --debian-mirror" in str(caught.value)
-    # Two tries for the first file, and none for the others.
-    assert len(silent.connections) == 2
-    assert capsys.readouterr().err.count(f"trying again: {silent.url}") == 1
-    web = Web(stop=threading.Event(), timeout=0.5)
-    monkeypatch.setattr(retrieve, "environment_web", lambda stop: web)
+    assert len(silent.connections) <= 16
+    assert capsys.readouterr().err.count(f"trying again: {silent.url}") >= 1
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{mirror.url}/debian")
     assert len(fetch(workspace, files)) == COUNT
-    assert len(silent.connections) == 4
     assert len(set(mirror.paths())) == COUNT
 
 
-def test_a_mirror_that_refuses_is_tried_for_one_file_only(
+def test_a_mirror_that_is_away_is_given_up(
     workspace: Workspace,
     mirror: Site,
     files: list[DebPin],
@@ -101,7 +97,8 @@ def test_a_mirror_that_refuses_is_tried_for_one_file_only(
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", f"{mirror.url}/debian")
     found = fetch(workspace, files)
     assert [path.stat().st_size for path in found.values()] == [pin.size for pin in files]
-    assert len(pauses) == 4
+    # Of each thread, for its first file.
+    assert len(pauses) <= 4 * 8
 
 
 def test_a_mirror_that_lacks_files_is_asked_once_for_each(
@@ -121,61 +118,6 @@ def test_a_server_that_fails_for_one_file_is_asked_for_the_others(
     second.files[path] = mirror.files[path]
     assert len(fetch(workspace, files)) == COUNT
     assert len(second.asked) == 1
-
-
-def test_two_mirrors_of_one_host_fail_each_for_itself() -> None:
-    roots = ("http://a.test/debian", "http://a.test/old/")
-    both = Web(stop=threading.Event(), roots=roots)
-    both.server("http://a.test/debian/pool/x.deb").fails(FetchError("away"))
-    failed = both.server("http://a.test/debian/pool/y.deb")
-    assert failed.failure and not failed.answered
-    assert not both.server("http://a.test/old/pool/y.deb").failure
-    assert not both.server("http://a.test/debian-other/y.deb").failure
-    assert not both.server("http://a.test:81/debian/y.deb").failure
-
-
-def test_only_the_first_request_to_a_server_goes_alone() -> None:
-    server, stop = Server(), threading.Event()
-    order: list[str] = []
-    entered, release = threading.Event(), threading.Event()
-
-    def first() -> None:
-        with server.turn(stop):
-            entered.set()
-            release.wait(5)
-            order.append("first")
-            server.answers()
-
-    def later() -> None:
-        with server.turn(stop):
-            order.append("later")
-
-    threads = [threading.Thread(target=first)]
-    threads[0].start()
-    entered.wait(5)
-    threads += [threading.Thread(target=later) for _ in range(3)]
-    for thread in threads[1:]:
-        thread.start()
-    release.set()
-    for thread in threads:
-        thread.join()
-    assert order == ["first", "later", "later", "later"]
-    assert server.answered
-
-
-def test_a_first_request_without_a_verdict_leaves_the_turn_to_the_next() -> None:
-    server, stop = Server(), threading.Event()
-    for _ in range(2):
-        with pytest.raises(ValueError, match="neither"), server.turn(stop):
-            raise ValueError("neither an answer nor a failure")
-    assert not server.answered
-
-
-def test_a_run_that_is_stopped_does_not_wait_for_a_server() -> None:
-    server, stop = Server(), threading.Event()
-    stop.set()
-    with server.turn(threading.Event()), server.turn(stop):
-        assert not server.answered
 
 
 @pytest.mark.parametrize("answer", [None, b"!" * len(BODY)])
@@ -220,7 +162,7 @@ def carried(
     workspace: Workspace, site: Site, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Workspace:
     """Have a machine that knows no mirror; give a checkout whose wheel names folders of `site`."""
-    monkeypatch.setattr(debian_mirrors, "APT", room / "apt")
+    monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "none"})
     text = SETTINGS.replace("http://a.test", f"{site.url}/current")
     text = text.replace("http://old.test", f"{site.url}/ended")
     body = wheel_with(room, text).read_bytes()

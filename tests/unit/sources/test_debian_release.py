@@ -1,15 +1,25 @@
-"""Signatures that GnuPG made with keys made for this test, on given days."""
+"""Debian's signatures and the dates of its suites. GnuPG signed with keys made for this test."""
 
 from __future__ import annotations
 
 import base64
+from datetime import date
 from pathlib import Path
 
 import pytest
 from pysequoia import Cert
 
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.sources.debian_release import KEYRING, Keys, archive_keys, verified_text
+from stacks.sources import debian_release
+from stacks.sources.debian_release import (
+    KEYRING,
+    Keys,
+    Support,
+    archive_keys,
+    support_dates,
+    verified_text,
+)
+from unit.helpers.archives import deb, member
 
 # Made on 2020-01-01; the first ends a year later, the second never, the third on 2021-01-01.
 FIRST, SECOND, THIRD = (
@@ -70,24 +80,27 @@ def text_of(text: str, keys: Keys) -> str:
     return verified_text(text.encode(), "http://mirror.test/InRelease", keys)
 
 
-@pytest.mark.parametrize("keys", [FIRST, SECOND, FIRST + SECOND, THIRD + SECOND])
-def test_one_good_signature_by_a_known_key_is_enough(keys: Keys) -> None:
-    assert text_of(BOTH, keys).strip() == TEXT.strip()
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        *((BOTH, keys) for keys in (FIRST, SECOND, FIRST + SECOND, THIRD + SECOND)),
+        (ONE_BAD, FIRST + SECOND),
+        # Unsigned text around it is left out.
+        (f"evil: 1\n\n{BOTH}\nevil: 2\n", SECOND),
+    ],
+)
+def test_one_good_signature_by_a_known_key_is_enough(text: str, keys: Keys) -> None:
+    assert text_of(text, keys).strip() == TEXT.strip()
 
 
-def test_a_signature_that_is_bad_does_not_spoil_a_good_one() -> None:
-    assert text_of(ONE_BAD, FIRST + SECOND).strip() == TEXT.strip()
-    with pytest.raises(IntegrityError, match="no good signature"):
-        text_of(ONE_BAD, FIRST)
-
-
-def test_a_signature_made_after_its_key_ended_is_refused() -> None:
-    with pytest.raises(IntegrityError, match=r"(?s)no good signature.*which end 2021-01-01"):
-        text_of(LATE, THIRD)
-
-
-def test_unsigned_text_around_it_is_left_out() -> None:
-    assert text_of(f"evil: 1\n\n{BOTH}\nevil: 2\n", SECOND).strip() == TEXT.strip()
+@pytest.mark.parametrize(
+    ("text", "keys", "end"),
+    [(ONE_BAD, FIRST, "2020-12-31"), (LATE, THIRD, "2021-01-01"), (BOTH, THIRD, "2021-01-01")],
+    ids=["of another text", "after its key ended", "by a key that is not known"],
+)
+def test_a_bad_signature_is_refused(text: str, keys: Keys, end: str) -> None:
+    with pytest.raises(IntegrityError, match=f"(?s)no good signature.*which end {end}"):
+        text_of(text, keys)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +127,6 @@ def test_what_is_not_signed_is_refused(text: str) -> None:
     assert len(message.splitlines()) == 4
 
 
-def test_a_key_that_is_not_known_is_refused() -> None:
-    with pytest.raises(IntegrityError, match="no good signature"):
-        text_of(BOTH, THIRD)
-
-
 def test_the_repository_has_the_keys_of_debians_archive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DEBIAN_KEYRING", raising=False)
     names = [str(user) for key in archive_keys() for user in key.user_ids]
@@ -142,3 +150,37 @@ def test_a_keyring_without_keys_is_an_error(
     monkeypatch.setenv("DEBIAN_KEYRING", str(tmp_path / "keys"))
     with pytest.raises(FetchError, match=r"(?s)keys.*fix:.*debian-archive-keyring"):
         archive_keys()
+
+
+TABLE = b"""\
+version,codename,series,created,release,eol,eol-lts,eol-elts
+11,Bullseye,bullseye,2019-07-06,2021-08-14,2024-08-14,2026-08-31,2031-06-30
+12,Short,short,2021-08-14,2023-06-10,2026-07-11
+,Sid,sid,1993-08-16
+"""
+
+
+def table(tmp_path: Path, content: bytes = TABLE, path: str = debian_release.TABLE) -> Path:
+    return deb(tmp_path / "distro-info-data.deb", (member(f"./{path}"), content))
+
+
+def test_the_dates_of_each_suite(tmp_path: Path) -> None:
+    assert support_dates(table(tmp_path)) == {
+        "bullseye": Support(date(2021, 8, 14), date(2026, 8, 31)),
+        "short": Support(date(2023, 6, 10), date(2026, 7, 11)),
+        "sid": Support(None, None),
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        (TABLE, "usr/share/doc/x"),
+        (b"version,codename\n1,Buzz\n", debian_release.TABLE),
+        (b"series,release,eol,eol-lts\nbuzz,soon,,\n", debian_release.TABLE),
+        (b"\xff\xfe", debian_release.TABLE),
+    ],
+)
+def test_a_table_that_cannot_be_read(tmp_path: Path, content: bytes, path: str) -> None:
+    with pytest.raises(IntegrityError, match="table of suites cannot be read"):
+        support_dates(table(tmp_path, content, path))
