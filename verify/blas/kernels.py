@@ -60,8 +60,11 @@ def check(context):
     kernel = _kernel(serving)
     if not kernel:
         return skipped(NAME, "%s does not report its kernels" % serving.name)
-    used, best, reached = _level_of(serving), level(), share(context)
-    variable = _variable(serving)
+    used, best, variable = _level_of(serving), level(), _variable(serving)
+    # Gemm on one thread as a share of its peak, the lower of both precisions.
+    dtypes = [dtype for dtype in context.peaks if dtype in context.alone]
+    shares = [context.alone[dtype] / context.peaks[dtype][1] for dtype in dtypes]
+    reached = min(shares) if shares else None
     is_fixed = serving.name == "mkl" and not variable
     if is_fixed and reached is not None and reached < LEAST_SHARE:
         context.advice.append(
@@ -78,7 +81,7 @@ def check(context):
         must_be_slow = used < AVX2 <= best and serving.name != "mkl"
         if must_be_slow and not context.is_baseline:
             # At most half as fast, whatever a measurement would show.
-            return failed(NAME, detail, fix(serving, best))
+            return failed(NAME, detail, fix_if_slower(serving))
         return skipped(NAME, detail + "; the cost is unknown: no peak to compare with")
     detail += ": Gemm reaches %.0f %% of a processor's peak" % (100 * reached)
     if reached >= LEAST_SHARE:
@@ -87,7 +90,7 @@ def check(context):
         return passed(NAME, detail + "; the other variants are compared with this")
     if is_fixed:
         return passed(NAME, detail + "; MKL has no better ones for it, OpenBLAS and BLIS do")
-    return failed(NAME, detail, fix(serving, best))
+    return failed(NAME, detail, fix_if_slower(serving))
 
 
 def level(flags=None):
@@ -99,26 +102,17 @@ def level(flags=None):
     return max(i for i, (_, needed) in enumerate(LEVELS) if flags.issuperset(needed))
 
 
-def share(context):
-    """Return Gemm on one thread as a share of its peak, the lower of both precisions, or None."""
-    dtypes = [dtype for dtype in context.peaks if dtype in context.alone]
-    shares = [context.alone[dtype] / context.peaks[dtype][1] for dtype in dtypes]
-    return min(shares) if shares else None
-
-
 def fix_if_slower(serving):
     """Return how to select better kernels of a Library; None if there is none, or no choice."""
-    if serving is None or not _kernel(serving) or _level_of(serving) >= level():
+    best = level()
+    if serving is None or not _kernel(serving) or _level_of(serving) >= best:
         return None
-    return fix(serving, level()) if serving.name in VARIABLES or _variable(serving) else None
-
-
-def fix(serving, best):
-    """Return how to select the kernels of a Library for the level `best`."""
     variable = _variable(serving)
     if variable:
         return "%s=%s selects these kernels:\nunset %s" % (variable, os.environ[variable], variable)
-    variable, value = VARIABLES[serving.name], PREFERRED[serving.name][best]
+    if serving.name not in VARIABLES:
+        return None
+    value = PREFERRED[serving.name][best]
     if serving.name == "blis":
         value = _blis_number(serving.path, value)
     else:
@@ -126,7 +120,7 @@ def fix(serving, best):
             value = value if value.encode("ascii") in file.read() else None
     if value is None:
         return "this library has no kernels for %s: install a newer one" % LEVELS[best][0]
-    return "set this before Python starts:\nexport %s=%s" % (variable, value)
+    return "set this before Python starts:\nexport %s=%s" % (VARIABLES[serving.name], value)
 
 
 def _variable(serving):

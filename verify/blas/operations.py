@@ -99,23 +99,21 @@ def check(context, operation):
     if not context.framework.has_blas_op(operation.classes):
         return skipped(name, "this version has no such operation: elementwise C code does the work")
     results = [_implementation(context, operation, dtype) for dtype in DTYPES]
-    detail = _joined([detail for _, detail in results])
+    details = [detail for _, detail in results]
+    detail = "; ".join("%s %s" % pair for pair in zip(DTYPES, details))
+    if details[0] == details[1] and details[0].startswith(UNCOMPILED):
+        # An error that they share.
+        detail = "%s: %s" % (" and ".join(DTYPES), details[0])
     if context.is_baseline:
         if not any(is_fast for is_fast, _ in results):
             return passed(name, "slow path, as expected of the baseline: " + detail)
         return failed(name, "this is not the baseline: " + detail, ldflags_fix(context))
     if all(is_fast for is_fast, _ in results):
         return passed(name, detail)
+    if not context.framework.flag("cxx"):
+        return failed(name, detail, compiler_fix(context))
     fixes = [compiled(context, operation, dtype).fix for dtype in DTYPES]
-    fix = next((fix for fix in fixes if fix), None) or ldflags_fix(context)
-    return failed(name, detail, fix if context.framework.flag("cxx") else compiler_fix(context))
-
-
-def _joined(details):
-    """Return the details of both precisions as one text, an error that they share only once."""
-    if len(set(details)) == 1 and details[0].startswith(UNCOMPILED):
-        return "%s: %s" % (" and ".join(DTYPES), details[0])
-    return "; ".join("%s %s" % pair for pair in zip(DTYPES, details))
+    return failed(name, detail, fixes[0] or fixes[1] or ldflags_fix(context))
 
 
 def _implementation(context, operation, dtype):
@@ -124,16 +122,16 @@ def _implementation(context, operation, dtype):
     if done.error:
         return False, UNCOMPILED + done.error
     nodes = context.framework.implementations(done.function)
-    for node, implementation in nodes:
-        kind = type(node.op).__name__
+    kinds = [(type(node.op).__name__, implementation) for node, implementation in nodes]
+    for kind, implementation in kinds:
         if kind in operation.classes:
             if implementation != "C":
                 return False, "%s is %s" % (kind, implementation or "never run")
             if done.through_numpy:
                 return False, "%s is C, but it calls NumPy, not a BLAS library" % kind
             return True, kind
-    kinds = ", ".join(type(node.op).__name__ for node, _ in nodes)
-    return False, "is not in the compiled graph, which has: %s" % kinds
+    names = ", ".join(kind for kind, _ in kinds)
+    return False, "is not in the compiled graph, which has: %s" % names
 
 
 # (rows, inner, columns). LARGE makes every library use the edges of its kernels.
@@ -143,26 +141,33 @@ LARGE = (210, 301, 203)
 ON_ALL_THREADS = 1100
 LAYOUTS = ("rows", "columns", "strided", "reversed", "reversed columns")
 SCALARS = ((1.0, 0.0), (0.7, 1.0), (-1.3, 0.4))
+# Of (shape, layouts of both matrices, scalars).
+CASES = [
+    (shape, (left, right), SCALARS[(len(left) + len(right)) % len(SCALARS)])
+    for shape in SHAPES
+    for left in LAYOUTS
+    for right in LAYOUTS
+] + [(LARGE, ("rows", "columns"), scalars) for scalars in SCALARS]
 
 
 def check_numbers(context, operation):
     """Check the results of an operation for many memory layouts, sizes and scalars."""
     name = "%s numbers" % operation.name
-    cases, refused = 0, 0
+    cases, refused = 0, ""
     for dtype in DTYPES:
         done = compiled(context, operation, dtype)
         if done.error:
             return skipped(name, "%s does not compile: %s" % (dtype, done.error))
-        for case in _cases():
-            shape, layouts, scalars = case
+        for shape, layouts, scalars in CASES:
             cases += 1
             try:
+                case = shape, layouts, scalars
                 error = _error(context.products, done.function, operation, dtype, case)
             except ValueError:
                 # PyTensor 3.0 refuses stacks of empty matrices, which is not the library's fault.
                 if 0 not in shape:
                     raise
-                refused, error = refused + 1, None
+                refused, error = "; empty matrices are refused by the framework", None
             if error:
                 detail = "%s, %s x %s x %s, stored by %s and %s, alpha %s, beta %s: %s" % (
                     (dtype,) + shape + layouts + scalars + (error,)
@@ -173,17 +178,7 @@ def check_numbers(context, operation):
             error = _error_on_all_threads(done.function, dtype)
             if error:
                 return failed(name, "%s, %s" % (dtype, error), library_fix(context))
-    note = "; empty matrices are refused by the framework" if refused else ""
-    return passed(name, "%d cases, float64 and float32%s" % (cases, note))
-
-
-def _cases():
-    for shape in SHAPES:
-        for left in LAYOUTS:
-            for right in LAYOUTS:
-                yield shape, (left, right), SCALARS[(len(left) + len(right)) % len(SCALARS)]
-    for scalars in SCALARS:
-        yield LARGE, ("rows", "columns"), scalars
+    return passed(name, "%d cases, float64 and float32%s" % (cases, refused))
 
 
 def _error(products, function, operation, dtype, case):
@@ -194,18 +189,24 @@ def _error(products, function, operation, dtype, case):
     shape, layouts, scalars = case
     random = numpy.random.RandomState(sum(shape))
     arguments = _arguments(random, operation, dtype, shape, layouts, scalars)
+    # Scalars and what is added do not matter to a product, so these have the same ones.
+    kind, used = "Dot22" if operation.name in ("Gemm", "Dot22Scalar") else operation.name, []
 
     def dot(a, b):
-        # Scalars and what is added do not matter here, so these have the same products.
-        kind = "Dot22" if operation.name in ("Gemm", "Dot22Scalar") else operation.name
         key = kind, dtype, shape, layouts, len(used)
         used.append(key)
         if key not in products:
             products[key] = numpy.dot(a, b)
         return products[key]
 
-    used = []
-    expected, bound = _reference(operation, arguments, dot)
+    def batched_dot(left, right):
+        return numpy.asarray([dot(a, b) for a, b in zip(left, right)])
+
+    # In longdouble; the same of the absolute values is the error's bound.
+    algebra = Algebra(dot, numpy.outer, batched_dot)
+    wide = [numpy.asarray(argument, numpy.longdouble) for argument in arguments]
+    expected = operation.formula(algebra, *wide)
+    bound = operation.formula(algebra, *map(abs, wide))
     result = function(*arguments)
     if result.shape != expected.shape:
         return "shape %s instead of %s" % (result.shape, expected.shape)
@@ -228,16 +229,14 @@ def _error_on_all_threads(gemm, dtype):
     """
     counts = numpy.arange(ON_ALL_THREADS)
     left, inner, right = counts % 7 + 1, counts % 3 + 1, counts % 11 + 1
-    a = numpy.outer(left, inner).astype(dtype)
-    b = numpy.outer(inner, right).astype(dtype)
-    c = numpy.outer(right, left).astype(dtype)
+    pairs = (left, inner), (inner, right), (right, left)
+    a, b, c = (numpy.outer(*pair).astype(dtype) for pair in pairs)
     one = numpy.asarray(1, dtype)
     expected = numpy.outer(left, right) * (inner**2).sum() + c
     wrong = int((gemm(one, a, b, one, c) != expected).sum())
-    if not wrong:
-        return None
-    size = "%d x %d" % (ON_ALL_THREADS, ON_ALL_THREADS)
-    return "%d of the elements of a product of %s on all threads are wrong" % (wrong, size)
+    words = (wrong, ON_ALL_THREADS, ON_ALL_THREADS)
+    text = "%d of the elements of a product of %d x %d on all threads are wrong" % words
+    return text if wrong else None
 
 
 def _arguments(random, operation, dtype, shape, layouts, scalars):
@@ -254,26 +253,14 @@ def _arguments(random, operation, dtype, shape, layouts, scalars):
 
 def stored(random, shape, dtype, layout):
     """Return an array of random numbers in one of LAYOUTS."""
-    sized = [2 * n + 1 for n in shape] if layout == "strided" else list(shape)
+    is_strided = layout == "strided"
+    sized = [2 * n + 1 for n in shape] if is_strided else list(shape)
     values = random.uniform(-1, 1, sized).astype(dtype)
-    if layout == "strided":
-        return values[tuple(slice(1, None, 2) for _ in shape)]
-    if layout == "columns":
-        return numpy.asfortranarray(values)
-    if layout == "reversed":
-        return values[::-1]
-    if layout == "reversed columns":
-        return numpy.asfortranarray(values)[..., ::-1]
-    return values
-
-
-def _reference(operation, arguments, dot):
-    """Return (the result in longdouble, the same of the absolute values: the error's bound)."""
-
-    def batched_dot(left, right):
-        return numpy.asarray([dot(a, b) for a, b in zip(left, right)])
-
-    algebra = Algebra(dot, numpy.outer, batched_dot)
-    wide = [numpy.asarray(a, numpy.longdouble) for a in arguments]
-    result = operation.formula(algebra, *wide)
-    return result, operation.formula(algebra, *[abs(a) for a in wide])
+    if "columns" in layout:
+        values = numpy.asfortranarray(values)
+    every_other = tuple(slice(1, None, 2) for _ in shape)
+    views = {
+        "reversed": slice(None, None, -1),
+        "reversed columns": (Ellipsis, slice(None, None, -1)),
+    }
+    return values[every_other] if is_strided else values[views.get(layout, Ellipsis)]

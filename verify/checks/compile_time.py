@@ -162,10 +162,8 @@ FOLDER_CHECK = "compile folder"
 INTERPOLATED = "%("
 # The modules below a folder that has one for each Python, processor and version.
 BASE = "*/*/*.so"
-# elf(5): the identification of a 64-bit file, and the places in its header of e_shoff, e_shentsize
-# and e_shnum, the table of sections, which linkers write last.
+# elf(5): the identification of a 64-bit file, and the length of its header.
 MAGIC, HEADER = b"\x7fELF\x02", 64
-TABLE, COUNTS = (40, "<Q"), (58, "<HH")
 
 
 def check_folder(context):
@@ -235,6 +233,9 @@ def is_whole(path):
         return False
     if len(header) < HEADER or not header.startswith(MAGIC):
         return False
-    (start,) = struct.unpack_from(TABLE[1], header, TABLE[0])
-    length, count = struct.unpack_from(COUNTS[1], header, COUNTS[0])
+    # e_shoff, e_shentsize and e_shnum: the table of sections, which linkers write last.
+    (start,), (length, count) = (
+        struct.unpack_from("<Q", header, 40),
+        struct.unpack_from("<HH", header, 58),
+    )
     return size >= start + length * count

@@ -85,10 +85,10 @@ def cuda_device(number):
 
 def cuda_number_at(bus):
     """Return the number of the GPU at a PCI bus, such as `0000:00:06.0`."""
-    device = ctypes.c_int(0)
-    if _driver().cuDeviceGetByPCIBusId(ctypes.byref(device), bus.encode("ascii")) != 0:
+    status, number = _result(_driver().cuDeviceGetByPCIBusId, bus.encode("ascii"))
+    if status != 0:
         raise NoDeviceError("NVIDIA's driver has no GPU at %s" % bus, INSTALLATION)
-    return device.value
+    return number
 
 
 def cuda_number_opened():
@@ -98,10 +98,16 @@ def cuda_number_opened():
     return cuda_number_at(str(theano.gpuarray.get_context(None).unique_id))
 
 
+def _result(function, *more):
+    """Return (status, number) of a function that writes a number to its first argument."""
+    number = ctypes.c_int(0)
+    status = function(ctypes.byref(number), *more)
+    return status, number.value
+
+
 def _version(driver):
-    version = ctypes.c_int(0)
-    driver.cuDriverGetVersion(ctypes.byref(version))
-    return version.value // 1000, version.value % 1000 // 10
+    _, version = _result(driver.cuDriverGetVersion)
+    return version // 1000, version % 1000 // 10
 
 
 def _described(driver):
@@ -118,11 +124,11 @@ def _driver():
 
 
 def _count(driver):
-    status, count = driver.cuInit(0), ctypes.c_int(0)
+    status, count = driver.cuInit(0), 0
     if status == 0:
-        status = driver.cuDeviceGetCount(ctypes.byref(count))
-    if status == 0 and count.value:
-        return count.value
+        status, count = _result(driver.cuDeviceGetCount)
+    if status == 0 and count:
+        return count
     message, fix = "NVIDIA's driver offers no GPU (it answers %d)" % status, INSTALLATION
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
@@ -160,26 +166,19 @@ def cublas_version():
 
 
 def _device(driver, number, driver_text):
-    identity, name = ctypes.c_int(0), ctypes.create_string_buffer(256)
-    driver.cuDeviceGet(ctypes.byref(identity), number)
+    name, (_, identity) = ctypes.create_string_buffer(256), _result(driver.cuDeviceGet, number)
     driver.cuDeviceGetName(name, 256, identity)
-    values = []
-    for attribute in (CLOCK_KHZ, PROCESSORS, MAJOR, MINOR):
-        value = ctypes.c_int(0)
-        driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, identity)
-        values.append(value.value)
-    clock, processors, major, minor = values
-    return Device(
-        "%s, compute capability %d.%d" % (name.value.decode("utf-8", "replace"), major, minor),
-        driver_text,
-        "cuda%d" % number,
-        {
-            # Two operations each.
-            dtype: 2.0 * clock * processors * units.get((major, minor), OTHER[dtype]) / 1e6
-            for dtype, units in UNITS.items()
-        },
-        False,
+    clock, processors, major, minor = (
+        _result(driver.cuDeviceGetAttribute, attribute, identity)[1]
+        for attribute in (CLOCK_KHZ, PROCESSORS, MAJOR, MINOR)
     )
+    text = "%s, compute capability %d.%d" % (name.value.decode("utf-8", "replace"), major, minor)
+    # Two operations each.
+    clocks = 2.0 * clock * processors / 1e6
+    peaks = {
+        dtype: clocks * units.get((major, minor), OTHER[dtype]) for dtype, units in UNITS.items()
+    }
+    return Device(text, driver_text, "cuda%d" % number, peaks, False)
 
 
 def check_capability(device):

@@ -32,7 +32,7 @@ class Product(object):
     """C = 0.4 C + 0.8 A B, as in misc/check_blas.py, by Theano and by the device's BLAS alone."""
 
     def __init__(self, dtype="float32"):
-        self.dtype = dtype
+        self.dtype, self.size = dtype, None
         self.a, self.b, self.c = (theano.shared(numpy.ones((1, 1), dtype)) for _ in range(3))
         scalar = numpy.dtype(dtype).type
         product = scalar(0.8) * tensor.dot(self.a, self.b)
@@ -42,6 +42,7 @@ class Product(object):
     def resize(self, size):
         """Set all matrices to random numbers of (size, size), and warm up."""
         self.close()
+        self.size = size
         random = numpy.random.RandomState(0)
         values = [random.uniform(-1, 1, (size, size)).astype(self.dtype) for _ in range(3)]
         for variable, value in zip((self.a, self.b, self.c), values):
@@ -62,7 +63,7 @@ class Product(object):
         start = monotonic()
         for _ in range(calls):
             self.function()
-        self._wait()
+        self.c.get_value(borrow=True, return_internal_type=True).sync()
         return monotonic() - start
 
     def alone(self, calls):
@@ -82,10 +83,18 @@ class Product(object):
         c.sync()
         return monotonic() - start
 
-    def _wait(self):
-        self.c.get_value(borrow=True, return_internal_type=True).sync()
+    def takes(self, size):
+        """Return whether the device has room for both products, and time, as the size before shows.
 
-    def rates(self, size):
+        OpenCL has no figure of the memory.
+        """
+        needed = 6 * numpy.dtype(self.dtype).itemsize * size**2
+        if on_cuda() and theano.gpuarray.get_context(None).free_gmem <= 1.2 * needed:
+            return False
+        last = self.size
+        return not last or self.theano(1) * (size / float(last)) ** 3 <= LONGEST
+
+    def rates(self):
         """Return {`theano`, `alone`: GFLOP/s of each turn} at the size that was set."""
         rates = {"theano": [], "alone": []}
         calls = max(1, int(LEAST / self.theano(1)))
@@ -93,23 +102,23 @@ class Product(object):
             if turn >= SAMPLES and is_fast(rates):
                 break
             for name in sorted(rates):
-                rates[name].append(gemm_rate(size, getattr(self, name)(calls) / calls))
+                rates[name].append(gemm_rate(self.size, getattr(self, name)(calls) / calls))
         return rates
 
 
 def measure():
-    """Return the size, the rates of all turns in GFLOP/s, the seconds of check_blas, the BLAS."""
-    product, size = Product(), SIZES[0]
-    product.resize(size)
-    for following in SIZES[1:]:
-        seconds = product.theano(1) * (following / float(size)) ** 3
-        if seconds > LONGEST or not _has_room(product.dtype, following):
+    """Return the size, the rates of all turns in GFLOP/s, the seconds of check_blas, the BLAS.
+
+    The size is the largest of SIZES whose product takes less than LONGEST.
+    """
+    product = Product()
+    for size in SIZES:
+        if product.size and not product.takes(size):
             break
-        size = following
         product.resize(size)
     result = dict(
-        product.rates(size),
-        size=size,
+        product.rates(),
+        size=product.size,
         check_blas=product.theano(CHECK_BLAS_CALLS),
         blas=blas_name(),
     )
@@ -124,14 +133,12 @@ def products(sizes=ALL_SIZES):
     """
     results = []
     for dtype in ("float32", "float64"):
-        product, last = Product(dtype), None
+        product = Product(dtype)
         for size in sizes:
-            is_long = last and product.theano(1) * (size / float(last)) ** 3 > LONGEST
-            if is_long or not _has_room(dtype, size):
+            if not product.takes(size):
                 break
             product.resize(size)
-            last = size
-            results.append(dict(product.rates(size), dtype=dtype, size=size))
+            results.append(dict(product.rates(), dtype=dtype, size=size))
         product.close()
     return results
 
@@ -139,12 +146,6 @@ def products(sizes=ALL_SIZES):
 def on_cuda():
     """Return whether Theano's device is one of CUDA."""
     return theano.config.device.startswith("cuda")
-
-
-def _has_room(dtype, size):
-    """Return whether the device has the memory for both products. OpenCL has no figure."""
-    needed = 6 * numpy.dtype(dtype).itemsize * size**2
-    return not on_cuda() or theano.gpuarray.get_context(None).free_gmem > 1.2 * needed
 
 
 def is_fast(rates):

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -51,28 +52,6 @@ def test_the_import_is_not_that_of_a_module_in_the_working_folder(
         compile_time.imports(where)
 
 
-class Symbol:
-    def sum(self, axis: int) -> "Symbol":
-        return self
-
-
-class Framework:
-    name = "theano"
-    tensor = SimpleNamespace(dot=lambda x, w: Symbol(), tanh=lambda x: x)
-
-    def variable(self, *arguments: str) -> Symbol:
-        return Symbol()
-
-    def function(self, inputs: list[Symbol], outputs: list[Symbol]) -> Any:
-        return object()
-
-    def compile_seconds(self, function: Any) -> tuple[float, float]:
-        return 0.25, 1.5
-
-    def flag(self, name: str) -> str:
-        return "compiled"
-
-
 def test_a_compilation_is_split_into_optimiser_and_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,100 +59,65 @@ def test_a_compilation_is_split_into_optimiser_and_compiler(
     monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
     (tmp_path / "verified/tmp1").mkdir(parents=True)
     (tmp_path / "verified/tmp1/key.pkl").touch()
-    context = SimpleNamespace(framework=Framework(), modules="/cache", verified="verified")
-    timings = compile_time.compilation(context)
-    assert (tmp_path / "compiled/tmp1/key.pkl").is_file()
-    assert [timing.name for timing in timings] == [
-        "compile",
-        "compile: optimiser",
-        "compile: C compiler and linker",
-    ]
-    assert [timing.median for timing in timings[1:]] == [0.25, 1.5]
-    assert os.environ["THEANO_STACKS_MODULES"] == "/cache"
-
-
-def test_no_modules_are_taken_where_the_compiler_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
-        raise RuntimeError("no compiler")
-
-    framework = Framework()
-    monkeypatch.setattr(framework, "function", fail)
-    monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
+    framework = Mock(**{"flag.return_value": "compiled", "compile_seconds.return_value": (0.25, 1)})
+    framework.name, framework.function.side_effect = "theano", RuntimeError("no compiler")
+    where = SimpleNamespace(framework=framework, modules="/cache", verified="verified")
+    # No modules are taken where the compiler fails.
     with pytest.raises(RuntimeError):
-        compile_time.compilation(SimpleNamespace(framework=framework))
+        compile_time.compilation(where)
     assert os.environ["THEANO_STACKS_MODULES"] == "/empty"
-
-
-DETAIL = "linker=numba fails: Traceback\nImportError: no LLVM"
-
-
-@pytest.fixture
-def outputs(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Give what the process of each linker prints; JAX is not installed."""
-    monkeypatch.setenv("THEANO_FLAGS", "floatX=float32")
-    monkeypatch.setattr(compile_time, "is_installed", lambda module: module == "numba")
-    printed = {
-        "cvm": json.dumps({"compile": 6.0, "step": [2e-5], "peak": 217e6, "value": -1.5}),
-        "numba": json.dumps({"compile": 30.0, "step": [1e-5], "peak": 547e6, "value": -1.5}),
-    }
-
-    def call(command: list[str], seconds: float, environment: dict[str, str]) -> Any:
-        linker = command[-1]
-        flags = f"floatX=float32,base_compiledir=/compiled/{linker}"
-        assert environment["THEANO_FLAGS"] == flags
-        return SimpleNamespace(output=printed[linker], timed_out=False, status=0)
-
-    monkeypatch.setattr(compile_time.process, "call", call)
-    return printed
-
-
-def test_each_linker_has_its_compile_time_step_and_memory(outputs: dict[str, str]) -> None:
-    check, timings = compile_time.linkers(context(folder="/compiled"))
-    assert check.status == "pass"
-    assert check.detail == "cvm and numba compute the same value; not installed: jax"
-    assert [(item.name, item.median, item.unit) for item in timings] == [
-        ("model, cvm: compile and first call", 6.0, "s"),
-        ("model, cvm: step", pytest.approx(20000), "ns"),
-        ("model, cvm: peak memory", 217, "MB"),
-        ("model, numba: compile and first call", 30.0, "s"),
-        ("model, numba: step", pytest.approx(10000), "ns"),
-        ("model, numba: peak memory", 547, "MB"),
+    framework.function.side_effect = None
+    timings = compile_time.compilation(where)
+    assert (tmp_path / "compiled/tmp1/key.pkl").is_file()
+    assert os.environ["THEANO_STACKS_MODULES"] == "/cache"
+    assert [(timing.name, timing.median) for timing in timings[1:]] == [
+        ("compile: optimiser", 0.25),
+        ("compile: C compiler and linker", 1),
     ]
-    assert os.environ["THEANO_FLAGS"] == "floatX=float32"
 
 
-def test_linkers_that_differ_fail_with_both_values(outputs: dict[str, str]) -> None:
-    outputs["numba"] = outputs["numba"].replace("-1.5", "-1.6")
-    check, timings = compile_time.linkers(context(folder="/compiled"))
-    assert (check.status, len(timings)) == ("fail", 6)
-    assert check.detail == "their values differ: cvm -1.5, numba -1.6"
-    assert check.fix == "put these lines into ~/.theanorc:\n[global]\nlinker = cvm"
+SAME, CVM = "cvm and numba compute the same value; not installed: jax", "1.0000000005"
+DIFFER, OTHER_LINKER = f"their values differ: cvm {CVM}, numba ", "[global]\nlinker = cvm"
+BROKEN = "Traceback\nImportError: no LLVM"
 
 
 @pytest.mark.parametrize(
-    ("value", "status"),
+    ("value", "count", "status", "detail", "fix"),
     [
+        (CVM, 6, "pass", SAME, ""),
         # One unit in the last place, and on the other side of a rounding to nine digits.
-        ("1.0000000005000002", "pass"),
-        ("1.0000000005005", "pass"),
-        ("1.000000000502", "fail"),
-        ("1.00000006", "fail"),
-        ("NaN", "fail"),
+        ("1.0000000005000002", 6, "pass", SAME, ""),
+        ("1.0000000005005", 6, "pass", SAME, ""),
+        ("1.000000000502", 6, "fail", DIFFER + "1.000000000502", OTHER_LINKER),
+        ("1.00000006", 6, "fail", DIFFER + "1.00000006", OTHER_LINKER),
+        ("NaN", 6, "fail", DIFFER + "nan", OTHER_LINKER),
+        (BROKEN, 3, "fail", f"linker=numba fails: {BROKEN}", " numba"),
     ],
 )
-def test_values_may_differ_by_rounding_alone(
-    value: str, status: str, outputs: dict[str, str]
+def test_the_values_of_linkers_may_differ_by_rounding_alone(
+    value: str, count: int, status: str, detail: str, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    outputs["cvm"] = outputs["cvm"].replace("-1.5", "1.0000000005")
-    outputs["numba"] = outputs["numba"].replace("-1.5", value)
-    assert compile_time.linkers(context(folder="/compiled"))[0].status == status
+    def call(command: list[str], seconds: float, environment: dict[str, str]) -> Any:
+        linker, printed = command[-1], BROKEN
+        flags = f"floatX=float32,base_compiledir=/compiled/{linker}"
+        assert environment["THEANO_FLAGS"] == flags
+        if linker == "cvm" or value != BROKEN:
+            number = json.loads(CVM if linker == "cvm" else value)
+            figures = {"compile": 6.0, "step": [2e-5], "peak": 217e6, "value": number}
+            printed = json.dumps(figures)
+        return SimpleNamespace(output=printed, timed_out=False, status=0)
 
-
-def test_a_linker_that_breaks_fails_with_the_end_of_its_output(outputs: dict[str, str]) -> None:
-    outputs["numba"] = "Traceback\nImportError: no LLVM"
+    monkeypatch.setenv("THEANO_FLAGS", "floatX=float32")
+    monkeypatch.setattr(compile_time, "is_installed", lambda module: module == "numba")
+    monkeypatch.setattr(compile_time.process, "call", call)
     check, timings = compile_time.linkers(context(folder="/compiled"))
-    assert (check.status, check.detail, len(timings)) == ("fail", DETAIL, 3)
-    assert check.fix.startswith("install it again:\n") and check.fix.endswith(" numba")
+    assert (check.status, check.detail, len(timings)) == (status, detail, count)
+    assert (check.fix or "").endswith(fix)
+    assert [(item.name, item.median, item.unit) for item in timings[:3]] == [
+        ("model, cvm: compile and first call", 6.0, "s"),
+        ("model, cvm: step", pytest.approx(20000), "ns"),
+        ("model, cvm: peak memory", 217, "MB"),
+    ]
 
 
 # A header whose table of sections ends the file.

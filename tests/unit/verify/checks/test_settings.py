@@ -132,72 +132,46 @@ def test_another_device_of_the_same_kind_passes_and_none_fails(
     assert settings.check(made).status == status
 
 
-@pytest.fixture
-def costly(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Give the function that returns a context with flags whose programs print texts in turn."""
-    for name in ("PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC", "NUMBA_DISABLE_JIT"):
-        monkeypatch.delenv(name, raising=False)
-
-    def made(flags: dict[str, object], *printed: str) -> Any:
-        where = context(advice=[], folder="/tmp")
-        where.framework.flag = flags.get
-        outputs = iter(printed)
-
-        def call(*_: object) -> object:
-            return SimpleNamespace(output=next(outputs))
-
-        monkeypatch.setattr(settings.process, "call", call)
-        return where
-
-    return made
+FLOAT16 = "floatX=float16: a small function takes %s times as long as without it"
+NEVER = "openmp=True: a forked process never ends its own loops; before you use multiprocessing, "
+NEVER += "remove openmp=True from THEANO_FLAGS"
+JIT = "NUMBA_DISABLE_JIT=1: a small function takes 165 times as long as without it"
 
 
+# printed: by the programs that time a function, in turn.
 @pytest.mark.parametrize(
-    ("seconds", "times"), [("0.165", "165"), ("2.7349", "2735"), ("0.0016", "1.6")]
-)
-def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
-    seconds: str, times: str, costly: Any
-) -> None:
-    where = costly({"floatX": "float16"}, seconds, "0.001")
-    sentence = f"floatX=float16: a small function takes {times} times as long as without it"
-    assert settings.check_cost(where)[1:3] == ("pass", sentence)
-    assert where.advice == [sentence]
-
-
-def test_without_a_slow_setting_nothing_is_timed(costly: Any) -> None:
-    where = costly({"floatX": "float32"})
-    assert settings.check_cost(where).detail == settings.NOT_SLOW
-    assert where.advice == []
-
-
-def test_a_variable_of_numba_counts_where_programs_run_numba(
-    costly: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    where = costly({})
-    assert settings.slow_settings(where) == {}
-    where.framework.runs_numba = True
-    assert settings.slow_settings(where) == {"NUMBA_DISABLE_JIT": "1"}
-
-
-@pytest.mark.parametrize(
-    ("printed", "detail", "is_advice"),
+    ("flags", "variables", "printed", "detail", "is_advice"),
     [
-        (
-            '"never ends its own"',
-            "openmp=True: a forked process never ends its own loops; before you use "
-            "multiprocessing, remove openmp=True from THEANO_FLAGS",
-            True,
-        ),
-        ('""', "openmp=True: a forked process ends", False),
-        ("no JSON", "openmp=True: a forked process was not tried", False),
+        ({"floatX": "float32"}, {}, [], settings.NOT_SLOW, False),
+        ({"floatX": "float16"}, {}, ["0.165", "0.001"], FLOAT16 % 165, True),
+        ({"floatX": "float16"}, {}, ["2.7349", "0.001"], FLOAT16 % 2735, True),
+        ({"floatX": "float16"}, {}, ["0.0016", "0.001"], FLOAT16 % 1.6, True),
+        ({"floatX": "float16"}, {}, ["0.0012", "0.001"], FLOAT16 % 1.2, False),
+        # A variable of numba counts where programs run numba.
+        ({}, {"NUMBA_DISABLE_JIT": "1"}, [], settings.NOT_SLOW, False),
+        ({"runs_numba": True}, {"NUMBA_DISABLE_JIT": "1"}, ["0.165", "0.001"], JIT, True),
+        # A fork after a loop of OpenMP.
+        ({"openmp": True}, {}, ['"never ends its own"'], NEVER, True),
+        ({"openmp": True}, {}, ['""'], "openmp=True: a forked process ends", False),
+        ({"openmp": True}, {}, ["odd"], "openmp=True: a forked process was not tried", False),
     ],
 )
-def test_a_fork_with_openmp_that_never_ends_is_a_warning(
-    printed: str, detail: str, is_advice: bool, costly: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
+    flags: dict[str, Any],
+    variables: dict[str, str],
+    printed: list[str],
+    detail: str,
+    is_advice: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("THEANORC", "")
-    where = costly({"openmp": True}, printed)
-    where.user_flags = "openmp=True"
-    assert settings.check_cost(where).detail == detail
-    assert where.advice == [detail] * is_advice
+    for name in ("PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC", "NUMBA_DISABLE_JIT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"THEANORC": "", **variables}.items():
+        monkeypatch.setenv(name, value)
+    outputs = iter(printed)
+    monkeypatch.setattr(settings.process, "call", lambda *_: SimpleNamespace(output=next(outputs)))
+    where = context(flags, advice=[], folder="/tmp", user_flags="openmp=True")
+    where.framework.runs_numba = flags.get("runs_numba", False)
+    found = settings.check_cost(where)
+    assert (found.status, found.detail, where.advice) == ("pass", detail, [detail] * is_advice)
+    assert list(outputs) == []

@@ -112,25 +112,20 @@ def test_a_step_that_aborts_or_hangs_does_not_stop_the_others(
     assert {check.status for check in by_name.values()} == {"pass"}
 
 
-def test_the_probe_compiles_into_the_environments_folder(tmp_path: Path) -> None:
-    folder = tmp_path / "compiled"
-    folder.mkdir()
-    context = device_context(
-        tmp_path,
-        expectation=expectation("opencl0:0", base_compiledir=str(folder)),
-        user_flags="floatX=float32",
-    )
-    flags = device_check._variables(context)["THEANO_FLAGS"]
-    assert flags == f"floatX=float32,device=opencl0:0,base_compiledir={folder}"
-
-
-def test_the_probe_of_a_diagnosis_compiles_into_the_temporary_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_built", [True, False])
+def test_the_folder_that_the_probe_compiles_into(
+    is_built: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The environment's, or in a diagnosis a temporary one."""
     monkeypatch.delenv("POCL_CACHE_DIR", raising=False)
-    variables = device_check._variables(device_context(tmp_path))
-    assert f"base_compiledir={tmp_path}/compiled" in variables["THEANO_FLAGS"]
-    assert variables["POCL_CACHE_DIR"].startswith(str(tmp_path))
+    (folder := tmp_path / "own").mkdir()
+    locked = expectation("opencl0:0", base_compiledir=str(folder)) if is_built else None
+    context = device_context(tmp_path, expectation=locked, user_flags="floatX=float32")
+    variables = device_check._variables(context)
+    used = folder if is_built else tmp_path / "compiled"
+    flags = f"floatX=float32,device=opencl0:0,base_compiledir={used}"
+    assert variables["THEANO_FLAGS"] == flags
+    assert variables["POCL_CACHE_DIR"] == f"{tmp_path}/kernels"
 
 
 description = suite_module("device.drivers")
