@@ -139,11 +139,12 @@ def start_compiling(context, what="precompiled"):
     functions later compiles it again, and reports it.
     """
     folder = str(context.framework.flag("base_compiledir"))
+    kept = context.verified
+    is_wanted = context.framework.flag("cxx") and not context.modules
     if what == NUMBA:
-        is_wanted = context.framework.runs_numba and os.path.islink(os.path.join(folder, NUMBA))
-    else:
-        is_wanted = context.framework.flag("cxx") and not context.modules
-    has_kept = context.verified and os.path.isdir(context.verified)
+        kept = os.path.join(folder, NUMBA)
+        is_wanted = context.framework.runs_numba and os.path.islink(kept)
+    has_kept = kept and os.path.isdir(kept) and os.listdir(kept)
     if not is_wanted or has_kept or machine.usable_cores() < 2:
         return None
     try:

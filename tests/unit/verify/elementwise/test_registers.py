@@ -162,9 +162,14 @@ def test_numba_compiles_only_where_the_environment_keeps_it(tmp_path: Path) -> N
     context = Context(tmp_path)
     assert registers.start_compiling(context, "numba") is None
     (tmp_path / "compiled").mkdir()
-    (tmp_path / "compiled/numba").symlink_to(tmp_path)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "compiled/numba").symlink_to(tmp_path / "kept")
+    # Another flavour's verification has kept the modules in C, and nothing of numba's.
+    module(tmp_path / "verified", "tmp1")
     assert registers.start_compiling(context, "numba")
     assert context.started == [("precompile", "numba")]
+    (tmp_path / "kept/product.nbi").touch()
+    assert registers.start_compiling(context, "numba") is None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +183,7 @@ def test_nothing_is_compiled_where_it_saves_no_time(
     monkeypatch.setattr(registers.machine, "usable_cores", lambda: cores)
     context = Context(tmp_path, **options)
     if kept:
-        Path(context.verified).mkdir()
+        module(Path(context.verified), "tmp1")
     assert registers.start_compiling(context) is None
     assert context.started == []
 
