@@ -68,29 +68,24 @@ def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:
 
 def check_report(status: int, report: Path, what: str, fix: str) -> None:
     """Raise VerifyError `what` unless a report agrees with PASSED, FAILED or NO_DEVICE."""
-    ok = _verdict(report)
-    if ok is (status != FAILED):
-        return
-    reports = {None: "no report", True: "a report without failures", False: "a report of a failure"}
-    error = VerifyError(
-        what,
-        expected="a report that agrees with the exit status",
-        found=f"exit status {status} and {reports[ok]}",
-        fix=fix,
-    )
-    error.exit_code = FAILED if status == FAILED else CANNOT_RUN
-    raise error
-
-
-def _verdict(report: Path) -> bool | None:
-    """Return whether all checks of a report passed, None if there is no valid report."""
     try:
         content = jsonfile.read(report)
         statuses = {check["status"] for check in content["checks"]}
         ok = content["ok"]
     except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return ok if statuses and ok is ("fail" not in statuses) else None
+        statuses, ok = set(), None
+    is_valid = statuses and ok is ("fail" not in statuses)
+    if is_valid and ok is (status != FAILED):
+        return
+    found = f"a report {'without failures' if ok else 'of a failure'}" if is_valid else "no report"
+    error = VerifyError(
+        what,
+        expected="a report that agrees with the exit status",
+        found=f"exit status {status} and {found}",
+        fix=fix,
+    )
+    error.exit_code = FAILED if status == FAILED else CANNOT_RUN
+    raise error
 
 
 def raise_for(status: int, what: str) -> NoReturn:

@@ -150,12 +150,6 @@ class _File(_Part):
     package: tuple[_Package, ...]
 
 
-class _Maker(_Part):
-    """What also a newer form says of itself."""
-
-    metadata: dict[str, Any]
-
-
 def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
     """Return the content of a conda-lock.yml; UsageError, with the fix, if it is not valid.
 
@@ -163,7 +157,7 @@ def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
     """
     try:
         content, positions = yamlfile.parse(path, yamlfile.read_bytes(path))
-        _refuse_newer(path, yamlfile.validate(content, positions, _Maker))
+        _refuse_newer(path, content)
         file = yamlfile.validate(content, positions, _File)
         seal = str(content["metadata"]["content_hash"][PLATFORM])
         packages = tuple(_package(entry, sizes) for entry in file.package)
@@ -214,11 +208,14 @@ class NewerError(UsageError):
     """A lock of a later version of theano-stacks, which this one cannot read."""
 
 
-def _refuse_newer(path: Path, maker: _Maker) -> None:
-    custom = maker.metadata.get("custom_metadata")
-    form = str(custom.get("form", "")) if isinstance(custom, dict) else ""
-    if form.isdecimal() and len(form) < 7 and int(form) > FORM:
-        made_by = custom.get("made_by")  # type: ignore[union-attr]
+def _refuse_newer(path: Path, content: Any) -> None:
+    """Raise NewerError for a lock of a newer form, whatever else it has."""
+    try:
+        custom = content["metadata"]["custom_metadata"]
+        form, made_by = int(custom["form"]), custom["made_by"]
+    except (KeyError, TypeError, ValueError):
+        return
+    if form > FORM:
         raise NewerError(
             f"{path}: the lock has a newer form than this version of theano-stacks reads",
             expected=f"at most form {FORM}",

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from pydantic import Field
 
 from stacks.channel.locked_package import URL, LockedPackage
@@ -27,9 +29,17 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock, texts
-from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, seal_of, specs_hash
-from stacks.sources.pins import File, IndexPin
+from stacks.locks import conda_lock
+from stacks.locks.texts import (
+    ENVIRONMENT,
+    FILES,
+    REQUIREMENTS,
+    SIZES,
+    requirements_of,
+    seal_of,
+    specs_hash,
+)
+from stacks.sources.pins import File, IndexPin, canonical, read_pins
 from stacks.variants.variant import Variant, on_other_channel
 
 # The files that the seal covers, where they are present. Not pylock.toml, which is for other tools:
@@ -45,7 +55,7 @@ class Lock:
     requirements: what pip installs; the last `own` of them are a stack.yaml's own packages. specs:
     the hash of the specs that it was made for. asked: the match specs in its environment.yml.
     made_by: the version of theano-stacks that made it. Locks of versions before the first release
-    say neither specs nor made_by.
+    (form 1) say neither specs nor made_by.
     """
 
     packages: tuple[LockedPackage, ...]
@@ -85,27 +95,45 @@ def current(workspace: Workspace, variant: Variant) -> Lock:
     Raises StaleError, with what differs, if it was not; what `read` raises.
     """
     found = read(workspace, variant)
-    changes = (
-        texts.differences(variant, found.asked, found.own_files)
-        if not found.specs
-        else _differences(variant, found)
-    )
-    if changes:
-        raise StaleError(
-            f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
-            fix=fix_of(variant, command_of(variant, found.channel)),
-        )
+    if changes := _differences(variant, found):
+        raise stale(variant, found, changes)
     return found
 
 
+def stale(variant: Variant, found: Lock, changes: Iterable[str]) -> StaleError:
+    """Return the error for a lock that is not for its variant; changes: a line each."""
+    return StaleError(
+        f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {each}" for each in changes),
+        fix=fix_of(variant, found.channel),
+    )
+
+
 def _differences(variant: Variant, found: Lock) -> list[str]:
+    """Return what a variant's YAML asks for and its lock was not made for, a line each."""
     if found.specs == specs_hash(variant):
         return []
     asked = set(variant.conda_specs())
+    if not found.specs and variant.file:
+        # The settings' spec names framework, flavour and a stack's own settings.
+        asked = {variant.channels_own_specs[-1], *variant.declared["packages"]}
     changes = [f"{spec} is new" for spec in sorted(asked - {*found.asked})]
+    if not found.specs:
+        return [*changes, *_unmet(variant, found.own_files)]
     changes += [f"{spec} is no longer asked for" for spec in sorted({*found.asked} - asked)]
     name = variant.file.name if variant.file else "the variant's YAML"
     return changes or [f"{name} asks for other packages or settings than the lock was made for"]
+
+
+def _unmet(variant: Variant, own: Iterable[IndexPin]) -> Iterator[str]:
+    """Yield those requests of a stack.yaml, a line each, that its locked packages do not fit."""
+    locked = {canonical(pin.name): pin.version for pin in own}
+    requests = {canonical(each.name): each for each in map(Requirement, variant.requests)}
+    # Of another Python or machine, or a package that the framework has: nothing is locked.
+    for name in requests.keys() & locked.keys():
+        if not requests[name].specifier.contains(locked[name], prereleases=True):
+            yield f"{requests[name]} is asked for, {locked[name]} is locked"
+    if locked and not requests.keys() & locked.keys():
+        yield "none of the packages under `pip:` is locked"
 
 
 def read(workspace: Workspace, variant: Variant) -> Lock:
@@ -117,11 +145,10 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
     path = folder / conda_lock.NAME
     if not path.is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{command_of(variant)}`")
-    fix = fix_of(variant, command_of(variant))
+    fix = fix_of(variant)
     sizes = _sizes(folder / SIZES, fix)
     content = conda_lock.read(path, sizes, fix)
-    fix = fix_of(variant, command_of(variant, content.channel))
-    _check_whole(path, content, sizes, fix)
+    fix = fix_of(variant, content.channel)
     if content.form > 1:
         files = {name: (folder / name) for name in SEALED}
         present = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
@@ -142,25 +169,6 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
         _asked(folder / ENVIRONMENT, fix),
         content.made_by,
     )
-
-
-def _check_whole(
-    path: Path, content: conda_lock.Content, sizes: Mapping[str, int], fix: str
-) -> None:
-    """Raise UsageError if a package that another one needs is missing, or one has no entry."""
-    names = [package.name for package in content.packages]
-    faults = [f"{name} is there twice" for name in sorted({n for n in names if names.count(n) > 1})]
-    for package in content.packages:
-        needed = {spec.split()[0] for spec in package.depends}
-        faults += [
-            f"{name}, which {package.name} needs, is missing"
-            for name in sorted(needed - {*names})
-            if not name.startswith("__")
-        ]
-    unknown = sizes.keys() - {package.file_name for package in content.packages}
-    faults += [f"{name} has a size, and is no package of the lock" for name in sorted(unknown)]
-    if faults:
-        raise UsageError(f"{path}: not a valid lock", found="; ".join(faults[:5]), fix=fix)
 
 
 def _sizes(path: Path, fix: str) -> dict[str, int]:
@@ -185,12 +193,13 @@ def _files(
 ) -> tuple[tuple[IndexPin, ...], tuple[IndexPin, ...]]:
     """Return the framework's files for pip, and those of a stack.yaml's own packages."""
     path = folder / FILES
-    if content.form == 1:
-        return texts.files(workspace, variant, folder, fix)
-    if not path.is_file():
-        return (), ()
     try:
-        found = _Files.model_validate(jsonfile.read(path))
+        listed = jsonfile.read(path) if path.is_file() else []
+        if content.form == 1:
+            # It names the user's own files alone.
+            pinned = requirements_of(variant, read_pins(workspace.sources_lock))
+            listed = {"framework": [asdict(pin) for pin in pinned], "own": listed}
+        found = _Files.model_validate(listed or {"framework": [], "own": []})
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(
             f"{display_path(path)} does not contain the files that pip installs",
@@ -200,6 +209,14 @@ def _files(
     framework, own = (
         tuple(IndexPin(**dict(each)) for each in files) for files in (found.framework, found.own)
     )
+    if content.form == 1:
+        path = folder / REQUIREMENTS
+        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        digests = re.findall(r"--hash=sha256:([0-9a-f]{64})", text)
+        if digests != [pin.sha256 for pin in (*framework, *own)]:
+            raise UsageError(
+                f"{display_path(path)} has other files than this version pins", fix=fix
+            )
     return framework, own
 
 
@@ -223,11 +240,12 @@ def command_of(variant: Variant, channel: str = "") -> str:
     return f"./invoke lock --variant {flavour} --channel {channel}"
 
 
-def fix_of(variant: Variant, command: str) -> str:
-    """Return the fix of a lock that cannot be used; command: the one that makes it."""
+def fix_of(variant: Variant, channel: str = "") -> str:
+    """Return the fix of a lock that cannot be used; channel: the other one that it is for."""
+    command = f"run `{command_of(variant, channel)}`"
     if variant.file:
-        return f"run `{command}`"
-    return f"run `{command}`, look at the difference, and commit it; {RESTORE}"
+        return command
+    return f"{command}, look at the difference, and commit it; {RESTORE}"
 
 
 def lock_folder(workspace: Workspace, variant: Variant) -> Path:

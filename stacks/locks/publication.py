@@ -11,7 +11,6 @@ from pathlib import Path
 
 from stacks.channel.build import obtain_packages
 from stacks.channel.offers import Channel, IndexEntry, index_files, listed_digests, with_settings
-from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -64,19 +63,6 @@ def publication(
 def source_path(pin: DebPin) -> str:
     """Return the path of a source file in a published channel."""
     return f"{SOURCES}/{pin.filename}"
-
-
-def write_digests(workspace: Workspace, found: Publication) -> None:
-    """Write the committed list of digests."""
-    write_atomically(workspace.locks / DIGESTS, found.digests)
-
-
-def are_current(workspace: Workspace, found: Publication) -> bool:
-    """Return whether the committed list of digests is that of a publication."""
-    try:
-        return (workspace.locks / DIGESTS).read_text(encoding="utf-8") == found.digests
-    except (OSError, UnicodeDecodeError):
-        return False
 
 
 def entries_of(

@@ -6,6 +6,7 @@ of the user's replaces them.
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import re
@@ -39,20 +40,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# Seconds in which another framework is tried for a hint.
-HINT_LIMIT = 60.0
 FRAMEWORKS = frozenset(["theano", "theano-pymc", "aesara", "pytensor"])
-
-# Prints name, version and requirements of each installed distribution.
-LIST_PYTHON_3 = """\
-import json, importlib.metadata as metadata
-found = [[d.metadata["Name"], d.version, d.requires or []] for d in metadata.distributions()]
-print(json.dumps(found))
-"""
-LIST_PYTHON_2 = """\
-import json, pkg_resources
-print(json.dumps([[d.project_name, d.version, []] for d in pkg_resources.working_set]))
-"""
 # pip 20.3's resolver reads the index's page of a package again for each step: 339 pages for 13
 # packages. Here it reads each once.
 PIP_20 = """\
@@ -84,17 +72,17 @@ class Distribution:
         return sorted(set(found))
 
 
-def installed(python: Path, version: str) -> tuple[Distribution, ...]:
-    """Return what is installed beside an interpreter of a version, `3.9`, sorted by name."""
-    words = ["-E", "-s", "-c", LIST_PYTHON_2 if version == "2.7" else LIST_PYTHON_3]
-    # Python 2 has no -I: the user's folder may have a random.py.
-    found = json.loads(call([python, *words], cwd=python.parent))
-    return tuple(
-        sorted(
-            (Distribution(canonicalize_name(n), v, tuple(r)) for n, v, r in found),
-            key=lambda d: d.name,
+def installed(prefix: Path, version: str) -> tuple[Distribution, ...]:
+    """Return what is installed in an environment whose Python has a version, `3.9`, by name."""
+    library = prefix / f"lib/python{version}"
+    folders = [str(library), str(library / "site-packages")]
+    found = (
+        Distribution(
+            canonicalize_name(each.metadata["Name"]), each.version, (*(each.requires or ()),)
         )
+        for each in importlib.metadata.distributions(path=folders)
     )
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 def resolve(
@@ -112,7 +100,7 @@ def resolve(
     FetchError; IntegrityError.
     """
     version = variant.framework.python
-    base = installed(python, version)
+    base = installed(python.parents[1], version)
     with scratch() as folder:
         if version == "2.7":
             return _by_pip(workspace, variant, python, base, folder), None
@@ -121,10 +109,7 @@ def resolve(
             # uv takes the versions of the file that it replaces.
             (folder / PYLOCK).write_text(_pylock(preferred), encoding="utf-8")
         try:
-            text, messages = _compile(
-                workspace, program, variant.requests, variant.framework, base, folder,
-                ["--python", python],
-            )  # fmt: skip
+            text, messages = _compile(workspace, program, variant, base, folder, "--python", python)
         except CommandError as error:
             assert variant.file
             uv.raise_for_index(error, display_path(variant.file))
@@ -163,7 +148,7 @@ def _by_pip(
         messages = call([python, *words], cwd=folder, env=env, merged=True)
     except CommandError as error:
         uv.raise_for_index(error, display_path(variant.file))
-        raise _conflict(variant, error, None) from error
+        raise _conflict(variant, error) from error
     uv.warn_of_extras(messages, display_path(variant.file))
     known = {each.name for each in base}
     releases = {path.name: release_of(path.name) for path in files.iterdir()}
@@ -174,17 +159,18 @@ def _by_pip(
 def _compile(
     workspace: Workspace,
     program: Path,
-    requests: Sequence[str],
-    framework: Framework,
-    base: Sequence[Distribution],
+    variant: Variant,
+    base: Iterable[Distribution],
     folder: Path,
-    options: Sequence[str | Path],
-    limit: float | None = None,
+    *python: str | Path,
 ) -> tuple[str, str]:
-    """Return the pylock.toml that uv makes of the requests, and uv's messages."""
-    options = [*options, *_platform(framework)]
-    (folder / "requests.in").write_text("\n".join(requests) + "\n", encoding="utf-8")
-    text = _constraints(base, framework)
+    """Return the pylock.toml that uv makes of a stack's requests, and uv's messages.
+
+    base: what is installed. folder: for the files. python: the option that names the Python.
+    """
+    requests = "".join(f"{request}\n" for request in variant.requests)
+    (folder / "requests.in").write_text(requests, encoding="utf-8")
+    text = _constraints(base, variant.framework)
     (folder / "constraints.txt").write_text(text, encoding="utf-8")
     # uv need not build what is installed to know what it asks for.
     lines = []
@@ -197,7 +183,9 @@ def _compile(
             f"provides-extra = {json.dumps(each.extras)}",
         ]
     (folder / "uv.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    messages = uv.compile_lock(workspace, program, folder, PYLOCK, options, limit)
+    glibc = variant.framework.glibc.replace(".", "_")
+    options = [*python, "--python-platform", f"x86_64-manylinux_{glibc}"]
+    messages = uv.compile_lock(workspace, program, folder, PYLOCK, options)
     return (folder / PYLOCK).read_text(encoding="utf-8"), messages
 
 
@@ -215,37 +203,31 @@ def _constraints(base: Iterable[Distribution], framework: Framework) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _platform(framework: Framework) -> list[str]:
-    return ["--python-platform", f"x86_64-manylinux_{framework.glibc.replace('.', '_')}"]
-
-
-def _fitting(
-    workspace: Workspace, program: Path, variant: Variant, folder: Path
-) -> tuple[str, ...]:
-    """Return the other frameworks on which uv can resolve the requests."""
+def _fitting(workspace: Workspace, program: Path, variant: Variant, folder: Path) -> list[str]:
+    """Return the other frameworks on which uv can resolve the requests of a stack."""
     names = []
     for name in framework_names(workspace):
         framework = load_framework(workspace, name)
         if name == variant.framework.name or framework.python == "2.7":
             continue
-        parts = [each.partition("==") for each in framework.pip]
+        parts = (each.partition("==") for each in framework.pip)
         base = [Distribution(canonicalize_name(each), version) for each, _, version in parts]
-        options = ["--python-version", framework.python]
-        requests = variant.requests
+        other = variant.model_copy(update={"framework": framework})
+        option = "--python-version", framework.python
         try:
-            text, _ = _compile(
-                workspace, program, requests, framework, base, folder, options, HINT_LIMIT
-            )
+            text, _ = _compile(workspace, program, other, base, folder, *option)
         except CommandError:
             continue
         found = {package["name"] for package in tomllib.loads(text).get("packages", ())}
         # Not where they bring another framework along.
         if not found & (FRAMEWORKS - {each.name for each in base}):
             names.append(name)
-    return tuple(names)
+    return names
 
 
-def _conflict(variant: Variant, error: CommandError, fitting: Sequence[str] | None) -> UsageError:
+def _conflict(
+    variant: Variant, error: CommandError, fitting: Sequence[str] | None = None
+) -> UsageError:
     """Return the error of packages that do not fit; fitting: None if nothing else was tried."""
     assert variant.file
     others = "" if fitting is None else "; no other framework fits either"

@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 
 from stacks.channel import solve as solver
-from stacks.channel.locked_package import URL, Digests, LockedPackage
+from stacks.channel.locked_package import Digests, LockedPackage
 from stacks.channel.offers import Channel, Offer, with_settings
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically, write_atomically
-from stacks.core.errors import StacksError, StaleError, UsageError
+from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import VERSION, Workspace
 from stacks.locks import conda_lock, lock
-from stacks.locks.lock import Lock, command_of, fix_of, lock_folder
-from stacks.locks.texts import requirements_of, seal_of, specs_hash, texts_of
+from stacks.locks.lock import Lock, lock_folder
+from stacks.locks.texts import Contents, requirements_of, texts_of
 from stacks.sources.pins import IndexPin
 from stacks.variants.variant import Variant
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a lock is to hold, beside the variant's specs.
-
-    requirements: the framework's files for pip. own: those of a stack.yaml's own packages. more:
-    texts of files for other tools, by name; they are no part of the lock.
-    """
-
-    packages: Sequence[LockedPackage]
-    requirements: Sequence[IndexPin] = ()
-    own: Sequence[IndexPin] = ()
-    channel: str = URL
-    more: Mapping[str, str] = field(default_factory=dict)
 
 
 def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
@@ -63,14 +46,6 @@ def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
         )
 
 
-def contents_of(
-    variant: Variant, channel: Channel, offers: Sequence[Offer], digests: Mapping[str, Digests]
-) -> Contents:
-    """Return a lock's contents for a solution; digests: those of its packages, by file name."""
-    packages = [locked_package(offer, digests[offer.file_name]) for offer in offers]
-    return Contents(packages, requirements_of(variant, channel.pins))
-
-
 def locked_package(offer: Offer, digests: Digests) -> LockedPackage:
     """Return a package of the channel as a lock has it."""
     return LockedPackage(
@@ -91,32 +66,26 @@ def write(workspace: Workspace, variant: Variant, contents: Contents) -> bool:
     A lock that has the same packages and specs stays as it is, with the version that made it.
     """
     folder = lock_folder(workspace, variant)
-    before = _read(workspace, variant)
-    if before and _texts(variant, contents, before.made_by) == _committed(workspace, variant):
-        for name, text in contents.more.items():
-            write_atomically(folder / name, text)
-        print(f"  {'unchanged':<9} {_name(variant)}", file=sys.stderr)
+    try:
+        before = lock.read(workspace, variant)
+    except StacksError:
+        before = None
+    name = display_path(variant.file.with_suffix(".lock")) if variant.file else variant.id
+    made_by = (before and before.made_by) or VERSION
+    if before and texts_of(variant, contents, made_by) == _committed(workspace, variant):
+        for more, text in contents.more.items():
+            write_atomically(folder / more, text)
+        print(f"  {'unchanged':<9} {name}", file=sys.stderr)
         return False
     with replace_atomically(folder) as new:
         new.mkdir()
-        for name, text in {**_texts(variant, contents, VERSION), **contents.more}.items():
-            (new / name).write_text(text, encoding="utf-8")
-    print(f"  {'locked':<9} {_name(variant)}", file=sys.stderr)
+        for file, text in {**texts_of(variant, contents, VERSION), **contents.more}.items():
+            (new / file).write_text(text, encoding="utf-8")
+    print(f"  {'locked':<9} {name}", file=sys.stderr)
     if before:
         for line in _changes(before, contents):
             print(f"            {line}", file=sys.stderr)
     return True
-
-
-def _name(variant: Variant) -> str:
-    return display_path(variant.file.with_suffix(".lock")) if variant.file else variant.id
-
-
-def _read(workspace: Workspace, variant: Variant) -> Lock | None:
-    try:
-        return lock.read(workspace, variant)
-    except StacksError:
-        return None
 
 
 def _committed(workspace: Workspace, variant: Variant) -> dict[str, str]:
@@ -126,19 +95,6 @@ def _committed(workspace: Workspace, variant: Variant) -> dict[str, str]:
         for name in (conda_lock.NAME, *lock.SEALED)
         if (folder / name).is_file()
     }
-
-
-def _texts(variant: Variant, contents: Contents, made_by: str) -> dict[str, str]:
-    """Return the texts of a lock's files, by name."""
-    packages, channel = contents.packages, contents.channel
-    sizes = {package.file_name: package.size for package in packages}
-    texts = texts_of(variant, sizes, contents.requirements, contents.own, channel)
-    conda = partial(
-        conda_lock.text_of, packages, channel, made_by=made_by or VERSION, specs=specs_hash(variant)
-    )
-    sealed = conda_lock.sealed_of(conda(seal=""))
-    seal = seal_of(sealed, {name: text.encode() for name, text in texts.items()})
-    return {conda_lock.NAME: conda(seal=seal), **texts}
 
 
 def _changes(before: Lock, contents: Contents) -> list[str]:
@@ -190,7 +146,7 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
     ]
     contents = Contents(found.packages, found.framework_files, found.own_files, found.channel)
     if not changes:
-        expected = _texts(variant, contents, found.made_by)
+        expected = texts_of(variant, contents, found.made_by or VERSION)
         committed = _committed(workspace, variant)
         changes = [
             f"{name} differs"
@@ -198,8 +154,5 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
             if name != conda_lock.NAME and committed.get(name) != expected[name]
         ]
     if changes:
-        raise StaleError(
-            f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {c}" for c in changes),
-            fix=fix_of(variant, command_of(variant, found.channel)),
-        )
+        raise lock.stale(variant, found, changes)
     return found

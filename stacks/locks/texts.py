@@ -1,30 +1,20 @@
-"""The texts of a lock's files beside conda-lock.yml, its specs, and locks that do not say them.
-
-The content hash of locks before the first release covers that program's code, so it cannot be
-compared. What they install is fixed by SHA-256 all the same; whether they belong to a stack.yaml is
-told from its specs.
-"""
+"""The texts of a lock's files, and the hashes of its specs and of all of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import yaml
-from packaging.requirements import Requirement
 
-from stacks.channel.locked_package import URL
-from stacks.core import jsonfile
-from stacks.core.console import display_path
-from stacks.core.errors import UsageError
-from stacks.core.workspace import Workspace
-from stacks.sources.pins import File, IndexPin, Pins, canonical, read_pins
-from stacks.variants.stack import name_of_file
+from stacks.channel.locked_package import URL, LockedPackage
+from stacks.locks import conda_lock
+from stacks.sources.pins import IndexPin, Pins
+from stacks.variants.stack import plain_name
 from stacks.variants.variant import Variant
 
 ENVIRONMENT, SIZES, FILES = "environment.yml", "sizes.json", "files.json"
@@ -49,7 +39,7 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
 
 def name_in_lock(variant: Variant) -> str:
     """Return a variant's name in its lock: a stack's own follows its folder, which may be moved."""
-    return name_of_file(variant.file) if variant.file else variant.name
+    return plain_name(variant.file.stem) if variant.file else variant.name
 
 
 def specs_hash(variant: Variant) -> str:
@@ -81,17 +71,25 @@ def _text(name: str) -> str:
     return name if isinstance(yaml.safe_load(name), str) else f'"{name}"'
 
 
-def texts_of(
-    variant: Variant,
-    sizes: Mapping[str, int],
-    requirements: Sequence[IndexPin],
-    own: Sequence[IndexPin],
-    channel: str = URL,
-) -> dict[str, str]:
-    """Return the texts of a lock's files beside conda-lock.yml, by name.
+@dataclass(frozen=True)
+class Contents:
+    """What a lock is to hold, beside the variant's specs.
 
-    requirements: the framework's files for pip. own: those of a stack.yaml's own packages.
+    requirements: the framework's files for pip. own: those of a stack.yaml's own packages. more:
+    texts of files for other tools, by name; they are no part of the lock.
     """
+
+    packages: Sequence[LockedPackage]
+    requirements: Sequence[IndexPin] = ()
+    own: Sequence[IndexPin] = ()
+    channel: str = URL
+    more: Mapping[str, str] = field(default_factory=dict)
+
+
+def texts_of(variant: Variant, contents: Contents, made_by: str) -> dict[str, str]:
+    """Return the texts of a lock's files, by name."""
+    channel, requirements, own = contents.channel, contents.requirements, contents.own
+    sizes = {package.file_name: package.size for package in contents.packages}
     note = "; `./invoke serve` answers at the channel's address" if channel == URL else ""
     lines = [
         f"# Made by `./invoke lock`{note}.",
@@ -102,7 +100,7 @@ def texts_of(
         "dependencies:",
         *(f"  - {spec}" for spec in variant.conda_specs()),
     ]
-    files = {SIZES: json.dumps(dict(sizes), indent=1, sort_keys=True) + "\n"}
+    files = {SIZES: json.dumps(sizes, indent=1, sort_keys=True) + "\n"}
     if requirements or own:
         lines += ["  - pip:", "      - -r requirements.txt"]
         files[REQUIREMENTS] = REQUIREMENTS_HEADER.format(
@@ -117,70 +115,8 @@ def texts_of(
         }
         files[FILES] = json.dumps(content, indent=1) + "\n"
     files[ENVIRONMENT] = "\n".join(lines) + "\n"
-    return files
-
-
-_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
-
-
-def files(
-    workspace: Workspace, variant: Variant, folder: Path, fix: str
-) -> tuple[tuple[IndexPin, ...], tuple[IndexPin, ...]]:
-    """Return the framework's files for pip, and those of a stack.yaml's own packages.
-
-    The first are pinned in recipes/sources.lock; UsageError if it has others than the lock.
-    """
-    own: tuple[IndexPin, ...] = ()
-    if variant.requests:
-        path = folder / FILES
-        try:
-            own = tuple(IndexPin(**dict(File.model_validate(each))) for each in jsonfile.read(path))
-        except (OSError, ValueError, TypeError) as error:
-            raise UsageError(
-                f"{display_path(path)} does not contain the files of your packages",
-                found=str(error),
-                fix=fix,
-            ) from error
-    pinned = requirements_of(variant, read_pins(workspace.sources_lock))
-    text = ""
-    if pinned or own:
-        try:
-            text = (folder / REQUIREMENTS).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise UsageError(
-                f"{display_path(folder / REQUIREMENTS)} cannot be read", found=str(error), fix=fix
-            ) from error
-    if _HASH.findall(text) != [pin.sha256 for pin in (*pinned, *own)]:
-        raise UsageError(
-            f"{display_path(folder)}: {REQUIREMENTS} has other files than this version pins",
-            fix=fix,
-        )
-    return pinned, own
-
-
-def differences(variant: Variant, asked: Sequence[str], own: Sequence[IndexPin]) -> list[str]:
-    """Return what a variant's YAML asks for and an older lock was not made for, a line each."""
-    return [*_specs(variant, asked), *_requests(variant, own)]
-
-
-def _specs(variant: Variant, asked: Sequence[str]) -> Iterator[str]:
-    # The settings' spec names framework, flavour and a stack's own settings.
-    specs = variant.conda_specs()
-    if variant.file:
-        declared = variant.declared["packages"]
-        specs = (*variant.channels_own_specs[-1:], *declared)
-    for spec in specs:
-        if spec not in asked:
-            yield f"{spec} is new"
-
-
-def _requests(variant: Variant, own: Sequence[IndexPin]) -> Iterator[str]:
-    found = {canonical(pin.name): pin.version for pin in own}
-    for request in map(Requirement, variant.requests):
-        version = found.get(canonical(request.name))
-        # Of another Python or machine, or a package that the framework has: nothing is locked.
-        if version and not request.specifier.contains(version, prereleases=True):
-            yield f"{request} is asked for, {version} is locked"
-    names = {canonical(Requirement(request).name) for request in variant.requests}
-    if own and not names & found.keys():
-        yield "none of the packages under `pip:` is locked"
+    specs = specs_hash(variant)
+    conda = partial(conda_lock.text_of, contents.packages, channel, made_by=made_by, specs=specs)
+    sealed = conda_lock.sealed_of(conda(seal=""))
+    seal = seal_of(sealed, {name: text.encode() for name, text in files.items()})
+    return {conda_lock.NAME: conda(seal=seal), **files}

@@ -5,28 +5,24 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
-import rattler
 import zstandard
 
 from stacks.channel import solve as solver
 from stacks.channel.build import build_packages, check_bytes
 from stacks.channel.locked_package import Digests, LockedPackage
 from stacks.channel.offers import Channel, read_channel
-from stacks.channel.package import Built
 from stacks.core import jsonfile
 from stacks.core.console import plural, step
-from stacks.core.disk import explain_disk_errors, scratch
+from stacks.core.disk import explain_disk_errors, scratch, write_atomically
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock, lock, publication, solution
-from stacks.locks.publication import Publication
-from stacks.locks.solution import Contents
-from stacks.locks.texts import SIZES, requirements_of
+from stacks.locks import conda_lock, lock, solution
+from stacks.locks.publication import DIGESTS, publication
+from stacks.locks.solution import locked_package
+from stacks.locks.texts import SIZES, Contents, requirements_of
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import LARGEST_FILE, download
 from stacks.sources.mirrors import public_url
@@ -48,15 +44,18 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
         solutions = [solution.solve(variant, channel) for variant in variants]
     offers = {offer.file_name: offer for offers in solutions for offer in offers}
     built = build_packages(workspace, channel, offers.values())
-    check_unchanged(known_packages(workspace), built)
+    known = known_packages(workspace)
+    # A name stands for the same bytes for ever.
+    check_bytes((known[name] for name in built if name in known), built)
     digests = {name: digests_of(package.path) for name, package in built.items()}
     for variant, found in zip(variants, solutions, strict=True):
-        contents = solution.contents_of(variant, channel, found, digests)
+        packages = [locked_package(offer, digests[offer.file_name]) for offer in found]
+        contents = Contents(packages, requirements_of(variant, channel.pins))
         solution.write(workspace, variant, contents)
     try:
-        publication.write_digests(workspace, _publication(workspace, channel))
+        write_atomically(workspace.locks / DIGESTS, _digests(workspace, channel))
     except (StaleError, UsageError):
-        names = f"{publication.DIGESTS} is not written: other locks are stale"
+        names = f"{DIGESTS} is not written: other locks are stale"
         print(f"note: {names}; `./invoke lock` makes all", file=sys.stderr)
 
 
@@ -83,19 +82,18 @@ def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
             print(f"  {'current':<9}{variant.id}", file=sys.stderr)
         except StaleError as error:
             stale.append(error)
-    ours = any(not variant.file for variant in variants)
-    if (
-        ours
-        and not stale
-        and not publication.are_current(workspace, _publication(workspace, channel))
-    ):
-        stale.append(StaleError(f"{publication.DIGESTS} is stale", fix="./invoke lock"))
+    if not stale and any(not variant.file for variant in variants):
+        path = workspace.locks / DIGESTS
+        committed = path.read_bytes() if path.is_file() else b""
+        if committed != _digests(workspace, channel).encode():
+            stale.append(StaleError(f"{DIGESTS} is stale", fix="./invoke lock"))
     if stale:
         raise StaleError("\n".join(error.what for error in stale), fix=stale[0].fix)
 
 
-def _publication(workspace: Workspace, channel: Channel) -> Publication:
-    return publication.publication(workspace, channel, all_variants(workspace))
+def _digests(workspace: Workspace, channel: Channel) -> str:
+    """Return the list of the digests of what a published channel has."""
+    return publication(workspace, channel, all_variants(workspace)).digests
 
 
 def digests_of(path: Path) -> Digests:
@@ -131,63 +129,63 @@ def packages_in(folder: Path) -> dict[str, LockedPackage]:
     return {package.file_name: package for package in content.packages}
 
 
-def check_unchanged(known: Mapping[str, LockedPackage], built: Mapping[str, Built]) -> None:
-    """Raise IntegrityError if a package was built with other bytes than a lock has under its name.
+def relock_from(workspace: Workspace, variants: Sequence[Variant], channel: str) -> None:
+    """Solve variants on another channel, by its name or address, and write their locks.
 
-    known: the packages of locks by file name.
+    Raises UsageError if that is no channel; in the end, with all variants that have no solution.
     """
-    check_bytes((known[name] for name in built if name in known), built)
-
-
-SUBDIRS = ("linux-64", "noarch")
-
-
-@dataclass(frozen=True)
-class Index:
-    """The index of a channel: a folder with its repodata.json files."""
-
-    address: ChannelAddress
-    folder: Path
-
-    def solve(self, variant: Variant) -> tuple[LockedPackage, ...]:
-        """Return the packages for a variant, sorted by name; UsageError if there is no solution."""
-        specs, glibc = variant.conda_specs(), variant.framework.glibc
-        records = solver.solve_index(
-            self.folder,
-            specs,
-            glibc,
-            f"{variant.id}: {self.address.name}",
-            "the channel may lack these versions, or use other names: choose another channel",
-        )
-        return tuple(self._locked(record) for record in records)
-
-    def _locked(self, record: rattler.RepoDataRecord) -> LockedPackage:
-        if not (record.sha256 and record.md5 and record.size):
-            raise UsageError(
-                f"{record.file_name} of {self.address.name} cannot be locked",
-                expected="its SHA-256, MD5 and size in the channel's index",
-            )
-        return LockedPackage(
-            name=record.name.normalized,
-            version=str(record.version),
-            build=str(record.build),
-            url=record.url.replace(self.folder.as_uri(), self.address.url, 1),
-            sha256=record.sha256.hex(),
-            md5=record.md5.hex(),
-            size=record.size,
-            depends=tuple(record.depends),
-        )
-
-
-@contextmanager
-def index_of(address: ChannelAddress) -> Iterator[Index]:
-    """Download a channel's index for the block; UsageError if there is none."""
+    address = channel_address(channel)
+    pins = read_pins(workspace.sources_lock)
+    errors = []
     with scratch() as folder:
         web = conda_web(threading.Event(), address.url)
-        for subdir in SUBDIRS:
+        for subdir in ("linux-64", "noarch"):
             (folder / subdir).mkdir()
             _download_index(web, f"{address.url}/{subdir}", folder / subdir)
-        yield Index(address, folder)
+        for own in variants:
+            try:
+                variant = on_other_channel(own, address.label)
+                packages = _solve(variant, address, folder)
+            except UsageError as error:
+                errors.append(error)
+                continue
+            requirements = requirements_of(variant, pins)
+            contents = Contents(packages, requirements, channel=address.name)
+            solution.write(workspace, variant, contents)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise UsageError("\n".join(error.what for error in errors), fix=errors[0].fix)
+
+
+def _solve(variant: Variant, address: ChannelAddress, index: Path) -> tuple[LockedPackage, ...]:
+    """Return the packages for a variant, sorted by name; UsageError if there is no solution.
+
+    index: the folder with the channel's repodata.json files.
+    """
+    fix = "the channel may lack these versions, or use other names: choose another channel"
+    name = f"{variant.id}: {address.name}"
+    specs, glibc = variant.conda_specs(), variant.framework.glibc
+    packages = []
+    for record in solver.solve_index(index, specs, glibc, name, fix):
+        if not (record.sha256 and record.md5 and record.size):
+            raise UsageError(
+                f"{record.file_name} of {address.name} cannot be locked",
+                expected="its SHA-256, MD5 and size in the channel's index",
+            )
+        packages.append(
+            LockedPackage(
+                name=record.name.normalized,
+                version=str(record.version),
+                build=str(record.build),
+                url=record.url.replace(index.as_uri(), address.url, 1),
+                sha256=record.sha256.hex(),
+                md5=record.md5.hex(),
+                size=record.size,
+                depends=tuple(record.depends),
+            )
+        )
+    return tuple(packages)
 
 
 def _download_index(web: Web, url: str, folder: Path) -> None:
@@ -222,28 +220,3 @@ def _download_index(web: Web, url: str, folder: Path) -> None:
                 f"{public_url(url)}/{packed.name} is not a zstd file", found=str(error)
             ) from error
     packed.unlink()
-
-
-def relock_from(workspace: Workspace, variants: Sequence[Variant], channel: str) -> None:
-    """Solve variants on another channel, by its name or address, and write their locks.
-
-    Raises UsageError in the end with all variants that have no solution.
-    """
-    address = channel_address(channel)
-    pins = read_pins(workspace.sources_lock)
-    errors = []
-    with index_of(address) as index:
-        for own in variants:
-            try:
-                variant = on_other_channel(own, address.label)
-                packages = index.solve(variant)
-            except UsageError as error:
-                errors.append(error)
-                continue
-            requirements = requirements_of(variant, pins)
-            contents = Contents(packages, requirements, channel=address.name)
-            solution.write(workspace, variant, contents)
-    if len(errors) == 1:
-        raise errors[0]
-    if errors:
-        raise UsageError("\n".join(error.what for error in errors), fix=errors[0].fix)

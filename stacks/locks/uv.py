@@ -44,23 +44,18 @@ def unpack(workspace: Workspace, pins: Pins, folder: Path) -> Path:
 
 
 def compile_lock(
-    workspace: Workspace,
-    program: Path,
-    folder: Path,
-    output: str,
-    options: Sequence[str | Path],
-    limit: float | None = None,
+    workspace: Workspace, program: Path, folder: Path, output: str, options: Sequence[str | Path]
 ) -> str:
     """Resolve requests.in under constraints.txt and uv.toml, all in a folder, into a pylock.toml.
 
-    options: those that choose the Python. limit: in seconds. Returns uv's messages. Raises
-    CommandError with uv's explanation.
+    options: those that choose the Python. Returns uv's messages. Raises CommandError with uv's
+    explanation.
     """
     words = [str(program), "pip", "compile", "requests.in", "--constraint", "constraints.txt"]
     forms = ["--config-file", "uv.toml", "--no-header", "--no-annotate"]
     target = ["--no-progress", "--format", "pylock.toml", "--output-file", output]
     env = environment(workspace, pip_settings(), os.environ)
-    return call([*words, *forms, *target, *options], cwd=folder, env=env, limit=limit, merged=True)
+    return call([*words, *forms, *target, *options], cwd=folder, env=env, merged=True)
 
 
 UNKNOWN = re.compile(

@@ -10,7 +10,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CLUSTER, path_of
-from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainder, task
+from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
 
 if TYPE_CHECKING:
     from stacks.variants.variant import Variant
@@ -105,48 +105,37 @@ def shell(variant: str, framework: str = "") -> None:
 
 @task(
     "kernel --variant mkl",
-    "kernel --list",
+    "kernel --variant ~/model --name model",
     help={
         "name": "name of the kernel (default: framework and variant)",
         "user": "for this user's Jupyter (default)",
         "prefix": "for the Jupyter in this folder: a venv, or another environment",
-        "list": "show the installed kernels",
-        "remove": "remove the kernel of this name",
     },
-    rules=(one_of("variant list remove"), excludes("prefix", "user", "is for another Jupyter")),
+    rules=(excludes("prefix", "user", "is for another Jupyter"),),
     protects=("build", "cache"),
 )
 def kernel(
-    variant: str = "",
-    framework: str = "",
-    name: str = "",
-    user: bool = False,
-    prefix: str = "",
-    list_: bool = False,
-    remove: str = "",
+    variant: str, framework: str = "", name: str = "", user: bool = False, prefix: str = ""
 ) -> None:
-    """Install a Jupyter kernel that runs notebooks in an environment."""
+    """Install a Jupyter kernel that runs notebooks in an environment.
+
+    `jupyter kernelspec list` shows it, and `jupyter kernelspec remove NAME` removes it.
+    """
     workspace = default_workspace()
     from stacks.environments.folders import ready_environment
     from stacks.environments.use import kernel as kernels
     from stacks.sources.pins import read_pins
 
-    folder = kernels.kernels_below(path_of(prefix))
-    if list_:
-        kernels.show(folder)
-    elif remove:
-        kernels.remove(remove, folder)
-    else:
-        chosen, target = ready_environment(workspace, variant, framework or None)
-        kernels.install(
-            workspace,
-            chosen,
-            target,
-            read_pins(workspace.sources_lock),
-            name=name or kernels.default_name(chosen),
-            kernels=folder,
-        )
-        next_step(f"choose {kernels.display_name(chosen)!r} in Jupyter's list of kernels")
+    chosen, target = ready_environment(workspace, variant, framework or None)
+    kernels.install(
+        workspace,
+        chosen,
+        target,
+        read_pins(workspace.sources_lock),
+        name=name or kernels.default_name(chosen),
+        kernels=kernels.kernels_below(path_of(prefix)),
+    )
+    next_step(f"choose {kernels.display_name(chosen)!r} in Jupyter's list of kernels")
 
 
 @task(

@@ -159,7 +159,7 @@ def _of_stack(workspace: Workspace, found: stack.Stack, framework: str | None) -
         ) from None
     variant = base.model_copy(
         update={
-            "name": found.name,
+            "name": stack.name_of(found.file),
             "summary": content.summary,
             "file": found.file,
             "declared": content.model_dump(mode="json", exclude={"summary", "pip", "requirements"}),
@@ -204,41 +204,34 @@ def _variant(workspace: Workspace, name: str, flavour: FlavourFile, framework: s
 
 def _resolve(workspace: Workspace, name: str) -> tuple[FlavourFile, tuple[str, ...]]:
     """Return a flavour merged with what it extends, and the frameworks that it supports."""
-    chain = _chain(workspace, name)
-    merged = chain[-1].value
-    for document in reversed(chain[:-1]):
-        merged = _over(merged, document.value)
+    merged = _merged(workspace, name, "", ())
     for key in ("python_packages", "blas"):
         if getattr(merged, key) is None:
+            path = display_path(workspace.envs / "variants" / f"{name}.yaml")
             raise UsageError(
-                f"{chain[0].positions.where(())}: expected the key {key!r}, here or in what it "
-                "extends, found none"
+                f"{path}: expected the key {key!r}, here or in what it extends, found none"
             )
     return merged, merged.frameworks or framework_names(workspace)
 
 
-def _chain(workspace: Workspace, name: str) -> list[yamlfile.Document[FlavourFile]]:
-    """Return the files of a flavour and of all that it extends, itself first."""
+def _merged(workspace: Workspace, name: str, where: str, above: tuple[str, ...]) -> FlavourFile:
+    """Return a flavour over all that it extends; where: what names it; above: what extends it."""
+    if name in above:
+        raise UsageError(
+            f"{where}: `extends` forms a circle",
+            found=" extends ".join([*above[above.index(name) :], name]),
+            fix="remove `extends` from one of them",
+        )
     known = flavour_names(workspace)
-    chain: list[yamlfile.Document[FlavourFile]] = []
-    names: list[str] = []
-    following: str | None = name
-    while following is not None:
-        where = chain[-1].positions.where(("extends",)) if chain else ""
-        if following in names:
-            raise UsageError(
-                f"{where}: `extends` forms a circle",
-                found=" extends ".join([*names[names.index(following) :], following]),
-                fix="remove `extends` from one of them",
-            )
-        if following not in known:
-            raise unknown("variant", following, known, where=where)
-        document = yamlfile.read(workspace.envs / "variants" / f"{following}.yaml", FlavourFile)
-        _check_names(workspace, document)
-        chain.append(document)
-        names.append(following)
-        following = document.value.extends
-    return chain
+    if name not in known:
+        raise unknown("variant", name, known, where=where)
+    document = yamlfile.read(workspace.envs / "variants" / f"{name}.yaml", FlavourFile)
+    _check_names(workspace, document)
+    if document.value.extends is None:
+        return document.value
+    where = document.positions.where(("extends",))
+    below = _merged(workspace, document.value.extends, where, (*above, name))
+    return _over(below, document.value)
 
 
 def _check_names(workspace: Workspace, document: yamlfile.Document[FlavourFile]) -> None:

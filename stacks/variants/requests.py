@@ -11,14 +11,6 @@ from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 
 MAX_REQUIREMENTS = 1 << 20
-# UTF-32 first: its mark begins with that of UTF-16.
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 # Options of requirements files, and why a lock cannot follow them.
 REFUSED = {
@@ -69,13 +61,12 @@ def _decoded(data: bytes) -> str:
 
     Raises ValueError or LookupError if it has another encoding.
     """
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            return data[len(mark) :].decode(encoding)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
     for line in data.split(b"\n", 2)[:2]:
         if found := re.match(rb"\s*#.*coding[:=]\s*([-\w.]+)", line):
             return data.decode(found[1].decode("ascii"))
-    return data.decode()
+    return data.decode("utf-8-sig")
 
 
 def _joined_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -91,11 +91,6 @@ class Stack:
     positions: yamlfile.Positions
     requests: tuple[str, ...]
 
-    @property
-    def name(self) -> str:
-        """A name for prompts and reports, of the folder's: small ASCII letters, digits and -."""
-        return name_of(self.file)
-
 
 def file_of(text: str) -> Path | None:
     """Return the stack.yaml that the name of a variant stands for, None if it is no path.
@@ -134,15 +129,11 @@ def make_build_folder(file: Path) -> None:
 
 def name_of(file: Path) -> str:
     """Return a name for the stack in a file: its folder's, and its own if it is no stack.yaml."""
-    return _plain("-".join([file.parent.name] + ([] if file.name == NAME else [file.stem])))
+    return plain_name("-".join([file.parent.name] + ([] if file.name == NAME else [file.stem])))
 
 
-def name_of_file(file: Path) -> str:
-    """Return a name for the stack in a file, whatever its folder: `stack` for a stack.yaml."""
-    return _plain(file.stem)
-
-
-def _plain(text: str) -> str:
+def plain_name(text: str) -> str:
+    """Return a text in small ASCII letters, digits and -, `stack` if none is left."""
     text = unicodedata.normalize("NFKD", text).lower()
     plain = "".join(c for c in text if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "stack"

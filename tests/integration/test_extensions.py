@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -49,12 +47,6 @@ PyMODINIT_FUNC init{name}(void) {{
 HEADER = "static const char *where(void) { return __FILE__; }\n"
 # As a setup.py does that finds its headers by their path.
 ABSOLUTE = ', define_macros=[("HERE", \'"%s"\' % __import__("os").path.abspath("."))]'
-# As gcc before 8.
-OLD_COMPILER = """\
-#!/bin/sh
-case "$*" in *-ffile-prefix-map*) echo "unrecognized command line option" >&2; exit 1;; esac
-exec "{real}" "$@"
-"""
 
 
 def compiled(made: Path, folder: Path, scratch: Path, arguments: str = "") -> Path:
@@ -109,13 +101,3 @@ def test_an_extension_with_the_path_of_its_folder_is_refused_each_time(
     for _ in range(2):
         with pytest.raises(UsageError, match=r"reproducibly: fourtythree\S*\.so has the path"):
             compiled(prefix("theano-1.0.5", "openblas"), tmp_path, tmp_path / "x", ABSOLUTE)
-
-
-def test_an_old_compiler_that_maps_no_paths_compiles(prefix: Prefix, tmp_path: Path) -> None:
-    made, old = prefix("theano-1.0.5", "openblas"), tmp_path / "old"
-    shutil.copytree(made, old, symlinks=True, copy_function=os.link)
-    for name in ("gcc", "g++"):
-        (old / "bin" / name).unlink()
-        (old / "bin" / name).write_text(OLD_COMPILER.format(real=made / "bin" / name))
-        (old / "bin" / name).chmod(0o755)
-    assert compiled(old, tmp_path, tmp_path / "scratch").is_file()

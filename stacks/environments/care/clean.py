@@ -10,6 +10,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -30,16 +31,22 @@ CACHED = (
     *("bases", "built", "layers", folders.MODULES, "packages", "sources", "unpacked", "uv"),
     *(folders.VERIFIED, "wheels"),
 )
-# The folders that have leftovers, and in how many levels of folders below them.
-CACHE = {
-    **dict.fromkeys(("", "bases", "built", "layers", "packages", "unpacked", "wheels"), 0),
-    "sources": 3,
-}
-BUILD = {"": 0, "cluster": 1, "images": 2, "prefixes": 1, "reports": 3}
-# What replace_atomically makes, and `reproduce`.
-TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.part|reproduce-[a-z0-9_]{8}")
+# Where leftovers are, as patterns below the cache and build/: not inside packages and environments.
+IN_CACHE = (
+    *(".*", "bases/.*", "built/.*", "layers/.*", "packages/.*", "unpacked/.*", "wheels/.*"),
+    *("sources/*/*/*/.*", "sources/*/*/*/*.part", "sources/unpinned/*"),
+)
+IN_BUILD = (
+    *(".*", "reproduce-*", "cluster/.*", "images/*/.*", "prefixes/*/.*"),
+    *("reports/*/.*", "reports/*/workloads/*/.*"),
+)
 # The second: of the suite, when all its processes are killed at once. See verify/core/program.py.
-IN_SCRATCH = re.compile(f"{SCRATCH}[a-z0-9_]{{8}}|theano-verify-[a-zA-Z0-9_]{{6,8}}")
+IN_SCRATCH = (f"{SCRATCH}*", "theano-verify-*")
+# What replace_atomically makes, `reproduce`, and those two.
+TEMPORARY = re.compile(
+    r"\..+\.[a-z0-9_]{8}\.part|reproduce-[a-z0-9_]{8}"
+    rf"|{SCRATCH}[a-z0-9_]{{8}}|theano-verify-[a-zA-Z0-9_]{{6,8}}"
+)
 LOCK = re.compile(r"\.(.+)\.(?:lock|used)")
 # A download resumes within a week after its last byte.
 RESUMED = 7 * 24 * 3600.0
@@ -55,18 +62,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
     if variants is None:
         paths = sorted(workspace.build.glob("*"))
     else:
-        paths = [
-            p
-            for v in variants
-            for p in (
-                folder_of(workspace, v),
-                folders.replaced_folder(folder_of(workspace, v)),
-                folders.kernel_folder(folder_of(workspace, v)),
-                report_path(workspace, v),
-                folders.workload_reports(workspace, v),
-                *([stack.flavours_folder(v.file)] if v.file else []),
-            )
-        ]
+        paths = [path for variant in variants for path in _paths_of(workspace, variant)]
     if cache:
         paths += [workspace.cache / name for name in CACHED]
     with ExitStack() as locks:
@@ -81,7 +77,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                 if folder.exists() or folders.lock_of(folder).exists():
                     locks.enter_context(folders.hold_exclusive(folders.lock_of(folder), name))
         existing = [path for path in paths if path.exists()]
-        if not existing and not (cache and any(in_cache(workspace, resumed=0))):
+        if not existing and not (cache and any(_in_cache(workspace, resumed=0))):
             print("nothing to remove")
             return
         if cache:
@@ -91,14 +87,27 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                 )
             )
             _collect_scratch()
-            _remove_all(in_cache(workspace, resumed=0), workspace.cache)
+            _remove_all(_in_cache(workspace, resumed=0), workspace.cache)
         for path in existing:
             print(f"removing {path}")
             with explain_disk_errors(path):
                 _remove(path)
         if cache:
             # The locks of what was removed.
-            _remove_all(in_cache(workspace), workspace.cache)
+            _remove_all(_in_cache(workspace), workspace.cache)
+
+
+def _paths_of(workspace: Workspace, variant: Variant) -> list[Path]:
+    """Return what is a variant's: its environment, what lies beside it, its reports."""
+    folder = folder_of(workspace, variant)
+    return [
+        folder,
+        folders.replaced_folder(folder),
+        folders.kernel_folder(folder),
+        report_path(workspace, variant),
+        folders.workload_reports(workspace, variant),
+        *([stack.flavours_folder(variant.file)] if variant.file else []),
+    ]
 
 
 def _remove(path: Path) -> None:
@@ -132,9 +141,10 @@ def collect(workspace: Workspace, areas: Collection[str]) -> None:
     """
     _collect_scratch()
     if "cache" in areas:
-        _collect(folders.lock_of_cache(workspace), in_cache(workspace), workspace.cache)
+        _collect(folders.lock_of_cache(workspace), _in_cache(workspace), workspace.cache)
     if "build" in areas:
-        _collect(folders.lock_of_build(workspace), _in_build(workspace), workspace.build)
+        leftovers = _leftovers(workspace.build, IN_BUILD)
+        _collect(folders.lock_of_build(workspace), leftovers, workspace.build)
 
 
 def _collect(lock: Path, leftovers: Iterable[Path], area: Path) -> None:
@@ -147,88 +157,40 @@ def _collect(lock: Path, leftovers: Iterable[Path], area: Path) -> None:
                 os.close(descriptor)
 
 
-def in_cache(workspace: Workspace, resumed: float = RESUMED) -> Iterator[Path]:
-    """Yield the leftovers in the cache; partial downloads if older than `resumed`, in seconds."""
-    oldest = time.time() - resumed
-    for name, levels in CACHE.items():
-        for entry in _entries(workspace.cache / name, levels):
-            if name == "unpacked":
-                is_left = _is_of_rattler(entry)
-            else:
-                is_left = _is_temporary(entry) or _is_stale_lock(entry)
-            if is_left or (name == "sources" and _is_partial(entry, oldest)):
-                yield Path(entry.path)
-
-
-def _in_build(workspace: Workspace) -> Iterator[Path]:
-    """Yield the leftovers in build/."""
-    for name, levels in BUILD.items():
-        for entry in _entries(workspace.build / name, levels):
-            if _is_temporary(entry) or _is_stale_lock(entry):
-                yield Path(entry.path)
-
-
 def _collect_scratch() -> None:
     """Remove the person's temporary folders in TMPDIR that no process uses."""
     # Without a folder for temporary files there is nothing to remove.
     with suppress(OSError):
         if folder := scratch_parent():
-            _remove_all(_in_scratch(folder), folder)
+            _remove_all(_leftovers(folder, IN_SCRATCH), folder)
 
 
-def _in_scratch(folder: Path) -> Iterator[Path]:
-    for entry in _entries(folder, 0):
-        if IN_SCRATCH.fullmatch(entry.name) and _is_folder(entry):
-            with suppress(FileNotFoundError):
-                if entry.stat(follow_symlinks=False).st_uid == os.geteuid():
-                    yield Path(entry.path)
+def _in_cache(workspace: Workspace, resumed: float = RESUMED) -> Iterator[Path]:
+    """Yield the leftovers in the cache; partial downloads if older than `resumed`, in seconds."""
+    return _leftovers(workspace.cache, IN_CACHE, time.time() - resumed)
 
 
-def _entries(folder: Path | str, levels: int) -> Iterator[os.DirEntry[str]]:
-    """Yield what is in a folder, and below it; folders with a dot and links are not entered."""
-    try:
-        entries = os.scandir(folder)
-    except OSError:
-        return
-    with entries:
-        for entry in entries:
-            yield entry
-            if levels and not entry.name.startswith(".") and _is_folder(entry):
-                yield from _entries(entry.path, levels - 1)
+def _leftovers(area: Path, patterns: Iterable[str], oldest: float = 0.0) -> Iterator[Path]:
+    """Yield what nobody needs, but may use, of the paths below a folder that match a pattern.
 
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return entry.is_dir(follow_symlinks=False)
-
-
-def _is_temporary(entry: os.DirEntry[str]) -> bool:
-    return bool(TEMPORARY.fullmatch(entry.name)) and _is_folder(entry)
-
-
-def _is_stale_lock(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is the lock file of something that is missing."""
-    match = LOCK.fullmatch(entry.name)
-    if not match or not entry.is_file(follow_symlinks=False):
-        return False
-    return not os.path.lexists(entry.path.removesuffix(entry.name) + match[1])
-
-
-def _is_of_rattler(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a folder that a package was unpacked in, or a stale lock."""
-    if entry.name.startswith("."):
-        return _is_folder(entry)
-    return entry.name.endswith(".lock") and not os.path.lexists(entry.path.removesuffix(".lock"))
-
-
-def _is_partial(entry: os.DirEntry[str], oldest: float) -> bool:
-    """Return whether an entry is a download whose last byte came before the time `oldest`."""
-    unpinned = entry.path.endswith(f"/unpinned/{entry.name}")
-    if not (entry.name.endswith(".part") or unpinned) or not entry.is_file(follow_symlinks=False):
-        return False
-    try:
-        return entry.stat(follow_symlinks=False).st_mtime <= oldest
-    except FileNotFoundError:
-        return False
+    That is: temporary folders of this person, lock files of what is missing, and downloads whose
+    last byte came before the time `oldest`. What lies behind a link stays.
+    """
+    for path in (path for pattern in patterns for path in area.glob(pattern)):
+        # Another process may remove it meanwhile.
+        with suppress(OSError):
+            status, lock, parent = path.lstat(), LOCK.fullmatch(path.name), path.parent
+            if parent.resolve() != area.resolve() / parent.relative_to(area):
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                is_left = TEMPORARY.fullmatch(path.name) and status.st_uid == os.geteuid()
+            elif lock:
+                is_left = not os.path.lexists(path.with_name(lock[1]))
+            else:
+                is_partial = path.suffix == ".part" or parent.name == "unpinned"
+                is_left = is_partial and status.st_mtime <= oldest
+            if is_left and not stat.S_ISLNK(status.st_mode):
+                yield path
 
 
 def _remove_all(leftovers: Iterable[Path], area: Path) -> None:
@@ -236,34 +198,20 @@ def _remove_all(leftovers: Iterable[Path], area: Path) -> None:
 
     area: the folder that they are in, for the message.
     """
-    count, size = 0, 0
+    count = 0
     for path in list(leftovers):
         with suppress(OSError):
-            length = _size(path)
-            if _remove_leftover(path):
-                count, size = count + 1, size + length
+            if path.is_dir():
+                count += remove_leftover(path)
+            elif LOCK.fullmatch(path.name):
+                # Not worth a message.
+                descriptor = acquire(path, fcntl.LOCK_EX, limit=0)
+                if descriptor is not None:
+                    path.unlink(missing_ok=True)
+                    os.close(descriptor)
+            else:
+                path.unlink()
+                count += 1
     if count:
-        entries = "entry" if count == 1 else "entries"
-        note = f"removed what interrupted or killed programs left in {area}: {count} {entries}"
-        print(f"{note}, {size / 1e6:.1f} MB", file=sys.stderr, flush=True)
-
-
-def _remove_leftover(path: Path) -> bool:
-    """Remove a leftover; return whether that is worth a message: not for locks."""
-    if path.is_dir() and not path.is_symlink():
-        return remove_leftover(path)
-    if path.suffix in (".lock", ".used"):
-        descriptor = acquire(path, fcntl.LOCK_EX, limit=0)
-        if descriptor is not None:
-            path.unlink(missing_ok=True)
-            os.close(descriptor)
-        return False
-    path.unlink()
-    return True
-
-
-def _size(path: Path) -> int:
-    """Return the bytes that the removal of a file, or of a folder's files, frees."""
-    files = [path] if not path.is_dir() else [file for file in path.rglob("*") if file.is_file()]
-    statuses = [file.lstat() for file in files]
-    return sum(status.st_size for status in statuses if status.st_nlink == 1)
+        note = f"removed what interrupted or killed programs left in {area}: {count}"
+        print(note, "entry" if count == 1 else "entries", file=sys.stderr, flush=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
@@ -45,18 +44,6 @@ PROBE = (
     "import sys; v = sys.version_info[:2]; "
     "print((v < (2, 7) or (3, 0) <= v < (3, 4)) and '%d.%d' % v or 6 * 7)"
 )
-# e_machine of the ELF header, by the names that uname has for them.
-MACHINES = {
-    3: "i686",
-    20: "ppc",
-    21: "ppc64",
-    22: "s390x",
-    40: "armv7l",
-    62: "x86_64",
-    183: "aarch64",
-    243: "riscv64",
-    258: "loongarch64",
-}
 
 
 def verify_variant(
@@ -194,13 +181,11 @@ def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
     try:
         answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
     except CommandError as error:
-        if isinstance(cause := error.__cause__, OSError):
-            raise _no_program(python, command, cause) from error
         raise UsageError(
             f"{python} is no Python that starts: {error.what}",
-            expected=error.expected,
+            expected=error.expected or f"a Python for this machine, which is {os.uname().machine}",
             found=error.found,
-            fix=f"look at what it does, or {another}",
+            fix=another,
         ) from error
     if re.fullmatch(r"\d+\.\d+\n", answer):
         raise UsageError(
@@ -213,36 +198,3 @@ def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
             found=ascii(answer[:80]),
             fix=another,
         )
-
-
-def _no_program(python: str, command: str, error: OSError) -> UsageError:
-    """Return the error for a command that the system does not start."""
-    path = Path(shutil.which(command, os.F_OK) or command)
-    fix = "give an interpreter, such as /usr/bin/python3"
-    if error.errno == errno.ENOEXEC:
-        found = _contents(path)
-    elif error.errno == errno.EACCES:
-        found = "a file that may not be executed"
-    elif path.is_file():
-        found = "a file whose first line, or header, names a program that is not there"
-    else:
-        found, fix = "nothing there", "check the spelling of its path or name"
-    return UsageError(
-        f"cannot run {python}: {os.strerror(error.errno or 0)}",
-        expected=f"a Python for this machine, which is {os.uname().machine}",
-        found=found,
-        fix=fix,
-    )
-
-
-def _contents(path: Path) -> str:
-    """Return what a file is that the system cannot execute."""
-    try:
-        with path.open("rb") as file:
-            header = file.read(20)
-    except OSError:
-        return "a file that you may not read"
-    if not header.startswith(b"\x7fELF"):
-        return "neither a program nor a script with a first line that names one"
-    number = int.from_bytes(header[18:20], "big" if header[5:6] == b"\2" else "little")
-    return f"a program for {MACHINES.get(number, f'ELF machine {number}')}"

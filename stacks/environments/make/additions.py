@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from email.parser import HeaderParser
+from importlib.metadata import Distribution
 from pathlib import Path, PurePosixPath
 
-from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -81,48 +79,29 @@ def carry_over(old: Path, new: Path, python: str, command: str) -> list[str]:
             "the list of this environment's files is damaged: what you have added is not kept; "
             f"get it back with `{command} NAME`"
         ]
-    site = f"lib/python{python}/site-packages"
-    versions = settings.installed(new / site)
+    versions = settings.installed(new / f"lib/python{python}/site-packages")
     locked = {str(canonicalize_name(name)): version for name, version in versions.items()}
-    dropped = _dropped(additions, old, new, python, locked)
-    kept = [addition for addition in additions if addition not in dropped]
+    reasons = {each: _reason(each, new, python, locked) for each in additions}
+    kept = [addition for addition, reason in reasons.items() if not reason]
     # Two packages may have a file in common, such as the __init__.py of a namespace.
     for name in dict.fromkeys(name for addition in kept for name in addition.files):
         (new / name).parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(old / name, new / name)
     names = ", ".join(f"{each.name} {each.version}" for each in kept)
     lines = [f"kept, added by you: {names}"] if kept else []
-    for addition, reason in dropped.items():
-        line = f"not kept, added by you: {addition.name} {addition.version}: {reason}"
-        is_possible = addition.installer != "conda" and addition.key not in locked
-        lines.append(line + f"; get it back with `{command} {addition.name}`" * is_possible)
+    for addition, reason in reasons.items():
+        if reason:
+            line = f"not kept, added by you: {addition.name} {addition.version}: {reason}"
+            is_possible = addition.installer != "conda" and addition.key not in locked
+            lines.append(line + f"; get it back with `{command} {addition.name}`" * is_possible)
+    for name, text in _unmet(kept, new):
+        fix = f"`{command} --upgrade {name}` takes a version that fits"
+        lines.append(f"warning: {text.removesuffix('.')}; {fix}")
     return lines
 
 
-def _dropped(
-    additions: Sequence[Addition], old: Path, new: Path, python: str, locked: Mapping[str, str]
-) -> dict[Addition, str]:
-    """Return the additions that cannot be kept, and why."""
-    dropped: dict[Addition, str] = {}
-    while True:
-        kept = [addition for addition in additions if addition not in dropped]
-        versions = {each.key: each.version for each in kept} | dict(locked)
-        gone = {each.key for each in dropped} - versions.keys()
-        more = {
-            addition: reason
-            for addition in kept
-            if (reason := _reason(addition, old, new, python, locked))
-            or (reason := _unmet(_requires(addition, old), python, versions, gone))
-        }
-        if not more:
-            return dropped
-        dropped |= more
-
-
-def _reason(
-    addition: Addition, old: Path, new: Path, python: str, locked: Mapping[str, str]
-) -> str | None:
-    """Return why a package cannot be kept by itself, None if it can."""
+def _reason(addition: Addition, new: Path, python: str, locked: Mapping[str, str]) -> str:
+    """Return why a package cannot be kept, empty if it can."""
     if addition.installer == "conda":
         return "a conda client has installed it"
     if addition.key in locked:
@@ -135,41 +114,26 @@ def _reason(
             for folder in Path(name).parents
         ):
             return f"{name} is in the way of a locked file"
-    return None
+    return ""
 
 
-def _requires(addition: Addition, old: Path) -> Sequence[str]:
-    """Return the requirements that a package's metadata has."""
-    for name in addition.files:
-        if name.endswith(".dist-info/METADATA"):
-            # Older packages are in the encoding of their authors.
-            text = (old / name).read_text(encoding="utf-8", errors="replace")
-            return HeaderParser().parsestr(text).get_all("Requires-Dist") or ()
-    return ()
-
-
-def _unmet(
-    requires: Sequence[str], python: str, versions: Mapping[str, str], gone: Collection[str]
-) -> str | None:
-    """Return the first requirement that the environment has in another version, or has lost."""
-    markers = {name: str(value) for name, value in default_environment().items()}
-    markers |= {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
-    for text in requires:
-        try:
-            requirement = Requirement(text)
-            applies = not requirement.marker or requirement.marker.evaluate(markers)
-        except (ValueError, KeyError):
-            # What pip cannot read either says nothing of what is here.
-            continue
-        name = canonicalize_name(requirement.name)
-        if not applies:
-            continue
-        if name in gone:
-            return f"it needs {requirement.name}, which is not kept"
-        found = versions.get(name)
-        if found and not requirement.specifier.contains(found, prereleases=True):
-            return f"it needs {requirement.name}{requirement.specifier}, and {found} is here"
-    return None
+def _unmet(kept: Collection[Addition], prefix: Path) -> Iterator[tuple[str, str]]:
+    """Yield those kept packages that miss a requirement, with the line in which pip says so."""
+    if not kept:
+        return
+    words: list[str | Path] = [
+        prefix / "bin/python",
+        "-m",
+        "pip",
+        "check",
+        "--disable-pip-version-check",
+    ]
+    env = environment(prefix) | {"PIP_CONFIG_FILE": os.devnull, "PYTHONPATH": ""}
+    output = call(words, env=env, accepted=(0, 1))
+    names = {addition.key: addition.name for addition in kept}
+    for line in filter(None, output.splitlines()):
+        if name := names.get(canonicalize_name(line.split()[0])):
+            yield name, line
 
 
 def import_warnings(variant: Variant, prefix: Path) -> list[str]:
@@ -178,14 +142,16 @@ def import_warnings(variant: Variant, prefix: Path) -> list[str]:
     prefix: the variant's environment. Packages without Python modules are left out.
     """
     site = prefix / f"lib/python{variant.framework.python}/site-packages"
-    requested = {Requirement(text).name: _of_pip(site) for text in variant.requests}
-    for spec in variant.declared.get("packages", ()):
-        if match := re.match(r"[\w.-]+", spec):
-            requested[match[0]] = _of_conda(prefix, match[0])
+    names = [Requirement(text).name for text in variant.requests]
+    names += [re.split(r"[^\w.-]", spec)[0] for spec in variant.declared.get("packages", ())]
+    installed = {
+        canonicalize_name(folder.name.split("-")[0]): Distribution.at(folder).files or ()
+        for folder in site.glob("*.dist-info")
+    }
     modules = {
         name: found
-        for name, files_by_name in requested.items()
-        if (found := modules_of(name, files_by_name.get(canonicalize_name(name), ())))
+        for name in dict.fromkeys(names)
+        if (found := modules_of(name, installed.get(canonicalize_name(name), ())))
     }
     with scratch() as folder, ThreadPoolExecutor(cores.usable()) as pool:
         reasons = pool.map(lambda names: _import_error(prefix, names, folder), modules.values())
@@ -196,13 +162,13 @@ def import_warnings(variant: Variant, prefix: Path) -> list[str]:
         ]
 
 
-def modules_of(name: str, files: Iterable[str]) -> list[str]:
+def modules_of(name: str, files: Iterable[PurePosixPath]) -> list[str]:
     """Return the names by which a distribution is imported: its own, if one of them has it.
 
     files: the paths that it installs, from site-packages.
     """
     tops: dict[str, list[str]] = {}
-    for path in map(PurePosixPath, files):
+    for path in files:
         if path.suffix not in (".py", ".so"):
             continue
         is_package = path.stem == "__init__" and len(path.parts) > 1
@@ -214,26 +180,6 @@ def modules_of(name: str, files: Iterable[str]) -> list[str]:
     found = {top: min(names, key=lambda each: each.count(".")) for top, names in tops.items()}
     plain = canonicalize_name(name).replace("-", "_")
     return [found[top] for top in found if top.lower() == plain] or sorted(found.values())
-
-
-def _of_pip(site: Path) -> dict[str, list[str]]:
-    """Return the files of each distribution in a folder, by its canonical name."""
-    found: dict[str, list[str]] = {}
-    for record in site.glob("*.dist-info/RECORD"):
-        name = canonicalize_name(record.parent.name.split("-")[0])
-        with record.open(encoding="utf-8", errors="replace", newline="") as file:
-            found[name] = [row[0] for row in csv.reader(file) if row]
-    return found
-
-
-def _of_conda(prefix: Path, name: str) -> dict[str, list[str]]:
-    """Return the files in site-packages of a conda package, by its canonical name."""
-    for path in (prefix / "conda-meta").glob(f"{name}-*.json"):
-        record = json.loads(path.read_bytes())
-        if record["name"] == name:
-            files = [file.partition("/site-packages/")[2] for file in record["files"]]
-            return {canonicalize_name(name): list(filter(None, files))}
-    return {}
 
 
 def _import_error(prefix: Path, modules: Sequence[str], folder: Path) -> str | None:

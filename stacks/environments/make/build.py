@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
 
@@ -21,8 +21,7 @@ from stacks.environments.folders import folder_of, report_path
 from stacks.environments.make import packages, prefix, settings
 from stacks.locks import lock, solution
 from stacks.locks.lock import Lock, lock_folder
-from stacks.locks.solution import Contents
-from stacks.locks.texts import PYLOCK, requirements_of
+from stacks.locks.texts import PYLOCK, Contents, requirements_of
 from stacks.locks.update import digests_of, known_packages, packages_in
 from stacks.sources.pins import IndexPin
 from stacks.variants import stack
@@ -78,24 +77,17 @@ def make_environment(
         print(note, file=sys.stderr, flush=True)
     parts = packages.parts_of(workspace, variant, locked, from_sources=from_sources)
     making = prefix.Making(workspace, variant, locked, parts, target, own)
-    if repair:
-        with step("repair", "") as summaries:
-            faults = prefix.repair(making)
-            summaries.append(f"{display_path(target)}: {plural(len(faults), 'file')}")
-        _print(lines_of_repair(faults, folders.replaced_folder(target)))
-        return target
-    with step("install", display_path(target)):
-        notes = prefix.make(making, clean=clean)
-        if is_own:
+    with step("repair" if repair else "install", display_path(target)):
+        if repair:
+            notes = lines_of_repair(prefix.repair(making), folders.replaced_folder(target))
+        else:
+            notes = prefix.make(making, clean=clean)
+        if is_own and not repair:
             # It is of the environment that was there before.
             report_path(workspace, variant).unlink(missing_ok=True)
-    _print(notes)
-    return target
-
-
-def _print(notes: Iterable[str]) -> None:
     for note in notes:
         print(f"           {note}", file=sys.stderr)
+    return target
 
 
 def lines_of_repair(faults: Mapping[str, str], aside: Path) -> list[str]:
@@ -103,15 +95,15 @@ def lines_of_repair(faults: Mapping[str, str], aside: Path) -> list[str]:
 
     aside: the folder of the files that were replaced, if there were any.
     """
-    lines = []
-    for name, fault in sorted(faults.items()):
-        done = "moved away" if fault == "extra" else "put back"
-        lines.append(f"{done}: {name} ({fault})")
+    lines = [
+        f"{'moved away' if fault == 'extra' else 'put back'}: {name} ({fault})"
+        for name, fault in sorted(faults.items())
+    ]
     if len(lines) > MOST_LINES:
         lines[MOST_LINES - 1 :] = [f"and {len(lines) - MOST_LINES + 1:,} more"]
     if set(faults.values()) - {"missing"}:
         lines.append(f"the replaced files are in {display_path(aside)}")
-    return lines
+    return lines or ["nothing differed"]
 
 
 def _copying_note(cache: Path, target: Path) -> str | None:

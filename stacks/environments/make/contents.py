@@ -7,10 +7,11 @@ import json
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from stacks.channel.settings_files import FOLDER
 from stacks.core import cores
@@ -38,23 +39,11 @@ SCHEMA = 1
 CHANGING = ("var/", f"{RECORDS}/history")
 
 Row = list[str | int]
+Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class CheckedFile:
-    """A file that was compared with its package: its status before that, and its SHA-256."""
-
-    status: os.stat_result
-    sha256: str
-
-    def is_still(self, status: os.stat_result) -> bool:
-        """Return whether a file with this status is the same one, not written since."""
-        before = self.status
-        return (before.st_ino, before.st_size, before.st_mtime_ns) == (
-            status.st_ino,
-            status.st_size,
-            status.st_mtime_ns,
-        )
+# A file's inode, size and time of its last change: by them its SHA-256, unless written since.
+Digests = dict[tuple[int, int, int], str]
 
 
 @dataclass(frozen=True)
@@ -138,33 +127,42 @@ def _leads_out(name: str, target: str, links: Mapping[str, str]) -> bool:
     return ".." in steps
 
 
-def check(prefix: Path, contents: Contents) -> dict[str, CheckedFile]:
+def check(prefix: Path, contents: Contents) -> Digests:
     """Compare a folder with what its packages install, and make the packages' files read-only.
 
     The files may be hard links into the cache: an edit through one of them would change every
-    environment. Returns by path the files whose bytes were compared: not links, nor files that the
-    installation writes. Raises IntegrityError if a file is missing, differs, or is of no package.
+    environment. Returns the digests of the files whose bytes were compared: not of links, nor of
+    files that the installation writes. Raises IntegrityError if a file is missing, differs, or is
+    of no package.
     """
     present = dict(walk(prefix))
-    names = sorted(present)
-    checked: dict[str, CheckedFile] = {}
+    checked: Digests = {}
 
-    def faults_of(part: Sequence[str]) -> list[str]:
-        faults = []
-        for name in part:
-            result = _compare(prefix / name, name, present[name], contents)
-            if isinstance(result, str):
-                faults.append(f"{name}: {result}")
-            elif result:
-                checked[name] = result
-        return faults
+    def fault(name: str) -> str:
+        """Return what is wrong with a file; else empty."""
+        status, clobbered = present[name], CLOBBERED.fullmatch(name)
+        entries = contents.files.get(name) or (clobbered and contents.files.get(clobbered[1]))
+        if not entries:
+            if name in contents.generated:
+                return "" if stat.S_ISREG(status.st_mode) else "not a file"
+            return "in no package"
+        if stat.S_ISLNK(status.st_mode):
+            target = os.readlink(prefix / name)  # noqa: PTH115 - as it is written, not normalised
+            return "" if target in [e.target for e in entries] else f"a link to {target}"
+        candidates = [entry for entry in entries if entry.target is None]
+        if not stat.S_ISREG(status.st_mode) or not candidates:
+            return "another kind of file"
+        if bool(status.st_mode & 0o111) not in [entry.executable for entry in candidates]:
+            return f"mode {stat.S_IMODE(status.st_mode):o}"
+        if not any(entry.is_rewritten for entry in candidates):
+            digest = sha256_of(prefix / name)
+            if digest not in [entry.sha256 for entry in candidates]:
+                return f"sha256 {digest}, not {candidates[0].sha256}"
+            checked[_identity(status)] = digest
+        return ""
 
     faults = [f"{name}: missing" for name in sorted(contents.files.keys() - present.keys())]
-    with ThreadPoolExecutor(cores.affine()) as pool:
-        for some in pool.map(
-            faults_of, (names[i :: cores.affine()] for i in range(cores.affine()))
-        ):
-            faults += some
+    faults += sorted(f"{name}: {text}" for name, text in _each(fault, present) if text)
     if faults:
         raise IntegrityError(
             f"{len(faults)} files of {prefix.name} are not the locked ones",
@@ -179,31 +177,17 @@ def check(prefix: Path, contents: Contents) -> dict[str, CheckedFile]:
     return checked
 
 
-def _compare(
-    path: Path, name: str, status: os.stat_result, contents: Contents
-) -> str | CheckedFile | None:
-    """Return what is wrong with a file; else the file, None if its bytes were not compared."""
-    clobbered = CLOBBERED.fullmatch(name)
-    entries = contents.files.get(name) or (clobbered and contents.files.get(clobbered[1]))
-    if not entries:
-        if name in contents.generated:
-            return None if stat.S_ISREG(status.st_mode) else "not a file"
-        return "in no package"
-    if stat.S_ISLNK(status.st_mode):
-        target = os.readlink(path)  # noqa: PTH115 - as it is written, not normalised
-        return None if target in [e.target for e in entries] else f"a link to {target}"
-    candidates = [entry for entry in entries if entry.target is None]
-    if not stat.S_ISREG(status.st_mode) or not candidates:
-        return "another kind of file"
-    if bool(status.st_mode & 0o111) not in [entry.executable for entry in candidates]:
-        return f"mode {stat.S_IMODE(status.st_mode):o}"
-    if any(entry.is_rewritten for entry in candidates):
-        return None
-    digest = sha256_of(path)
-    digests = [entry.sha256 for entry in candidates]
-    if digest not in digests:
-        return f"sha256 {digest}, not {digests[0]}"
-    return CheckedFile(status, digest)
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _each(function: Callable[[str], Result], names: Iterable[str]) -> Iterator[tuple[str, Result]]:
+    """Yield names with what a function returns for them, which threads call: most of it is I/O."""
+    every, count = list(names), cores.affine()
+    with ThreadPoolExecutor(count) as pool:
+        shares = (every[i::count] for i in range(count))
+        for results in pool.map(lambda share: [(n, function(n)) for n in share], shares):
+            yield from results
 
 
 def walk(prefix: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -220,25 +204,24 @@ def walk(prefix: Path) -> Iterator[tuple[str, os.stat_result]]:
                     yield name, entry.stat(follow_symlinks=False)
 
 
-def write_manifest(*folders: Path, checked: Mapping[str, CheckedFile] | None = None) -> None:
+def write_manifest(*folders: Path, checked: Digests | None = None) -> None:
     """Write the list of the files that are now in an environment, into the last of its folders.
 
-    An image's environment lies in several folders, one for each layer. checked: files whose bytes
-    were compared with their packages just now; unless written since, they are not read again.
+    An image's environment lies in several folders, one for each layer. checked: digests of files
+    that were compared with their packages just now; they are not read again.
     """
-    known = checked or {}
-    found = [
-        (folder, name, status)
+    found = {
+        name: (folder, status)
         for folder in folders
         for name, status in walk(folder)
         if not name.startswith(CHANGING) and name not in (MANIFEST, READY)
-    ]
-    with ThreadPoolExecutor(cores.affine()) as pool:
-        entries = pool.map(
-            lambda each: _entry(each[0] / each[1], each[2], known.get(each[1])), found
-        )
-        files = {name: entry for (_, name, _), entry in zip(found, entries, strict=True)}
-    body = json.dumps(files, sort_keys=True) + "\n"
+    }
+
+    def row(name: str) -> Row:
+        folder, status = found[name]
+        return _row(folder / name, status, checked or {})
+
+    body = json.dumps(dict(_each(row, found)), sort_keys=True) + "\n"
     head = json.dumps({"schema": SCHEMA, "sha256": hashlib.sha256(body.encode()).hexdigest()})
     write_atomically(folders[-1] / MANIFEST, f"{head}\n{body}")
 
@@ -250,25 +233,23 @@ def differences(prefix: Path, sound: Path) -> dict[str, str]:
     """
     listed: dict[str, Row] = json.loads((sound / MANIFEST).read_bytes().split(b"\n")[1])
     present = dict(walk(prefix))
-    names = sorted(listed)
 
-    def fault(name: str) -> str | None:
+    def fault(name: str) -> str:
         if name not in present:
             return "missing"
         try:
-            return None if _entry(prefix / name, present[name]) == listed[name] else "changed"
+            return "" if _row(prefix / name, present[name], {}) == listed[name] else "changed"
         except OSError:
             # A repair replaces what cannot be read.
             return "changed"
 
-    with ThreadPoolExecutor(cores.affine()) as pool:
-        return {n: text for n, text in zip(names, pool.map(fault, names), strict=True) if text}
+    return {name: text for name, text in _each(fault, listed) if text}
 
 
-def _entry(path: Path, status: os.stat_result, checked: CheckedFile | None = None) -> Row:
+def _row(path: Path, status: os.stat_result, known: Digests) -> Row:
     if stat.S_ISLNK(status.st_mode):
         return ["link", os.readlink(path)]  # noqa: PTH115 - as it is written, not normalised
     if not stat.S_ISREG(status.st_mode):
         return ["other"]
-    digest = checked.sha256 if checked and checked.is_still(status) else sha256_of(path)
+    digest = known.get(_identity(status)) or sha256_of(path)
     return ["file", f"{stat.S_IMODE(status.st_mode):o}", status.st_size, digest]

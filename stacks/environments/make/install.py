@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import glob
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import rattler
@@ -21,7 +18,7 @@ from stacks.core import cores
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
-from stacks.environments.make.contents import RECORDS, CheckedFile, Contents
+from stacks.environments.make.contents import RECORDS, Contents, Digests
 from stacks.environments.make.packages import Part
 from stacks.sources.conda_archive import INFO
 from stacks.variants.variant import Variant
@@ -29,128 +26,106 @@ from stacks.variants.variant import Variant
 
 def install(
     packages: Path, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
-) -> dict[str, CheckedFile]:
+) -> Digests:
     """Install the parts into the new folder `prefix`, to be renamed to `target`.
 
     packages: the cache's folder of unpacked packages; what is damaged there is replaced. Nothing is
-    left of a package that is not safe to install. Returns the files that were compared with their
-    packages, by path. Raises IntegrityError.
+    left of a package that is not safe to install. Returns the digests of the files that were
+    compared with their packages. Raises IntegrityError.
     """
+    python = variant.framework.python
+    made = prefix.with_name("first")
     with explain_disk_errors(packages):
         packages.mkdir(parents=True, exist_ok=True)
-        with temporary_folder(packages.parent, f".{packages.name}.", ".part") as new:
-            _read(parts, packages, new)
-            expected = contents.contents_of(parts, variant.framework.python)
-            linking = _Linking(variant, parts, expected, target)
-            # One build must not remove damaged files while another links them.
-            with hold_lock(packages, "an environment from the same cache"):
-                for part in parts:
-                    if (new / part.stem).exists() and not os.path.lexists(packages / part.stem):
-                        (new / part.stem).rename(packages / part.stem)
-                made, checked = linking.link_or_repair(packages, prefix)
+        # One build must not remove damaged files while another links them.
+        with hold_lock(packages, "an environment from the same cache"):
+            expected = _unpack_missing(parts, packages, python)
+            try:
+                checked = _link(packages, variant, parts, made, target, expected)
+            except (IntegrityError, assemble.CondaError) as error:
+                print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
+                # Another folder: rattler may still link into the first one.
+                made = prefix.with_name("second")
+                with temporary_folder(packages, ".damaged.", ".part") as damaged:
+                    for part in parts:
+                        (packages / part.stem).rename(damaged / part.stem)
+                expected = _unpack_missing(parts, packages, python)
+                checked = _link(packages, variant, parts, made, target, expected)
     made.rename(prefix)
     _remove_machine_paths(prefix / RECORDS, {part.file_name: part.url for part in parts})
     return checked
 
 
-def _read(parts: Sequence[Part], packages: Path, new: Path) -> None:
-    """Read all archives; what the folder `packages` lacks is unpacked into the folder `new`."""
+def _unpack_missing(parts: Sequence[Part], packages: Path, python: str) -> Contents:
+    """Read all archives, and unpack those that the folder `packages` lacks.
 
-    def read(part: Part) -> None:
-        if os.path.lexists(packages / part.stem):
-            _ = part.archive
-        else:
-            part.unpack(new / part.stem)
+    Returns what the packages install together. Raises IntegrityError, and unpacks nothing, if one
+    is not safe to install.
+    """
+    with temporary_folder(packages, ".new.", ".part") as new:
 
-    # The largest first, so that no thread ends long after the others.
-    largest_first = sorted(parts, key=lambda part: part.built.size, reverse=True)
-    with ThreadPoolExecutor(cores.affine()) as pool:
-        for _ in pool.map(read, largest_first):
-            pass
+        def read(part: Part) -> None:
+            if os.path.lexists(packages / part.stem):
+                _ = part.archive
+            else:
+                part.unpack(new / part.stem)
+
+        # The largest first, so that no thread ends long after the others.
+        largest_first = sorted(parts, key=lambda part: part.built.size, reverse=True)
+        with ThreadPoolExecutor(cores.affine()) as pool:
+            list(pool.map(read, largest_first))
+        expected = contents.contents_of(parts, python)
+        for folder in new.iterdir():
+            folder.rename(packages / folder.name)
+    return expected
 
 
-@dataclass(frozen=True)
-class _Linking:
-    """What is linked into an environment: the packages, and their files for the check of it."""
-
-    variant: Variant
-    parts: Sequence[Part]
-    expected: Contents
-    target: Path
-
-    def link_or_repair(self, packages: Path, prefix: Path) -> tuple[Path, dict[str, CheckedFile]]:
-        """Link the packages; if the unpacked ones are damaged, unpack all again and link those.
-
-        Returns the folder, which is beside `prefix`, and the files that were compared.
-        """
-        made = prefix.with_name("first")
-        try:
-            return made, self.link(packages, made)
-        except (IntegrityError, assemble.CondaError) as error:
-            print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-        # Other folders: rattler may still link into the first one.
-        made = prefix.with_name("second")
-        with temporary_folder(packages, ".damaged.", ".part") as folder:
-            (folder / "sound").mkdir()
-            checked = self.link(folder / "sound", made)
-            with explain_disk_errors(packages):
-                for part in self.parts:
-                    for path in packages.glob(f"{glob.escape(part.stem)}*"):
-                        path.rename(folder / path.name)
-                    # Not if rattler made it again: the next installation checks that.
-                    with suppress(OSError):
-                        (folder / "sound" / part.stem).rename(packages / part.stem)
-        return made, checked
-
-    def link(self, packages: Path, prefix: Path) -> dict[str, CheckedFile]:
-        """Link the packages in a folder, which gets those that it lacks; check the files."""
-        what = f"the packages of {self.variant.id} cannot be installed"
-        with assemble.translated(packages, what):
-            with ThreadPoolExecutor(cores.affine()) as pool:
-                for _ in pool.map(lambda part: _prepare(packages, part), self.parts):
-                    pass
-            # Without a validation of its own, which unpacks a package again.
-            layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
-            asyncio.run(
-                rattler.install(
-                    [_record(part, prefix.parent) for part in self.parts],
-                    prefix,
-                    package_cache=PackageCache.from_layers([layer]),
-                    show_progress=False,
-                    alternative_target_prefix=self.target,
-                )
+def _link(
+    packages: Path,
+    variant: Variant,
+    parts: Sequence[Part],
+    prefix: Path,
+    target: Path,
+    expected: Contents,
+) -> Digests:
+    """Link unpacked packages into a new folder, to be renamed to `target`; check its files."""
+    with assemble.translated(packages, f"the packages of {variant.id} cannot be installed"):
+        with ThreadPoolExecutor(cores.affine()) as pool:
+            list(pool.map(lambda part: _check_unpacked(packages, part), parts))
+        # Without a validation of its own, which unpacks a package again.
+        layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
+        asyncio.run(
+            rattler.install(
+                [_record(part, prefix.parent) for part in parts],
+                prefix,
+                package_cache=PackageCache.from_layers([layer]),
+                show_progress=False,
+                alternative_target_prefix=target,
             )
-        checked = contents.check(prefix, self.expected)
-        for part in self.parts:
-            _check_written(prefix, part)
-        return checked
+        )
+    checked = contents.check(prefix, expected)
+    for part in parts:
+        # The files that rattler wrote a path into.
+        record = json.loads((prefix / RECORDS / f"{part.stem}.json").read_bytes())
+        if any(entry.is_rewritten for entry in part.archive.files.values()):
+            entries = record["paths_data"]["paths"]
+            rewritten = (entry for entry in entries if "prefix_placeholder" in entry)
+            _check_digests(prefix, {e["_path"]: e["sha256_in_prefix"] for e in rewritten})
+    return checked
 
 
-def _prepare(packages: Path, part: Part) -> None:
-    """Unpack a package if it is missing; check the files that decide how it is linked."""
+def _check_unpacked(packages: Path, part: Part) -> None:
+    """Check those files of an unpacked package that decide how it is linked."""
     folder = packages / part.stem
     if folder.is_symlink():
         raise IntegrityError(
             f"{folder}: it is a link", expected="a folder", found=f"{part.stem}: a link"
         )
-    if not folder.exists():
-        with temporary_folder(packages, f".{part.stem}.", ".part") as scratch:
-            part.unpack(scratch / part.stem)
-            (scratch / part.stem).rename(folder)
     # rattler would unpack again a folder whose lock file has another SHA-256.
     (packages / f"{part.stem}.lock").unlink(missing_ok=True)
     files = part.archive.files.items()
     rewritten = {name: entry.sha256 for name, entry in files if entry.is_rewritten}
     _check_digests(folder, {name: part.archive.info.get(name) for name in INFO} | rewritten)
-
-
-def _check_written(prefix: Path, part: Part) -> None:
-    """Check the files that rattler wrote a path into."""
-    record = json.loads((prefix / RECORDS / f"{part.stem}.json").read_bytes())
-    if any(entry.is_rewritten for entry in part.archive.files.values()):
-        entries = record["paths_data"]["paths"]
-        digests = {e["_path"]: e["sha256_in_prefix"] for e in entries if "prefix_placeholder" in e}
-        _check_digests(prefix, digests)
 
 
 def _check_digests(folder: Path, expected: Mapping[str, str | None]) -> None:

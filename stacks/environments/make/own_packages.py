@@ -16,11 +16,11 @@ import shlex
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from stacks.core import jsonfile, reproducible
-from stacks.core.disk import hold_lock, replace_atomically, scratch, sha256_of
+from stacks.core.disk import hold_lock, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
@@ -31,7 +31,6 @@ from stacks.sources.pins import IndexPin
 
 # The cache's folder of compiled wheels; the number is raised when they are compiled otherwise.
 WHEELS, REVISION = "wheels", 2
-RECORD = "wheel.json"
 # A line of an `__init__.py` that is empty or only declares a namespace.
 NAMESPACE = re.compile(
     r"(#.*|try:|except \w+:|import (pkgutil|pkg_resources)"
@@ -47,7 +46,7 @@ def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
     Raises FetchError; IntegrityError if a package would replace a file of another; CommandError
     with pip's output if one cannot be compiled.
     """
-    pins = lock.requirements[len(lock.requirements) - lock.own :]
+    pins = lock.own_files
     files = fetch(workspace, pins)
     wheels = {pin: files[pin] for pin in pins if pin.filename.endswith(".whl")}
     owners: Owners = {}
@@ -174,51 +173,37 @@ def wheel_of(
             return cached
         print(f"  {'compile':<9}{pin.name} {pin.version}, once", file=sys.stderr, flush=True)
         with replace_atomically(folder) as new:
-            new.mkdir(parents=True)
-            wheel = _compile(prefix, pin, archive, new)
-            built = {"filename": wheel.name, "sha256": sha256_of(wheel)}
-            (new / RECORD).write_text(json.dumps(built))
+            _compile(prefix, pin, archive, new)
         cached = _cached(pin, folder)
         assert cached
         return cached
 
 
 def _cached(pin: IndexPin, folder: Path) -> tuple[IndexPin, Path] | None:
-    """Return the wheel in a folder of the cache, None if there is none or it is damaged."""
-    try:
-        record = jsonfile.read(folder / RECORD)
-        path = folder / Path(str(record["filename"])).name
-        if sha256_of(path) != record["sha256"]:
-            return None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    built = IndexPin(
-        name=pin.name,
-        version=pin.version,
-        filename=path.name,
-        size=path.stat().st_size,
-        sha256=str(record["sha256"]),
-    )
-    return built, path
+    """Return the wheel in a folder of the cache, None if there is none or it is damaged.
+
+    It is in a folder whose name is its SHA-256.
+    """
+    for path in folder.glob("*/*.whl"):
+        digest = path.parent.name
+        if sha256_of(path) == digest:
+            size = path.stat().st_size
+            return replace(pin, filename=path.name, size=size, sha256=digest), path
+    return None
 
 
-def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
-    """Compile a source archive in the prefix into a folder; return the wheel."""
-    with scratch() as folder:
-        # Python 2.7's pip fails if the path of its prefix is not ASCII.
-        alias = folder / "prefix"
-        alias.symlink_to(prefix.absolute())
+def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> None:
+    """Compile a source archive in the prefix; put the wheel into a folder, as `_cached` has it."""
+    with pip_install.aliased(prefix) as (folder, alias):
         source = folder / pin.filename
         pip_install.link_or_copy(archive, source)
         spellings = (f(place) for place in (folder, prefix) for f in (Path.absolute, Path.resolve))
         paths = list(dict.fromkeys(map(str, spellings)))
-        environment = reproducible.environment(
-            folder,
-            PATH=f"{alias / 'bin'}:/usr/bin:/bin",
-            PIP_CONFIG_FILE=os.devnull,
-            PIP_DISABLE_PIP_VERSION_CHECK="1",
-        )
-        environment["CFLAGS"] = environment["CXXFLAGS"] = _flags(paths, environment)
+        environment = pip_install.environment(alias, folder)
+        # By them no object has the path of a folder in it. Python's own options ask for debug
+        # information, which has paths; others come by __FILE__.
+        flags = shlex.join(["-g0", *(f"-ffile-prefix-map={path}=/build" for path in paths)])
+        environment |= {"CFLAGS": flags, "CXXFLAGS": flags}
         try:
             call(
                 [
@@ -238,21 +223,8 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> Path:
             ) from error
         [wheel] = (folder / "wheels").iterdir()
         _check_paths(pin, wheel, paths)
-        return Path(shutil.copy(wheel, target / wheel.name))
-
-
-def _flags(paths: Sequence[str], environment: Mapping[str, str]) -> str:
-    """Return the compiler's options by which no object has the path of a folder in it.
-
-    Python's own options ask for debug information, which has paths; others come by __FILE__. A
-    system's gcc before 8, which an environment by pip compiles with, cannot map those.
-    """
-    options = [f"-ffile-prefix-map={path}=/build" for path in paths]
-    try:
-        call(["gcc", *options, "-E", "-x", "c", os.devnull], env=environment)
-    except CommandError:
-        options = []
-    return shlex.join(["-g0", *options])
+        (target / sha256_of(wheel)).mkdir(parents=True)
+        shutil.copy(wheel, target / sha256_of(wheel))
 
 
 def _check_paths(pin: IndexPin, wheel: Path, paths: Sequence[str]) -> None:

@@ -125,21 +125,15 @@ def parts_of(
             return parts + _unlocked_parts(workspace, variant, channel.pins, parts)
     packages, files = locked.packages, locked.requirements
     if from_sources:
-        built = _built_from_sources(workspace, channel, locked)
+        if unknown := [each for each in packages if each.file_name not in channel.offers]:
+            raise MissingPackagesError(unknown, locked.made_by)
+        offers = [channel.offers[package.file_name] for package in packages]
+        built = build_packages(workspace, channel, offers, files)
+        check_bytes(packages, built)
     else:
         built = obtain_packages(workspace, channel, packages, files, locked.made_by)
     _note_newer(variant, channel, locked)
     return [Part(package.url, built[package.file_name]) for package in packages]
-
-
-def _built_from_sources(workspace: Workspace, channel: Channel, locked: Lock) -> dict[str, Built]:
-    packages = locked.packages
-    if unknown := [each for each in packages if each.file_name not in channel.offers]:
-        raise MissingPackagesError(unknown, locked.made_by)
-    offers = [channel.offers[package.file_name] for package in packages]
-    built = build_packages(workspace, channel, offers, locked.requirements)
-    check_bytes(packages, built)
-    return built
 
 
 def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:

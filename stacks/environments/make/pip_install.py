@@ -9,8 +9,9 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from stacks.channel.staging.dist_info import normalised
@@ -41,14 +42,14 @@ def install(prefix: Path, files: Mapping[IndexPin, Path]) -> None:
     if not files:
         return
     before = _tree(prefix)
-    with scratch() as folder:
-        # Python 2.7's pip fails if the path of its prefix is not ASCII.
-        alias = folder / "prefix"
-        alias.symlink_to(prefix.absolute())
-        groups = _groups(files)
-        # Building a framework takes as long as installing its wheels, and needs none of them.
+    with aliased(prefix) as (folder, alias):
+        # Source archives and wheels: to build a framework takes as long as to install its wheels,
+        # and needs none of them.
+        groups: dict[bool, list[tuple[IndexPin, Path]]] = {}
+        for pin, path in files.items():
+            groups.setdefault(pin.filename.endswith(".whl"), []).append((pin, path))
         with ThreadPoolExecutor(len(groups)) as pool:
-            list(pool.map(lambda group: _pip_install(alias, group, folder), groups))
+            list(pool.map(lambda group: _pip_install(alias, group, folder), groups.values()))
     names = sorted(_tree(prefix) - before)
     scripts = _make_relocatable(prefix, names, (alias, prefix))
     for name in names:
@@ -63,9 +64,8 @@ def add_beside(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin], tar
     """
     files = fetch(workspace, pins)
     target.mkdir()
-    with scratch() as folder:
-        alias, beside = folder / "prefix", folder / "target"
-        alias.symlink_to(prefix.absolute())
+    with aliased(prefix) as (folder, alias):
+        beside = folder / "target"
         beside.symlink_to(target.absolute())
         _pip_install(alias, [(pin, files[pin]) for pin in pins], folder, ("--target", beside))
     # They begin with the path of the alias.
@@ -88,12 +88,26 @@ def _tree(prefix: Path) -> set[str]:
     }
 
 
-def _groups(files: Mapping[IndexPin, Path]) -> list[list[tuple[IndexPin, Path]]]:
-    """Return the source archives and the wheels, if there are any."""
-    groups: dict[bool, list[tuple[IndexPin, Path]]] = {}
-    for pin, path in files.items():
-        groups.setdefault(pin.filename.endswith(".whl"), []).append((pin, path))
-    return list(groups.values())
+@contextmanager
+def aliased(prefix: Path) -> Iterator[tuple[Path, Path]]:
+    """Give a temporary folder for a prefix's pip, and in it a link to the prefix.
+
+    Python 2.7's pip fails if the path of its prefix is not ASCII.
+    """
+    with scratch() as folder:
+        alias = folder / "prefix"
+        alias.symlink_to(prefix.absolute())
+        yield folder, alias
+
+
+def environment(alias: Path, folder: Path) -> dict[str, str]:
+    """Return the variables of a prefix's pip, which reads no settings and writes into a folder."""
+    return reproducible.environment(
+        folder,
+        PATH=f"{alias / 'bin'}:/usr/bin:/bin",
+        PIP_CONFIG_FILE=os.devnull,
+        PIP_DISABLE_PIP_VERSION_CHECK="1",
+    )
 
 
 def _pip_install(
@@ -111,12 +125,6 @@ def _pip_install(
     requirements.write_text(
         "".join(f"{pin.name}=={pin.version} --hash=sha256:{pin.sha256}\n" for pin, _ in files)
     )
-    environment = reproducible.environment(
-        folder,
-        PATH=f"{prefix / 'bin'}:/usr/bin:/bin",
-        PIP_CONFIG_FILE=os.devnull,
-        PIP_DISABLE_PIP_VERSION_CHECK="1",
-    )
     call(
         [
             prefix / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps",
@@ -125,7 +133,7 @@ def _pip_install(
             *options,
         ],
         cwd=folder,
-        env=environment,
+        env=environment(prefix, folder),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 
 from stacks.core.console import as_typed
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
-from stacks.core.errors import IntegrityError
+from stacks.core.errors import DiskError
+from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import READY
@@ -28,7 +29,6 @@ from stacks.environments.make import (
     pip_install,
     settings,
 )
-from stacks.environments.make.additions import Addition
 from stacks.environments.make.contents import RECORDS, walk
 from stacks.environments.make.packages import Part
 from stacks.locks.lock import Lock
@@ -111,7 +111,6 @@ def repair(making: Making) -> dict[str, str]:
 @contextmanager
 def _made_anew(making: Making) -> Iterator[Path]:
     """Give a new, complete environment for the block, which then replaces the one at its folder."""
-    check_parts(making.lock, making.parts)
     # A link to a larger disk stays.
     with fixed_umask(), replace_atomically(Path(os.path.realpath(making.target))) as new:
         fill(making, new, making.workspace.cache)
@@ -127,36 +126,29 @@ def _in_place_of_folders(target: Path) -> list[str]:
 
 
 def _users_files(target: Path, new: Path, python: str) -> Iterator[str]:
-    """Yield the files of the packages that the user has added, and a conda client's log."""
+    """Yield the files of the packages that the user has added, and a conda client's log.
+
+    Where the environment's list of locked files is missing or damaged, the new one's replaces it.
+    """
     status = dict(walk(target)).get(HISTORY)
     if status and stat.S_ISREG(status.st_mode):
         yield HISTORY
+    listed = target / contents.MANIFEST
+    added = None if listed.is_symlink() or not listed.is_file() else additions.added_to(target)
+    if added is None:
+        listed.parent.mkdir(parents=True, exist_ok=True)
+        if listed.is_dir() and not listed.is_symlink():
+            shutil.rmtree(listed)
+        listed.unlink(missing_ok=True)
+        shutil.copy2(new / contents.MANIFEST, listed)
+        added = additions.added_to(target) or []
     expected = json.loads((new / settings.EXPECTATION).read_bytes())
     names = [package["name"] for package in expected["packages"]]
     names += settings.installed(new / f"lib/python{python}/site-packages")
     locked = set(map(canonicalize_name, names))
-    for addition in _additions(target, new):
-        for name in addition.files:
-            if addition.key not in locked and not os.path.lexists(new / name):
-                yield name
-
-
-def _additions(target: Path, new: Path) -> Sequence[Addition]:
-    """Return what the user has added to an environment.
-
-    Where its own list of locked files is missing or damaged, the new environment's replaces it.
-    """
-    listed = target / contents.MANIFEST
-    if listed.is_file() and not listed.is_symlink():
-        found = additions.added_to(target)
-        if found is not None:
-            return found
-    if listed.is_dir() and not listed.is_symlink():
-        shutil.rmtree(listed)
-    listed.parent.mkdir(parents=True, exist_ok=True)
-    listed.unlink(missing_ok=True)
-    shutil.copy2(new / contents.MANIFEST, listed)
-    return additions.added_to(target) or ()
+    for name in (name for each in added if each.key not in locked for name in each.files):
+        if not os.path.lexists(new / name):
+            yield name
 
 
 def _keep_compiled(old: Path, new: Path) -> None:
@@ -170,34 +162,15 @@ def _keep_compiled(old: Path, new: Path) -> None:
     if old.is_symlink():
         new.symlink_to(old.readlink())
     else:
-        _link_folder(old, new)
-
-
-def _link_folder(old: Path, new: Path) -> None:
-    """Make a folder of hard links, or copies, to what is in another; with the same modes.
-
-    Raises OSError for a folder that cannot be read, and that another user has.
-    """
-    new.mkdir()
-    mode = old.lstat().st_mode
-    if mode & stat.S_IRWXU != stat.S_IRWXU:
-        old.chmod(mode | stat.S_IRWXU)
-    try:
-        with os.scandir(old) as entries:
-            for entry in entries:
-                # A running program may remove a file meanwhile.
-                with suppress(FileNotFoundError):
-                    if entry.is_symlink():
-                        (new / entry.name).symlink_to(Path(entry.path).readlink())
-                    elif entry.is_dir():
-                        _link_folder(Path(entry.path), new / entry.name)
-                    else:
-                        pip_install.link_or_copy(entry.path, new / entry.name)
-        shutil.copystat(old, new)
-    finally:
-        if stat.S_IMODE(mode) != stat.S_IMODE(old.lstat().st_mode):
-            old.chmod(stat.S_IMODE(mode))
-    new.chmod(stat.S_IMODE(mode))
+        try:
+            shutil.copytree(old, new, symlinks=True, copy_function=pip_install.link_or_copy)
+        except shutil.Error as error:
+            # A running program may remove a file meanwhile.
+            if left := [source for source, *_ in error.args[0] if os.path.lexists(source)]:
+                raise DiskError(
+                    f"{old}: what you have compiled cannot be kept: {left[0]} cannot be read",
+                    fix=f"give yourself access: chmod -R u+rwX {quoted([old])}",
+                ) from error
 
 
 def _move_aside(target: Path, names: Iterable[str], aside: Path) -> None:
@@ -219,17 +192,6 @@ def _open_folders(target: Path) -> None:
             mode = folder.lstat().st_mode
             if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
                 folder.chmod(mode | stat.S_IRWXU)
-
-
-def check_parts(lock: Lock, parts: Sequence[Part]) -> None:
-    """Raise IntegrityError if the first packages are not the locked ones, in the lock's order."""
-    for part, locked_package in zip(parts[: len(lock.packages)], lock.packages, strict=True):
-        if part.built.sha256 != locked_package.sha256:
-            raise IntegrityError(
-                f"{locked_package.file_name} is not the locked package",
-                expected=f"sha256 {locked_package.sha256}",
-                found=f"sha256 {part.built.sha256}",
-            )
 
 
 def digests(own: Mapping[str, Part]) -> dict[str, str]:

@@ -28,10 +28,9 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
-# In the folder of logs: a line for each run that has ended. It also says whose logs these are.
+# In the folder of logs: a line for each run that has ended. Its name says whose logs these are.
 TABLE = "jobs.tsv"
 COLUMNS = ("job", "status", "seconds", "argument")
-HEADER = "\t".join(COLUMNS) + "\n"
 ESCAPED = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n"})
 # Seconds.
 POLL, GRACE = 0.05, 5.0
@@ -139,20 +138,43 @@ def recorded(folder: Path, count: int) -> Iterator[Record]:
     """Make the folder of logs ready for a sweep of `count` jobs; give what each end is passed to.
 
     It adds a row to the folder's table and prints a line. The logs of a former sweep are removed.
-    Raises UsageError if another sweep writes to the folder, or files of another origin have the
-    names that this one needs; after the block JobsError if any job failed.
+    Raises UsageError if another sweep writes to the folder, or it has other files than a sweep's;
+    after the block JobsError if any job failed.
     """
     failed: list[str] = []
 
     def record(job: Job, status: int, seconds: float) -> None:
         _write_row(folder, (job.number, status, f"{seconds:.1f}", job.argument))
-        line = f"{job.number}: {job.argument}: {_ending(status)}"
+        ending = f"failed with status {status}" if status else "done"
+        ending = f"killed by signal {-status}" if status < 0 else ending
+        line = f"{job.number}: {job.argument}: {ending}"
         print(f"{line}, {job.log(folder)}", flush=True)
         if status:
             failed.append(line)
 
-    with _logs(folder, count):
+    choose = "choose another: --logs FOLDER"
+    with explain_disk_errors(folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            descriptor = acquire(folder / ".lock", fcntl.LOCK_EX, limit=0)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise UsageError(f"{folder} is no folder", fix=choose) from error
+    if descriptor is None:
+        raise UsageError(f"another run --jobs writes its logs to {folder}", fix=choose)
+    try:
+        former = [path for path in folder.glob("*.log") if path.stem.isdecimal()]
+        former += folder.glob(TABLE)
+        # A table that is killed at once is empty.
+        head = former[-1].read_text(errors="replace") if former else ""
+        if head and not head.startswith("\t".join(COLUMNS)):
+            name = former[-1].name
+            raise UsageError(f"{folder} has {name}, which no run --jobs has written", fix=choose)
+        for path in former:
+            path.unlink()
+        _write_row(folder, COLUMNS, "w")
         yield record
+    finally:
+        os.close(descriptor)
     if failed:
         raise JobsError(
             f"{len(failed)} of {count} jobs failed",
@@ -184,49 +206,6 @@ def run_each(
         _end([process for process, _ in running.values()])
 
 
-@contextmanager
-def _logs(folder: Path, count: int) -> Iterator[None]:
-    """Make the folder of logs ready for a sweep of `count` jobs, and keep it for the block."""
-    with explain_disk_errors(folder):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            descriptor = acquire(folder / ".lock", fcntl.LOCK_EX, limit=0)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise UsageError(
-                f"{folder} is no folder", fix="choose another: --logs FOLDER"
-            ) from error
-    if descriptor is None:
-        raise UsageError(
-            f"another run --jobs writes its logs to {folder}", fix="choose another: --logs FOLDER"
-        )
-    try:
-        _remove_former(folder, count)
-        _write_row(folder, COLUMNS, "w")
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _remove_former(folder: Path, count: int) -> None:
-    """Remove the logs of a former sweep; UsageError if a file of another origin is in the way."""
-    table = folder / TABLE
-    if table.is_file():
-        with table.open("rb") as file:
-            first = file.readline(len(HEADER) + 1).decode(errors="replace")
-        # A table that is killed at once is empty.
-        if first in (HEADER, ""):
-            for log in folder.glob("*.log"):
-                if log.stem.isdecimal():
-                    log.unlink()
-            return
-    for path in (table, *(folder / f"{number}.log" for number in range(1, count + 1))):
-        if os.path.lexists(path):
-            raise UsageError(
-                f"{path} would be replaced, and no run --jobs has written it",
-                fix="choose another folder: --logs FOLDER",
-            )
-
-
 def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
     # One line for each run, whatever its argument has in it.
     row = "\t".join(str(field).translate(ESCAPED) for field in fields)
@@ -235,12 +214,6 @@ def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
         (folder / TABLE).open(mode, encoding="utf-8", errors="surrogateescape") as table,
     ):
         table.write(f"{row}\n")
-
-
-def _ending(status: int) -> str:
-    if status < 0:
-        return f"killed by signal {-status}"
-    return f"failed with status {status}" if status else "done"
 
 
 def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:

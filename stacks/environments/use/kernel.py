@@ -14,16 +14,14 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
 from stacks.core import jsonfile, paths, yamlfile
-from stacks.core.console import as_typed, display_path, print_table, step
-from stacks.core.disk import explain_disk_errors, fixed_umask, hold_lock, replace_atomically
+from stacks.core.console import display_path, step
+from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import UsageError
 from stacks.core.models import FileName, Strict
 from stacks.core.paths import expanded
@@ -155,45 +153,6 @@ def _does_not_start(variant: Variant, own: bool, error: CommandError) -> UsageEr
     return UsageError(what, found=error.last_line, fix=fix)
 
 
-def show(folder: Path) -> None:
-    """Print a line for each kernel of ours in a folder of kernelspecs."""
-    kernels = installed(folder)
-    if not kernels:
-        print(as_typed("no kernel is installed; ./invoke kernel --variant V installs one"))
-        return
-    rows = [
-        (
-            name,
-            spec["metadata"][OWNER]["variant"],
-            "yes" if paths.exists(Path(spec["argv"][0])) else "not built",
-            display_path(folder / name),
-        )
-        for name, spec in kernels.items()
-    ]
-    print_table(("kernel", "variant", "environment", "folder"), (), rows)
-
-
-def remove(name: str, folder: Path) -> None:
-    """Remove our kernel of a name from a folder of kernelspecs; UsageError if there is none."""
-    known = installed(folder)
-    if name not in known:
-        raise UsageError(
-            f"no kernel {name} of theano-stacks is in {display_path(folder)}",
-            expected=f"one of {', '.join(known)}" if known else None,
-            fix="./invoke kernel --list shows them; those elsewhere need --prefix DIR",
-        )
-    place = folder / name
-    with explain_disk_errors(place):
-        place.unlink() if place.is_symlink() else shutil.rmtree(place)
-    print(f"removed: {display_path(place)}")
-
-
-def installed(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return our kernelspecs in a folder by their names, sorted."""
-    specs = {place.name: _read(place) for place in sorted(folder.glob("*"))}
-    return {name: spec for name, spec in specs.items() if spec}
-
-
 def has_own(variant: Variant, target: Path) -> bool:
     """Return whether an environment has ipykernel itself: locked, or added by the user."""
     return (target / f"lib/python{variant.framework.python}/site-packages/ipykernel").is_dir()
@@ -237,22 +196,13 @@ def _without_another_python(variant: Variant, target: Path) -> dict[str, str]:
     return {**dict.fromkeys(names, ""), "PYTHONHOME": home}
 
 
-def _read(folder: Path) -> dict[str, Any]:
-    """Return our kernelspec in a folder, an empty one if there is none or it is another's."""
-    try:
-        spec: dict[str, Any] = jsonfile.read(folder / "kernel.json")
-        (str(spec["metadata"][OWNER]["variant"]), str(spec["argv"][0]))
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return {}
-    return spec
-
-
 def _other_owner(folder: Path, target: Path) -> str:
     """Return whose a kernelspec is, if it must not be replaced by one of the environment."""
-    spec = _read(folder)
-    if not spec:
+    try:
+        spec = jsonfile.read(folder / "kernel.json")
+        _, python = spec["metadata"][OWNER], Path(spec["argv"][0])
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
         return "not of theano-stacks"
-    python = Path(spec["argv"][0])
     # That of an environment which is gone may be replaced.
     is_other = python != target / "bin/python" and paths.exists(python)
     return f"that of {display_path(python.parents[1])}" if is_other else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import shlex
@@ -23,16 +22,8 @@ from stacks.variants.variant import Variant
 from verify.core import surroundings
 
 LOGGER = logging.getLogger(__name__)
-# What to do where a file cannot be started.
-FIXES = {
-    errno.ENOENT: "the program that its first line (#!) names is missing",
-    errno.EACCES: "make it a program (chmod +x), or name one that runs it, such as python",
-    errno.ENOEXEC: "its first line is no `#!` line: name a program that runs it, such as python",
-}
-ZSH = Path(__file__).parent / "zsh"
-# POSIX shells, which read the file that ENV names, and the file that each reads without ENV.
-POSIX = {"sh": "", "dash": "", "mksh": "~/.mkshrc"}
-ENTERED = ("bash", "zsh", "fish", *POSIX)
+SHELLS = Path(__file__).parent / "shells"
+ENTERED = ("bash", "zsh", "fish")
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -82,40 +73,23 @@ def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant."""
     warn(variant, prefix)
     env = variables(prefix)
-    print(_greeting(variant.id, prefix, env))
-    _replace_by(*shell_of(variant.name, env))
-
-
-def _greeting(title: str, prefix: Path, env: Mapping[str, str]) -> str:
-    """Return what to print before the user's shell starts.
-
-    A shell that is not supported reads the user's files last: it may leave the environment.
-    """
-    name = Path(_shell_program(env)).name
+    command, shell_variables = shell_of(variant.name, env)
+    name = Path(command[0]).name
     if name in ENTERED:
-        return f"{title}: python, g++ and theano are this environment's; leave with `exit`"
-    return (
-        f"{title}: {name} is not supported: your own files may put another python first on PATH; "
-        f"`which python` prints {prefix}/bin/python if they do not\n"
-        f"supported are {', '.join(ENTERED)}: SHELL=bash, for example; leave with `exit`"
-    )
-
-
-def _shell_program(env: Mapping[str, str]) -> str:
-    return env.get("SHELL") or "/bin/sh"
+        print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
+    else:
+        # It reads the user's files last, which may leave the environment.
+        print(
+            f"{variant.id}: {name} is not supported: your own files may put another python first "
+            f"on PATH; `which python` prints {prefix}/bin/python if they do not\n"
+            f"supported are {', '.join(ENTERED)}: SHELL=bash, for example; leave with `exit`"
+        )
+    _replace_by(command, shell_variables)
 
 
 def variables(prefix: Path) -> dict[str, str]:
     """Return the environment variables for a person's program in an environment."""
     return environment(prefix) | settings.for_uv(prefix, os.environ)
-
-
-def _fix_of_start(error: OSError, program: str) -> str:
-    is_there, has_path = Path(program).is_file(), "/" in program
-    if is_there and not has_path and program.endswith(".py"):
-        return f"a program is looked up on PATH; run the file: -- python {quoted([program])}"
-    spelling = "check the spelling; the environment's bin/ is first on PATH"
-    return FIXES.get(error.errno or 0, spelling) if is_there and has_path else spelling
 
 
 def _replace_by(command: list[str], env: dict[str, str]) -> None:
@@ -129,7 +103,9 @@ def _replace_by(command: list[str], env: dict[str, str]) -> None:
         os.execvpe(command[0], command, env)  # noqa: S606
     except OSError as error:
         raise UsageError(
-            f"cannot run {command[0]}: {error.strerror}", fix=_fix_of_start(error, command[0])
+            f"cannot run {command[0]}: {error.strerror}",
+            expected="a program of the environment, on PATH, or a file that may be executed",
+            fix=f"check the spelling, or name what runs the file: -- python {quoted(command[:1])}",
         ) from error
     finally:
         for number, handler in handlers.items():
@@ -142,25 +118,19 @@ def shell_of(name: str, env: Mapping[str, str]) -> tuple[list[str], dict[str, st
     It enters the environment after it has read the user's files, which may activate conda or change
     PATH. env: the variables of a program in the environment; SHELL is the shell.
     """
-    program, prompt = _shell_program(env), f"({name}) "
+    program, prompt = env.get("SHELL") or "/bin/sh", f"({name}) "
     variables, shell_name = dict(env), Path(program).name
     match shell_name:
         case "bash":
-            text = f"[ -f ~/.bashrc ] && . ~/.bashrc; {_start(prompt, env)}"
-            command = [program, "--rcfile", _file_of(text), "-i"]
+            variables["THEANO_STACKS_START"] = _start(prompt, env)
+            command = [program, "--rcfile", str(SHELLS / "bashrc"), "-i"]
         case "zsh":
             variables["THEANO_STACKS_ZDOTDIR"] = env.get("ZDOTDIR", "")
             variables["THEANO_STACKS_START"] = _start(prompt, env)
-            variables["ZDOTDIR"] = str(ZSH)
+            variables["ZDOTDIR"] = str(SHELLS)
             command = [program, "-i"]
         case "fish":
             command = [program, "-i", "-C", _start_of_fish(prompt, env)]
-        case _ if shell_name in POSIX:
-            own = env.get("ENV") or POSIX[shell_name]
-            restored = f"export ENV={shlex.quote(env['ENV'])}" if "ENV" in env else "unset ENV"
-            read = f"[ -f {_home(own)} ] && . {_home(own)}; " if own else ""
-            variables["ENV"] = _file_of(f"{restored}; {read}{_start(prompt, env)}")
-            command = [program, "-i"]
         case _:
             variables["PS1"] = f"{prompt}$ "
             command = [program, "-i"]
@@ -185,19 +155,5 @@ def _start_of_fish(prompt: str, env: Mapping[str, str]) -> str:
     )
 
 
-def _home(path: str) -> str:
-    """Return a path as a word of a POSIX shell, which expands a leading `~/`."""
-    return f"~/{shlex.quote(path[2:])}" if path.startswith("~/") else shlex.quote(path)
-
-
 def _quoted_for_fish(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _file_of(text: str) -> str:
-    """Return the path of a file with this text that only the next program reads."""
-    reading, writing = os.pipe()
-    os.write(writing, os.fsencode(text))
-    os.close(writing)
-    os.set_inheritable(reading, True)
-    return f"/dev/fd/{reading}"

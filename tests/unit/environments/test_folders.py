@@ -6,34 +6,24 @@ What a process uses, another does not remove: real processes, checked by what th
 from __future__ import annotations
 
 import dataclasses
-import gzip
-import json
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from stacks.bench import machine
-from stacks.bench.candidates import Candidate
 from stacks.channel.locked_package import LockedPackage
-from stacks.cluster import job
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
-from stacks.environments.care import listing
 from stacks.environments.folders import READY, InUseError, folder_of, read_report, report_path
 from stacks.locks.lock import Lock, lock_folder
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
 
-# Written by the suite before a check's key for what to do became `fix`: Theano without a BLAS.
-SCHEMA_1 = Path(__file__).parent / "report_schema_1.json.gz"
 LOCK = Lock(packages=(), requirements=())
 PACKAGE = LockedPackage("six", "1", "0", "u/noarch/six-1-0.conda", "1" * 64, "0" * 32, 1)
 
@@ -51,12 +41,6 @@ def variant(workspace: Workspace) -> Variant:
     return load_variant(workspace, "openblas")
 
 
-def write(workspace: Workspace, variant: Variant, content: bytes) -> None:
-    path = report_path(workspace, variant)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(content)
-
-
 def test_the_folders_of_a_variant(workspace: Workspace, variant: Variant) -> None:
     reports = workspace.root / "build/reports/theano-1.0.5"
     assert report_path(workspace, variant) == reports / "openblas.json"
@@ -64,35 +48,15 @@ def test_the_folders_of_a_variant(workspace: Workspace, variant: Variant) -> Non
     assert folder_of(workspace, variant) == workspace.build / "prefixes/theano-1.0.5/openblas"
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff"])
-def test_an_unreadable_report_counts_as_missing(
-    content: bytes, workspace: Workspace, variant: Variant
-) -> None:
+def test_an_unreadable_report_counts_as_missing(workspace: Workspace, variant: Variant) -> None:
+    path = report_path(workspace, variant)
     assert read_report(workspace, variant) is None
-    write(workspace, variant, content)
-    assert read_report(workspace, variant) is None
-    report_path(workspace, variant).write_text('{"ok": true}')
+    path.parent.mkdir(parents=True)
+    for content in (b"", b"[]", b"{", b"\xff"):
+        path.write_bytes(content)
+        assert read_report(workspace, variant) is None
+    path.write_text('{"ok": true}')
     assert read_report(workspace, variant) == {"ok": True}
-
-
-def test_a_report_of_schema_1_is_read_by_all_that_read_reports(
-    workspace: Workspace, variant: Variant, tmp_path: Path
-) -> None:
-    write(workspace, variant, gzip.decompress(SCHEMA_1.read_bytes()))
-    old: dict[str, Any] | None = read_report(workspace, variant)
-    schema = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
-    assert old and old["schema"] == 1 < schema["properties"]["schema"]["const"]
-    assert not any("fix" in check for check in old["checks"])
-    verdict, float64, float32 = listing._last_report(workspace, variant, old)
-    assert verdict.startswith("FAILED 2")
-    assert (float64, float32) == ("19.6", "39.6")
-    assert machine.describe([old]).name == "amd-epyc-2-cores"
-    assert isinstance(machine.is_here(old), bool)
-    candidate = Candidate(variant, tmp_path, None, old)  # type: ignore[arg-type]
-    assert not candidate.verified
-    error = job._failed_checks(variant, old)
-    assert error.found and "blas.ldflags: empty" in error.found
-    assert error.fix is None
 
 
 def test_a_summary_is_no_reason_to_build_again(workspace: Workspace, variant: Variant) -> None:
@@ -138,22 +102,17 @@ def test_what_a_key_depends_on(workspace: Workspace, variant: Variant) -> None:
     assert len(keys) == 4 and key() in keys
 
 
-def test_the_users_packages_are_part_of_what_is_made(tmp_path: Path) -> None:
+def test_the_marker_of_an_environment_has_its_key_and_the_users_packages(tmp_path: Path) -> None:
+    assert folders.key_in(tmp_path) is None
     (tmp_path / READY).parent.mkdir(parents=True)
+    for marker in (b"", b"[]", b"null", b'{"key": 1}', b"\xff"):
+        (tmp_path / READY).write_bytes(marker)
+        assert folders.key_in(tmp_path) is None
+        assert not folders.is_made(tmp_path, "key", {})
     (tmp_path / READY).write_text(folders.mark("key", {"amdlibm": "1" * 64}))
     assert folders.is_made(tmp_path, "key", {"amdlibm": "1" * 64})
-    assert not folders.is_made(tmp_path, "key", {"amdlibm": "2" * 64})
-    assert not folders.is_made(tmp_path, "key", {})
-    assert not folders.is_made(tmp_path, "other", {"amdlibm": "1" * 64})
-
-
-@pytest.mark.parametrize("marker", [None, b"", b"[]", b"null", b'{"key": 1}', b"\xff"])
-def test_an_environment_without_its_marker_has_no_key(tmp_path: Path, marker: bytes | None) -> None:
-    if marker is not None:
-        (tmp_path / READY).parent.mkdir(parents=True)
-        (tmp_path / READY).write_bytes(marker)
-    assert folders.key_in(tmp_path) is None
-    assert not folders.is_made(tmp_path, "key", {})
+    for key, own in (("key", {"amdlibm": "2" * 64}), ("key", {}), ("a", {"amdlibm": "1" * 64})):
+        assert not folders.is_made(tmp_path, key, own)
 
 
 def test_a_built_environment_is_given_by_its_marker(
@@ -169,19 +128,6 @@ def test_a_built_environment_is_given_by_its_marker(
     amdlibm = load_variant(workspace, "mkl-amdlibm")
     mark_built(workspace, amdlibm)
     assert folders.built_environment(workspace, amdlibm) is None
-
-
-def test_an_environment_removed_meanwhile_is_not_ready(
-    workspace: Workspace, variant: Variant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answers = ["key", None]
-    monkeypatch.setattr(folders, "key_in", lambda target: answers.pop(0))
-    assert not folders.is_ready(workspace, variant, "key")
-    held = {path for path in folders._held if path.is_relative_to(workspace.root)}
-    used = workspace.environments / "theano-1.0.5/.openblas.used"
-    assert held == {workspace.root / ".build.lock", used}
-    for path in held:
-        os.close(folders._held.pop(path))
 
 
 PROGRAM = """

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,13 @@ from typing import Any
 import pytest
 from conda_lock.lockfile import parse_conda_lock_file
 
-from stacks.channel.locked_package import LockedPackage
-from stacks.core.errors import UsageError
+from stacks.channel.build import check_bytes
+from stacks.channel.locked_package import Digests, LockedPackage
+from stacks.channel.package import Built
+from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
+from stacks.locks.update import digests_of, known_packages
 
 FILE = "six-1.16.0-py_0.conda"
 URL = f"http://here/noarch/{FILE}"
@@ -46,13 +51,13 @@ def test_conda_lock_reads_what_is_written(tmp_path: Path) -> None:
     assert content.metadata.custom_metadata == {"made_by": "1.0", "form": "2", "specs": "d" * 64}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "a: [", "version: 1\nmetadata: {}\npackage: []\n"])
-def test_other_content_is_refused_with_the_fix(tmp_path: Path, text: str) -> None:
+def test_other_content_is_refused_with_the_fix(tmp_path: Path) -> None:
     path = tmp_path / conda_lock.NAME
-    path.write_text(text)
-    with pytest.raises(UsageError, match="not a valid lock") as caught:
-        conda_lock.read(path, {}, "lock again")
-    assert caught.value.fix == "lock again"
+    for text in ("", "[]", "a: [", "version: 1\nmetadata: {}\npackage: []\n", "[" * 20_000):
+        path.write_text(text)
+        with pytest.raises(UsageError, match="not a valid lock") as caught:
+            conda_lock.read(path, {}, "lock again")
+        assert caught.value.fix == "lock again"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +75,7 @@ def test_other_content_is_refused_with_the_fix(tmp_path: Path, text: str) -> Non
         ("dependencies:", "dependencies: &a"),
         ("  platform: linux-64", "  platform: osx-64"),
         ("manager: conda", "manager: pip"),
+        ("build: py_0", "build: py_1"),
     ],
 )
 def test_a_value_that_leaves_its_place_is_refused_by_its_line(
@@ -79,15 +85,9 @@ def test_a_value_that_leaves_its_place_is_refused_by_its_line(
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(UsageError, match=r"not a valid lock\n  found: .*conda-lock.yml:\d+:\d+: "):
+    found = rf"(.*conda-lock.yml:\d+:\d+: |{URL} is not the address of six-1\.16\.0-py_1)"
+    with pytest.raises(UsageError, match=rf"not a valid lock\n  found: +{found}"):
         conda_lock.read(path, SIZES, "lock again")
-
-
-def test_an_address_of_another_package_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path)
-    path.write_text(path.read_text().replace("build: py_0", "build: py_1"))
-    with pytest.raises(UsageError, match=rf"{URL} is not the address of six-1\.16\.0-py_1"):
-        conda_lock.read(path, SIZES, "")
 
 
 def test_a_newer_form_names_the_version_that_made_it(tmp_path: Path) -> None:
@@ -102,16 +102,38 @@ def test_a_newer_form_names_the_version_that_made_it(tmp_path: Path) -> None:
         conda_lock.read(path, SIZES, "")
 
 
-def test_a_bomb_is_refused_before_it_is_read(tmp_path: Path) -> None:
-    path = tmp_path / conda_lock.NAME
-    path.write_text("package: " + "[" * 20_000)
-    with pytest.raises(UsageError, match=r"conda-lock.yml:1:\d+: expected at most 32 levels"):
-        conda_lock.read(path, {}, "lock again")
-
-
 @pytest.mark.parametrize(
     "change", [{"url": "http://here/noarch/.."}, {"name": "../six"}, {"version": "1\n2"}]
 )
 def test_what_an_index_cannot_name_is_not_locked(tmp_path: Path, change: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=rf"{conda_lock.NAME}:\d+:\d+: package\[0\]"):
         written(tmp_path, replace(PACKAGE, **change))
+
+
+def test_the_digests_are_of_the_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    data = bytes(range(256)) * 10_000
+    path.write_bytes(data)
+    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    assert digests_of(path) == Digests(hashlib.sha256(data).hexdigest(), md5, len(data))
+
+
+def test_other_bytes_under_the_name_of_a_committed_lock_are_refused(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, tmp_path / "cache")
+    # Of another channel, and one that cannot be read, and so is written again.
+    for name in ("by-conda", "mkl@there", "by-pip"):
+        folder = workspace.locks / "tiny" / name
+        folder.mkdir(parents=True)
+        written(folder)
+        (folder / "sizes.json").write_text(f'{{"{FILE}": 7}}')
+    (workspace.locks / "tiny/by-pip/conda-lock.yml").write_text("{")
+    known = known_packages(workspace)
+    assert known.keys() == {FILE}
+    check_bytes(known.values(), {FILE: Built(tmp_path / FILE, PACKAGE.sha256)})
+    with pytest.raises(IntegrityError, match=f"{FILE}: built from its sources") as caught:
+        check_bytes(known.values(), {FILE: Built(tmp_path / FILE, "c" * 64)})
+    assert (caught.value.expected, caught.value.found) == (
+        f"sha256 {PACKAGE.sha256}",
+        f"sha256 {'c' * 64}",
+    )
+    assert caught.value.fix and "raise the `revision`" in caught.value.fix

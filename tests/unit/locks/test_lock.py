@@ -18,10 +18,9 @@ from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock, lock, solution
+from stacks.locks import lock, solution
 from stacks.locks.lock import lock_folder, with_other_channels
-from stacks.locks.solution import Contents
-from stacks.locks.texts import requirements_of, specs_hash
+from stacks.locks.texts import Contents, requirements_of
 from stacks.sources.pins import IndexPin, read_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -108,12 +107,9 @@ def test_a_summary_and_the_code_are_not_in_a_lock(room: Workspace, mkl: Variant)
         ("conda-lock.yml", lambda text: text.replace("a" * 64, "c" * 64, 1)),
         ("conda-lock.yml", lambda text: text[: text.index("- name: numpy")]),
         ("conda-lock.yml", lambda text: text[:-200]),
-        ("conda-lock.yml", lambda text: text.replace("platform: linux-64", "platform: osx-64", 1)),
         ("conda-lock.yml", lambda text: text + text[text.index("- name: numpy") :]),
-        ("conda-lock.yml", lambda text: text.replace("numpy", "numby")),
         ("sizes.json", lambda text: text.replace("7", "8", 1)),
         ("sizes.json", lambda text: "{}"),
-        ("environment.yml", lambda text: text + "#"),
         ("requirements.txt", lambda text: "six"),
         ("files.json", lambda text: '{"framework": [], "own": []}'),
     ],
@@ -156,19 +152,9 @@ def test_a_changed_flag_is_stale(room: Workspace, mkl: Variant) -> None:
         lock.current(room, changed)
 
 
-@pytest.mark.parametrize("text", [None, "[" * 20_000])
-def test_a_missing_or_broken_lock_is_refused_with_the_fix(
-    room: Workspace, text: str | None
-) -> None:
-    variant = load_variant(room, "mkl")
-    path = lock_folder(room, variant) / conda_lock.NAME
-    if text:
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        (path.parent / "sizes.json").write_text("{}")
-    message = r"not a valid lock\n.*32 levels" if text else "is not locked"
-    with pytest.raises(UsageError, match=message) as caught:
-        lock.read(room, variant)
+def test_a_missing_lock_is_refused_with_the_fix(room: Workspace) -> None:
+    with pytest.raises(UsageError, match="is not locked") as caught:
+        lock.read(room, load_variant(room, "mkl"))
     assert caught.value.fix and "./invoke lock" in caught.value.fix
 
 
@@ -255,11 +241,6 @@ def test_pip_reads_the_pinned_files_and_nothing_else(room: Workspace) -> None:
     assert [each.options for each in parsed] == [
         {"hashes": {"sha256": [p.sha256]}} for p in expected
     ]
-
-
-def test_the_specs_of_each_variant_differ(workspace: Workspace) -> None:
-    names = ("mkl", "openblas", "mkl-amdlibm", "openblas@conda-forge")
-    assert len({specs_hash(load_variant(workspace, name)) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -1,41 +1,49 @@
+"""What the locks give a channel: its packages, and the list of the digests of all its files."""
+
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from stacks.channel import package
+from stacks.channel.locked_package import URL
 from stacks.channel.offers import Channel, read_channel
-from stacks.core.disk import REPOSITORY
+from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.locks import lock
 from stacks.locks import publication as module
-from stacks.locks.publication import DIGESTS, are_current, publication, write_digests
-from unit.helpers.checkout import CHECKOUT
-from unit.helpers.publication import entry
-
-SCRIPT = """\
-from pathlib import Path
-from stacks.channel.offers import read_channel
-from stacks.core.workspace import Workspace
-from stacks.locks.publication import publication
+from stacks.locks.publication import DIGESTS, entries_of, packages_of, publication
+from stacks.sources.pins import Pins
 from stacks.variants.load import all_variants
-workspace = Workspace(Path({root!r}), Path("/dev/null/cache"))
-print(publication(workspace, read_channel(workspace), all_variants(workspace)).digests)
-"""
+from unit.helpers.checkout import CHECKOUT
+from unit.helpers.publication import body, entry
 
 
-@pytest.fixture
-def channel(monkeypatch: pytest.MonkeyPatch) -> Channel:
-    """Give the channel, of whose packages the locks have four."""
+def test_the_committed_locks_give_each_package_once_and_the_committed_digests() -> None:
+    variants, channel = all_variants(CHECKOUT), read_channel(CHECKOUT)
+    entries = entries_of(CHECKOUT, channel, variants)
+    names = [one.package.file_name for one in entries]
+    assert names == sorted(set(names))
+    described = {one.package.file_name: one.package for one in entries}
+    for variant in variants:
+        for each in lock.read(CHECKOUT, variant).packages:
+            assert described[each.file_name] == each
+    assert all(one.offer for one in entries), "the committed locks are of these recipes"
+    committed = (CHECKOUT.locks / DIGESTS).read_text()
+    assert publication(CHECKOUT, channel, variants).digests == committed
+    other = variants[0].model_copy(update={"channel": "conda-forge"})
+    with pytest.raises(UsageError, match="its packages are of another channel"):
+        entries_of(CHECKOUT, channel, [other])
+
+
+def test_only_what_may_be_republished_or_is_included_is_in_the_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     locked = tuple(map(entry, ("libcublas", "libopenblas", "mkl", "six")))
     monkeypatch.setattr(module, "entries_of", lambda *_: locked)
-    return read_channel(CHECKOUT)
-
-
-def test_only_what_may_be_republished_is_in_the_index(channel: Channel) -> None:
+    channel = read_channel(CHECKOUT)
     found = publication(CHECKOUT, channel, [])
     names = [one.package.name for one in found.entries]
     left_out = [one.package.name for one in found.left_out]
@@ -45,44 +53,37 @@ def test_only_what_may_be_republished_is_in_the_index(channel: Channel) -> None:
     assert "/mkl-" not in found.digests
     for path, data in found.files.items():
         assert f"{hashlib.sha256(data).hexdigest()}  {path}\n" in found.digests
-
-
-def test_what_is_included_on_request(channel: Channel) -> None:
     found = publication(CHECKOUT, channel, [], {"mkl", "libcublas"})
     assert [one.package.name for one in found.left_out] == ["libcublas"]
     assert "/mkl-" in found.digests
 
 
-def test_the_committed_list_is_written_and_compared(channel: Channel, tmp_path: Path) -> None:
-    own = Workspace(tmp_path, tmp_path / "cache")
-    own.locks.mkdir(parents=True)
-    found = publication(CHECKOUT, channel, [])
-    assert not are_current(own, found)
-    write_digests(own, found)
-    assert are_current(own, found)
-    assert (own.locks / DIGESTS).read_text() == found.digests
-    (own.locks / DIGESTS).write_bytes(b"\xff")
-    assert not are_current(own, found)
+@pytest.fixture
+def empty(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Give a checkout with an empty cache, and no other place of packages."""
+    for name in ("VENDOR", "CHANNEL"):
+        monkeypatch.delenv(f"THEANO_STACKS_{name}", raising=False)
+    return own_workspace
 
 
-def test_the_list_is_the_same_whatever_the_machine_is(tmp_path: Path) -> None:
-    lists = set()
-    for number, (locale, zone, umask) in enumerate((("C", "UTC", 0o022), ("C.UTF-8", "X-9", 0o77))):
-        done = subprocess.run(
-            [sys.executable, "-c", SCRIPT.format(root=str(REPOSITORY))],
-            cwd=tmp_path,
-            env={
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": str(REPOSITORY),
-                "LC_ALL": locale,
-                "TZ": zone,
-                "PYTHONHASHSEED": str(number),
-            },
-            umask=umask,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        lists.add(done.stdout)
-    [text] = lists
-    assert text.count(".conda\n") > 40
+def test_a_package_is_taken_by_its_bytes_without_a_recipe(empty: Workspace, tmp_path: Path) -> None:
+    six = entry("six")
+    file = tmp_path / "six.conda"
+    file.write_bytes(body("six"))
+    built = package.add(empty, file, six.package.file_name, six.package.sha256)
+    known = type(six)(six.package, six.index)
+    files = packages_of(empty, Channel({}, Pins()), [known], quiet=True)
+    assert files == {f"noarch/{six.package.file_name}": built.path}
+
+
+def test_what_is_nowhere_is_named_with_both_ways_on(empty: Workspace) -> None:
+    six, other = entry("six"), entry("libopenblas")
+    known = [type(six)(each.package, each.index) for each in (six, other)]
+    with pytest.raises(UsageError) as caught:
+        packages_of(empty, Channel({}, Pins()), known, quiet=True)
+    text = str(caught.value)
+    assert "2 locked packages cannot be found" in text
+    assert all(each.package.file_name in text for each in known)
+    for way in ("THEANO_STACKS_CHANNEL", "THEANO_STACKS_VENDOR", "./invoke lock --upgrade"):
+        assert way in text
+    assert URL not in text

@@ -1,8 +1,15 @@
+"""The files of a stack.yaml's packages: what uv and pip are asked, and what becomes of an answer.
+
+A small program stands for uv: it writes down what it is given, and answers as told.
+"""
+
 from __future__ import annotations
 
+import json
 import sys
+import zipfile
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,12 +17,12 @@ from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.locks import requirements, uv
-from stacks.locks.requirements import Distribution
 from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.pins import IndexPin, read_pins
 from stacks.sources.repin import FileRequest
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.environments import SITE_PACKAGES, add
 
 LOCK = """\
 lock-version = "1.0"
@@ -38,246 +45,219 @@ version = "2.0"
 sdist = { url = "https://host/b-2.0.tar.gz", hashes = { sha256 = "5" } }
 wheels = [{ url = "https://host/b-2.0-cp310-cp310-manylinux_2_17_x86_64.whl" }]
 """
+NUMPY = "Name: numpy\nVersion: 1.21.6\nRequires-Dist: six>1\nRequires-Dist: mock; extra == 'test'\n"
+PROGRAM = """\
+#!{python}
+import json, pathlib, sys
+here = pathlib.Path.cwd()
+if {fits!r} and {fits!r} in (here / "constraints.txt").read_text():
+    (here / "pylock.toml").write_text("packages = []")
+    sys.exit(0)
+given = {{path.name: path.read_text() for path in here.iterdir() if path.name != "uv"}}
+given["options"] = " ".join(sys.argv[1:])
+pathlib.Path({given!r}).write_text(json.dumps(given))
+if {answer!r}:
+    (here / "pylock.toml").write_text({answer!r})
+print({message!r})
+sys.exit({status})
+"""
 
 
-@pytest.fixture
-def variant(workspace: Workspace, tmp_path: Path) -> Variant:
-    return load_variant(workspace, "openblas").model_copy(
-        update={"file": tmp_path / "stack.yaml", "requests": ("a", "b")}
+def pin(request: FileRequest, digest: str) -> IndexPin:
+    name, version, filename = request.name, request.version, request.filename
+    return IndexPin(name=name, version=version, filename=filename, size=1, sha256=digest)
+
+
+@dataclass
+class Room:
+    """A stack with the requests a and b, an environment with numpy, and an index of two files."""
+
+    workspace: Workspace
+    variant: Variant
+    folder: Path
+    digests: dict[str, str] = field(
+        default_factory=lambda: {
+            "a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl": "3",
+            "b-2.0.tar.gz": "5",
+        }
     )
 
+    def answers(self, answer: str = "", message: str = "", status: int = 0, fits: str = "") -> None:
+        """Let uv write a pylock.toml, print a message, and end; fits: what has a solution."""
+        text = PROGRAM.format(
+            python=sys.executable,
+            given=str(self.folder / "given"),
+            answer=answer,
+            message=message,
+            status=status,
+            fits=fits,
+        )
+        with zipfile.ZipFile(self.folder / uv.FILE, "w") as wheel:
+            wheel.writestr(uv.PROGRAM, text)
 
-@pytest.fixture
-def index(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Give the SHA-256 of the index's files by name; uv's answer is LOCK."""
-    digests = {"a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl": "3", "b-2.0.tar.gz": "5"}
+    def given(self) -> dict[str, str]:
+        """Return what uv was given."""
+        return dict(json.loads((self.folder / "given").read_text()))
+
+    def resolve(self, *preferred: IndexPin) -> tuple[tuple[IndexPin, ...], str | None]:
+        python = self.folder / "prefix/bin/python"
+        pins = read_pins(self.workspace.sources_lock)
+        return requirements.resolve(self.workspace, self.variant, python, pins, preferred)
 
     def pin_files(
-        workspace: Workspace, requests: list[FileRequest], stop: object
+        self, workspace: Workspace, requests: list[FileRequest], stop: object
     ) -> tuple[IndexPin, ...]:
-        return tuple(
-            IndexPin(
-                name=r.name,
-                version=r.version,
-                filename=r.filename,
-                size=1,
-                sha256=digests[r.filename],
-            )
-            for r in requests
-        )
-
-    base = (Distribution("numpy", "1.21.6", ("six>1", "mock; extra == 'test'")),)
-    monkeypatch.setattr(requirements, "pin_files", pin_files)
-    monkeypatch.setattr(requirements, "installed", lambda *_: base)
-    monkeypatch.setattr(uv, "unpack", lambda *_: Path("/uv"))
-    return digests
+        return tuple(pin(each, self.digests[each.filename]) for each in requests)
 
 
-def answer(text: str, messages: str = "") -> Any:
-    def compile_lock(
-        workspace: Workspace, program: Path, folder: Path, output: str, *options: Any
-    ) -> str:
-        (folder / output).write_text(text)
-        return messages
-
-    return compile_lock
-
-
-def test_what_is_installed_here() -> None:
-    version = f"3.{sys.version_info[1]}"
-    found = {d.name: d for d in requirements.installed(Path(sys.executable), version)}
-    assert found["pydantic"].version and "pydantic-core" in " ".join(found["pydantic"].requires)
-    assert list(found) == sorted(found)
+@pytest.fixture
+def room(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
+    variant = load_variant(workspace, "openblas").model_copy(
+        update={"file": tmp_path / "stack.yaml", "requests": ("a", "b")}
+    )
+    room = Room(workspace, variant, tmp_path)
+    add(tmp_path, f"prefix/{SITE_PACKAGES}/numpy-1.21.6.dist-info/METADATA", NUMPY)
+    monkeypatch.setattr(requirements, "pin_files", room.pin_files)
+    monkeypatch.setattr(uv, "fetch", lambda _, pins: {pins[0]: tmp_path / uv.FILE})
+    monkeypatch.setattr(uv, "pip_settings", lambda: PipSettings(index_urls=("https://one",)))
+    return room
 
 
-def test_the_best_file_of_each_package_that_is_not_installed(
-    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(uv, "compile_lock", answer(LOCK))
-    pins, text = requirements.resolve(workspace, variant, Path("/python"), Pins())
+def test_the_best_file_of_each_package_that_is_not_installed(room: Room) -> None:
+    room.answers(LOCK)
+    pins, text = room.resolve()
     assert [(pin.name, pin.filename) for pin in pins] == [
         ("a", "a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl"),
         ("b", "b-2.0.tar.gz"),
     ]
     assert text == LOCK
+    room.digests["b-2.0.tar.gz"] = "9"
+    with pytest.raises(IntegrityError, match=r"b-2\.0\.tar\.gz has other bytes"):
+        room.resolve()
 
 
-def test_what_uv_is_asked(
-    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: dict[str, str] = {}
-
-    def compile_lock(
-        workspace: Workspace, program: Path, folder: Path, output: str, options: Any, limit: Any
-    ) -> str:
-        asked.update({path.name: path.read_text() for path in folder.iterdir()})
-        asked["options"] = " ".join(map(str, options))
-        (folder / output).write_text("packages = []\n")
-        return ""
-
-    monkeypatch.setattr(uv, "compile_lock", compile_lock)
-    former = IndexPin(name="a", version="0.9", filename="a-0.9.zip", size=1, sha256="0" * 64)
-    assert requirements.resolve(workspace, variant, Path("/python"), Pins(), [former])[0] == ()
-    assert asked == {
+def test_what_uv_is_asked(room: Room) -> None:
+    # It leaves out the key `packages` where no request is meant for this Python.
+    room.answers('lock-version = "1.0"\n')
+    assert room.resolve(pin(FileRequest("a", "0.9", "a-0.9.zip"), "0"))[0] == ()
+    given = room.given()
+    options = f"--python {room.folder}/prefix/bin/python --python-platform x86_64-manylinux_2_31"
+    assert given.pop("options").endswith(options)
+    assert given == {
         "pylock.toml": 'lock-version = "1.0"\ncreated-by = "theano-stacks"\n[[packages]]\n'
         'name = "a"\nversion = "0.9"\n',
         "requests.in": "a\nb\n",
         "constraints.txt": "numpy==1.21.6\n",
         "uv.toml": '[[dependency-metadata]]\nname = "numpy"\nversion = "1.21.6"\n'
         'requires-dist = ["six>1", "mock; extra == \'test\'"]\nprovides-extra = ["test"]\n',
-        "options": "--python /python --python-platform x86_64-manylinux_2_31",
     }
 
 
-def test_other_bytes_than_the_index_said(
-    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(uv, "compile_lock", answer(LOCK))
-    index["b-2.0.tar.gz"] = "9"
-    with pytest.raises(IntegrityError, match=r"b-2\.0\.tar\.gz has other bytes"):
-        requirements.resolve(workspace, variant, Path("/python"), Pins())
-
-
-@pytest.mark.parametrize("fits", [(), ("theano-pymc-1.1.2",)])
-def test_a_conflict_names_the_framework_that_fits(
-    fits: tuple[str, ...],
-    variant: Variant,
-    workspace: Workspace,
-    index: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tried: list[str] = []
-
-    def compile_lock(
-        workspace: Workspace, program: Path, folder: Path, output: str, options: Any, limit: Any
-    ) -> None:
-        constraints = (folder / "constraints.txt").read_text()
-        tried.append(constraints)
-        if not fits or "theano-pymc" not in constraints:
-            raise CommandError("uv\na depends on scipy<1.8", found="exit status 1")
-        (folder / output).write_text("packages = []\n")
-
-    monkeypatch.setattr(uv, "compile_lock", compile_lock)
-    with pytest.raises(UsageError) as caught:
-        requirements.resolve(workspace, variant, Path("/python"), Pins())
-    message = str(caught.value)
-    assert "its packages do not fit theano-1.0.5 on Python 3.9" in message
-    assert "found:    a depends on scipy<1.8" in message
-    expected = f"change `framework:` to {fits[0]}" if fits else "no other framework fits either"
-    assert expected in message
-    assert len(tried) > 2
+UNKNOWN = (
+    "error: No solution found when resolving dependencies\n"
+    "  cause: Because zork was not found in the package registry and you require zork\n\n"
+)
+REFUSED = (
+    "https://one/simple: the package index answered {}: it refuses the access\n  fix: .*password"
+)
 
 
 @pytest.mark.parametrize(
-    ("said", "error", "message"),
+    ("message", "status", "error", "expected"),
     [
+        ("a depends on scipy<1.8", 1, UsageError, "do not fit theano-1.0.5 on Python 3.9\n.*scipy"),
+        ("error: No space left", 2, CommandError, "No space left"),
+        ("  cause: Failed to fetch: http://x/six/", 1, FetchError, "the package index cannot be"),
+        (UNKNOWN, 1, UsageError, "no package index has zork\n  fix: +check its spelling"),
         (
-            "error: Request failed after 3 retries in 5.8s\n  cause: Failed to fetch: http://x/six/",
-            FetchError,
-            "the package index cannot be read\n  found:    error: Request failed",
+            f"{UNKNOWN}hint: An index URL (https://one/simple) could not be queried due to a lack "
+            "of valid authentication credentials (401 Unauthorized)",
+            *(1, FetchError, REFUSED.format(401)),
         ),
         (
-            "  cause: Because nomic was not found in the package registry and you require nomic",
-            UsageError,
-            "no package index has nomic\n  fix:      check its spelling",
+            f"{UNKNOWN}hint: An index (https://one/simple) returned a 403 Forbidden error. Check "
+            "that the index URL is correct and the credentials are valid.",
+            *(1, FetchError, REFUSED.format(403)),
         ),
         # Of pip 20.
+        ("Retrying (Retry(total=4)) after connection broken by 'x'", 1, FetchError, "cannot be re"),
         (
-            "WARNING: Retrying (Retry(total=4)) after connection broken by 'ProxyError'",
-            FetchError,
-            "the package index cannot be read",
+            "WARNING: 401 Error, Credentials not correct for https://one/simple\nERROR: Could not "
+            "find a version that satisfies the requirement zork (from versions: none)",
+            *(1, FetchError, REFUSED.format(401)),
         ),
         (
-            "ERROR: Could not find a version that satisfies the requirement lasange==1 "
-            "(from versions: none)",
-            UsageError,
-            "no package index has lasange\n",
+            "that satisfies the requirement lasange==1 (from versions: none)",
+            *(1, UsageError, "no package index has lasange\n"),
         ),
     ],
 )
-def test_a_failure_of_the_index_is_no_conflict(
-    said: str,
-    error: type[Exception],
-    message: str,
-    variant: Variant,
-    workspace: Workspace,
-    index: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_failure_is_named_by_its_cause(
+    message: str, status: int, error: type[Exception], expected: str, room: Room
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise CommandError(f"uv\n{said}")
+    room.answers(message=message, status=status)
+    with pytest.raises(error, match=expected):
+        room.resolve()
 
-    monkeypatch.setattr(uv, "compile_lock", fail)
-    with pytest.raises(error) as caught:
-        requirements.resolve(workspace, variant, Path("/python"), Pins())
-    assert message in str(caught.value)
+
+@pytest.mark.parametrize("fits", ["", "theano-pymc"])
+def test_a_conflict_names_the_framework_that_fits(fits: str, room: Room) -> None:
+    room.answers(message="a depends on scipy<1.8", status=1, fits=fits)
+    with pytest.raises(UsageError) as caught:
+        room.resolve()
+    fix = "change `framework:` to theano-pymc-1.1.2, which" if fits else "no other framework fits"
+    assert fix in str(caught.value.fix)
 
 
 def test_an_extra_that_a_package_does_not_have_is_named(
-    variant: Variant,
-    workspace: Workspace,
-    index: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    room: Room, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = "warning: The package `idna==3.4` does not have an extra named `al`\nResolved 1\n"
-    monkeypatch.setattr(uv, "compile_lock", answer('lock-version = "1.0"\n', said))
-    requirements.resolve(workspace, variant, Path("/python"), Pins())
+    message = "warning: The package `idna==3.4` does not have an extra named `al`\nResolved 1\n"
+    room.answers('lock-version = "1.0"\n', message)
+    room.resolve()
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("warning: ") and line.endswith(": idna 3.4 has no extra 'al'")
     uv.warn_of_extras("WARNING: idna 2.0 does not provide the extra 'al'\n", "stack.yaml")
     assert capsys.readouterr().err == "warning: stack.yaml: idna 2.0 has no extra 'al'\n"
 
 
-def test_no_request_is_meant_for_this_python(
-    variant: Variant, workspace: Workspace, index: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # uv leaves out the key `packages`.
-    monkeypatch.setattr(uv, "compile_lock", answer('lock-version = "1.0"\n'))
-    assert requirements.resolve(workspace, variant, Path("/python"), Pins())[0] == ()
-
-
-@pytest.mark.parametrize("found", ["exit status 2", None])
-def test_another_failure_of_uv_is_no_conflict(
-    found: str | None,
-    variant: Variant,
-    workspace: Workspace,
-    index: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise CommandError("uv\nerror: No space left on device", found=found)
-
-    monkeypatch.setattr(uv, "compile_lock", fail)
-    with pytest.raises(CommandError, match="No space left"):
-        requirements.resolve(workspace, variant, Path("/python"), Pins())
-
-
 def test_pip_is_given_folders_of_packages_whose_path_has_a_blank(
-    workspace: Workspace,
-    index: dict[str, str],
-    variant: Variant,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nmkdir files\nprintf %s "$PIP_FIND_LINKS" > {tmp_path}/given\n')
-    python.chmod(0o755)
+    program = f'#!/bin/sh\nmkdir files\nprintf %s "$PIP_FIND_LINKS" > {room.folder}/given\n'
+    add(room.folder, "prefix/bin/python", program, 0o755)
     settings = PipSettings(index_urls=(), find_links=("/my room/wheels", "https://x.test/wheels"))
     monkeypatch.setattr(requirements, "pip_settings", lambda: settings)
-    framework = variant.framework.model_copy(update={"python": "2.7"})
-    old = variant.model_copy(update={"framework": framework})
-    assert requirements.resolve(workspace, old, python, Pins()) == ((), None)
-    given = (tmp_path / "given").read_text()
+    framework = room.variant.framework.model_copy(update={"python": "2.7"})
+    room.variant = room.variant.model_copy(update={"framework": framework})
+    assert room.resolve() == ((), None)
+    given = (room.folder / "given").read_text()
     assert given == "file:///my%20room/wheels https://x.test/wheels"
 
 
-@pytest.mark.parametrize("version", ["2.7", "3.9"])
-def test_a_module_in_the_users_folder_is_not_taken_for_pythons(
-    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("json.py", "pkg_resources.py"):
-        (tmp_path / name).write_text("raise SystemExit('mine')")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(requirements, "LIST_PYTHON_2", "import json; print(json.dumps([]))")
-    assert requirements.installed(Path(sys.executable), version) is not None
+def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path, workspace: Workspace) -> None:
+    pin = read_pins(workspace.sources_lock).file(uv.FILE)
+    assert (pin.name, pin.version) == (uv.NAME, uv.VERSION)
+    settings = PipSettings(
+        index_urls=("https://one/simple", "https://two/simple"),
+        find_links=(str(tmp_path), str(tmp_path / "none"), "https://wheels", "file:/srv/wheels"),
+        trusted_hosts=("one",),
+        cert="/ca.pem",
+        timeout=30.0,
+    )
+    variables = {"PATH": "/bin", "UV_INDEX": "https://elsewhere", "UV_PYTHON": "3.8"}
+    assert uv.environment(Workspace(tmp_path, tmp_path), settings, variables) == {
+        "PATH": "/bin",
+        "UV_CACHE_DIR": f"{tmp_path}/uv",
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_DEFAULT_INDEX": "https://one/simple",
+        "UV_INDEX": "https://two/simple",
+        "UV_FIND_LINKS": f"{tmp_path},https://wheels,file:/srv/wheels",
+        "UV_INSECURE_HOST": "one",
+        "UV_HTTP_TIMEOUT": "30",
+        "SSL_CERT_FILE": "/ca.pem",
+    }
+    settings = PipSettings(index_urls=(), find_links=("/wheels",))
+    found = uv.environment(Workspace(tmp_path, tmp_path), settings, {})
+    assert found["UV_NO_INDEX"] == "1" and "UV_DEFAULT_INDEX" not in found

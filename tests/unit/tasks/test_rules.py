@@ -80,8 +80,6 @@ from unit.tasks.conftest import CommandLine
         ("run mkl --over f -- x", "--over needs --jobs", "add --jobs"),
         ("run mkl --logs f -- x", "--logs needs --jobs", "add --jobs"),
         ("run mkl --cluster local -- x", "--cluster needs --jobs", "add --jobs"),
-        ("kernel", "give exactly one of --variant, --list and --remove", ""),
-        ("kernel mkl --list", "give exactly one of --variant, --list and --remove", ""),
         ("kernel mkl --user --prefix p", "--prefix is for another Jupyter", "leave out --user"),
         ("test --seed 2", "--seed needs --faults", "add --faults"),
         ("test --trial 2", "--trial needs --faults", "add --faults"),

@@ -115,7 +115,7 @@ def test_a_task_begins_with_the_removal_of_leftovers(
     assert (result.returncode, result.stdout) == (0, "built\n")
     note = "removed what interrupted or killed programs left in"
     assert result.stderr.splitlines() == [
-        f"{note} {tmp_path}: 1 entry, 0.0 MB",
-        f"{note} {cache}: 1 entry, 0.0 MB",
+        f"{note} {tmp_path}: 1 entry",
+        f"{note} {cache}: 1 entry",
     ]
     assert not any(folder.exists() for folder in left)

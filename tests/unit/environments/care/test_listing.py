@@ -15,11 +15,6 @@ from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
 
 
-@pytest.fixture
-def workspace(own_workspace: Workspace) -> Workspace:
-    return own_workspace
-
-
 def timing(name: str, median: float) -> dict[str, Any]:
     return {"name": name, "unit": "GFLOP/s", "samples": [median], "median": median}
 
@@ -41,17 +36,17 @@ BUSY = [
 ]
 
 
-def verified(workspace: Workspace, variant: Variant, report: object) -> None:
-    mark_built(workspace, variant)
-    path = folders.report_path(workspace, variant)
+def verified(own_workspace: Workspace, variant: Variant, report: object) -> None:
+    mark_built(own_workspace, variant)
+    path = folders.report_path(own_workspace, variant)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(report))
 
 
 def shown(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str], *variants: Variant
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str], *variants: Variant
 ) -> list[str]:
-    listing.show(workspace, variants)
+    listing.show(own_workspace, variants)
     return capsys.readouterr().out.splitlines()
 
 
@@ -70,12 +65,12 @@ def test_the_last_report(
     report: object,
     verdict: str,
     figures: list[str],
-    workspace: Workspace,
+    own_workspace: Workspace,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    variant = load_variant(workspace, name)
-    verified(workspace, variant, report)
-    lines = shown(workspace, capsys, variant)
+    variant = load_variant(own_workspace, name)
+    verified(own_workspace, variant, report)
+    lines = shown(own_workspace, capsys, variant)
     assert f" yes    {verdict}" in lines[1]
     date = lines[1].split(verdict)[1].split()
     assert date[1:] == figures
@@ -84,38 +79,38 @@ def test_the_last_report(
 
 @pytest.mark.parametrize("state", ["yes", "old", "no", "stale", "-"])
 def test_whether_it_is_built(
-    state: str, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    state: str, own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    variant = load_variant(workspace, "openblas")
+    variant = load_variant(own_workspace, "openblas")
     if state == "yes":
-        mark_built(workspace, variant)
+        mark_built(own_workspace, variant)
     elif state == "old":
-        mark_built(workspace, variant, key="of an earlier lock")
+        mark_built(own_workspace, variant, key="of an earlier lock")
     elif state == "stale":
         variant = variant.model_copy(update={"flags": {"optimizer": "fast_run"}})
     elif state == "-":
         variant = variant.model_copy(update={"name": "unlocked"})
-    line = shown(workspace, capsys, variant)[1]
+    line = shown(own_workspace, capsys, variant)[1]
     assert line.split()[2:] == [state, "-"]
 
 
 def test_what_is_slow_on_this_machine_is_said_once(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    variants = [load_variant(workspace, name) for name in ("mkl", "mkl-amdlibm", "openblas")]
+    variants = [load_variant(own_workspace, name) for name in ("mkl", "mkl-amdlibm", "openblas")]
     for variant in variants[:2]:
-        verified(workspace, variant, {**REPORT, "advice": ["MKL is slow here"]})
-    last = shown(workspace, capsys, *variants)[-1]
+        verified(own_workspace, variant, {**REPORT, "advice": ["MKL is slow here"]})
+    last = shown(own_workspace, capsys, *variants)[-1]
     assert last == "theano-1.0.5/mkl, theano-1.0.5/mkl-amdlibm: MKL is slow here"
 
 
 def test_a_line_has_80_columns_whatever_the_state(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    every = all_variants(workspace)
+    every = all_variants(own_workspace)
     timings = [timing(f"Gemm {dtype} 5000", 1234.5) for dtype in ("float64", "float32")]
     for variant in every:
-        verified(workspace, variant, {"ok": True, "timings": timings})
-    lines = shown(workspace, capsys, *every)
+        verified(own_workspace, variant, {"ok": True, "timings": timings})
+    lines = shown(own_workspace, capsys, *every)
     assert len(lines) > len(every) and max(map(len, lines)) <= 80
     assert any("no device 2" in line and line.endswith("  1234.5  1234.5") for line in lines)

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -96,20 +94,16 @@ def test_a_brief_verification_has_a_table_only_where_it_fails(
     assert capfd.readouterr().out == ("the table\n" if status else "")
 
 
-def test_the_last_report_of_an_environment_without_a_name_is_removed(room: Room) -> None:
-    (room.prefix / EXPECTATION).unlink()
+def test_an_environment_without_its_description(room: Room, tmp_path: Path) -> None:
+    prefix, room.prefix = room.prefix, tmp_path
+    assert room.fails("/openblas could not be verified").exit_code == 2
+    assert room.kept.read_text() == "{}"
+    (prefix / EXPECTATION).unlink()
+    room.prefix = prefix
     room.fails("/openblas is damaged")
     assert not room.kept.exists()
 
 
-def test_without_a_manifest_and_an_expectation_it_cannot_run(room: Room, tmp_path: Path) -> None:
-    room.prefix = tmp_path
-    assert room.fails("/openblas could not be verified").exit_code == 2
-    assert room.kept.read_text() == "{}"
-
-
-# The header of a program for a little-endian machine, up to the machine's number.
-ELF = "\x7fELF\2\1\1" + 9 * "\0" + "\2\0"
 CHECKS = PASS, FAIL = tuple(
     {"name": "x", "status": status, "detail": "", "fix": None} for status in ("pass", "fail")
 )
@@ -144,23 +138,21 @@ def test_a_program_that_does_not_verify_never_passes(script: str, found: str, ro
 
 
 @pytest.mark.parametrize(
-    ("content", "what", "found", "fix"),
+    ("content", "what", "found"),
     [
-        ("#!/bin/sh\n", "^python is no Python$", "''", "give another"),
-        ("#!/bin/sh\necho 42 and more", "^python is no Python$", "'42 and more", "give another"),
-        ("#!/bin/sh\necho 2.6", "^python is too old$", "Python 2.6", "give another"),
-        ("#!/bin/sh\necho 3.3", "^python is too old$", "Python 3.3", "give another"),
-        ("#!/bin/sh\necho broken >&2\nexit 3", "Python that starts: .*\nbroken", "3", "look at"),
-        ("#!/bin/sh\nkill -SEGV $$", "Python that starts: ", "-11", "look at"),
-        ("#!/bin/sh\nexec sleep 1000", "Python that starts: ", "it still ran", "look at"),
-        (ELF + "\x28\0", "Exec format error", "a program for armv7l", "give an inter"),
-        (ELF + "\x09\x09", "Exec format error", "for ELF machine 2313", "give an inter"),
-        ("hello", "Exec format error", "neither a program nor a script", "give an inter"),
-        ("#!/nowhere", "No such file", "names a program that is not there", "give an inter"),
+        ("#!/bin/sh\n", "^python is no Python$", "''"),
+        ("#!/bin/sh\necho 42 and more", "^python is no Python$", "'42 and more"),
+        ("#!/bin/sh\necho 2.6", "^python is too old$", "Python 2.6"),
+        ("#!/bin/sh\necho 3.3", "^python is too old$", "Python 3.3"),
+        ("#!/bin/sh\necho broken >&2\nexit 3", "Python that starts: .*\nbroken", "3"),
+        ("#!/bin/sh\nkill -SEGV $$", "Python that starts: ", "-11"),
+        ("#!/bin/sh\nexec sleep 1000", "Python that starts: ", "it still ran"),
+        ("hello", "cannot run .*: Exec format error", ""),
+        ("#!/nowhere", "cannot run .*: No such file", ""),
     ],
 )
 def test_what_is_no_python_is_refused(
-    content: str, what: str, found: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    content: str, what: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verification, "ANSWER", 0.5)
     monkeypatch.chdir(tmp_path)
@@ -171,22 +163,15 @@ def test_what_is_no_python_is_refused(
     error = caught.value
     assert error.exit_code == 2
     assert re.search(what.replace("^", r"^\./"), str(error), re.MULTILINE)
-    assert found in str(error.found) and str(error.fix).startswith(fix) and error.expected
+    assert found in str(error.found) and error.expected
+    assert str(error.fix).startswith("give another interpreter")
 
 
 def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
     add(tmp_path, "text", "hello", 0o444)
-    for name, found, fix in (
-        ("text", "may not be executed", "give an"),
-        ("missing", "nothing there", "check the spelling"),
-        ("text/below", "nothing there", "check the spelling"),
-    ):
-        with pytest.raises(UsageError, match=f"cannot run .*/{name}: ") as caught:
-            verification.verify_python(str(tmp_path / name))
-        assert found in str(caught.value.found) and str(caught.value.fix).startswith(fix)
-    with pytest.raises(UsageError, match="cannot run no-such-python: ") as caught:
-        verification.verify_python("no-such-python")
-    assert caught.value.found == "nothing there"
+    for name in (f"{tmp_path}/text", f"{tmp_path}/missing", "no-such-python"):
+        with pytest.raises(UsageError, match=f"cannot run {name}: "):
+            verification.verify_python(name)
     with pytest.raises(UsageError, match="is a folder") as caught:
         verification.verify_python(str(tmp_path))
     assert caught.value.fix == f"give the interpreter: {tmp_path}/bin/python"
@@ -221,8 +206,3 @@ def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
     assert programs.run_suite(python, ["files"], os.environ) == 0
     ignored = int((tmp_path / "out").read_text().split()[1], 16)
     assert ignored & 1 << (signal.SIGINT - 1)
-
-
-def test_every_python_answers_the_probe() -> None:
-    output = subprocess.check_output([sys.executable, "-c", verification.PROBE])
-    assert output == b"42\n"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -25,8 +24,15 @@ def old(tmp_path: Path) -> Path:
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
     place = environment(tmp_path / "new")
+    runs_python(place)
     add(place, f"{SITE_PACKAGES}/numpy-1.22.4.dist-info/METADATA", metadata("numpy", "1.22.4"))
     return place
+
+
+def runs_python(prefix: Path) -> None:
+    """Let an environment's Python be this one, with the environment's packages."""
+    run = f'#!/bin/sh\nPYTHONPATH={prefix / SITE_PACKAGES} exec {sys.executable} "$@"\n'
+    add(prefix, "bin/python", run, 0o755)
 
 
 def metadata(name: str, version: str, *requires: str) -> str:
@@ -79,20 +85,17 @@ def test_nothing_where_no_environment_was(new: Path, tmp_path: Path) -> None:
     assert carried(environment(tmp_path / "fresh"), new) == []
 
 
-def test_what_the_new_lock_does_not_suit_is_named_with_all_that_needs_it(
-    old: Path, new: Path
-) -> None:
+def test_what_the_new_lock_does_not_suit_is_named_as_pip_says_it(old: Path, new: Path) -> None:
     install(old, "pandas", "numpy>=1.23")
-    install(old, "seaborn", "pandas")
+    install(old, "seaborn", "gone")
     install(old, "toolz")
     assert carried(old, new) == [
-        "kept, added by you: toolz 1.0",
-        "not kept, added by you: pandas 1.0: it needs numpy>=1.23, and 1.22.4 is here; "
-        f"get it back with `{COMMAND} pandas`",
-        "not kept, added by you: seaborn 1.0: it needs pandas, which is not kept; "
-        f"get it back with `{COMMAND} seaborn`",
+        "kept, added by you: pandas 1.0, seaborn 1.0, toolz 1.0",
+        "warning: seaborn 1.0 requires gone, which is not installed; "
+        f"`{COMMAND} --upgrade seaborn` takes a version that fits",
+        "warning: pandas 1.0 has requirement numpy>=1.23, but you have numpy 1.22.4; "
+        f"`{COMMAND} --upgrade pandas` takes a version that fits",
     ]
-    assert not (new / SITE_PACKAGES / "pandas.py").exists()
 
 
 @pytest.mark.parametrize(
@@ -131,22 +134,6 @@ def test_where_nobody_knows_what_was_added(
 
 
 @pytest.mark.parametrize(
-    "requirement",
-    [
-        "numpy>=99; python_version ~= '3'",
-        "numpy>=99; os_name ~= 'posix'",
-        "numpy>=99; 'test' in extras",
-        "numpy>=99; dependency_groups == 'test'",
-        "numpy >= or not",
-    ],
-)
-def test_metadata_that_nobody_can_read_says_nothing(requirement: str, old: Path, new: Path) -> None:
-    path = install(old, "odd", requirement)
-    path.write_bytes(path.read_bytes() + b"Author: Jos\xe9\n")
-    assert carried(old, new) == ["kept, added by you: odd 1.0"]
-
-
-@pytest.mark.parametrize(
     ("name", "files", "modules"),
     [
         ("six", ["six.py", "six-1.0.dist-info/METADATA"], ["six"]),
@@ -161,23 +148,18 @@ def test_metadata_that_nobody_can_read_says_nothing(requirement: str, old: Path,
     ],
 )
 def test_the_modules_of_a_distribution(name: str, files: list[str], modules: list[str]) -> None:
-    assert additions.modules_of(name, files) == modules
+    assert additions.modules_of(name, map(PurePosixPath, files)) == modules
 
 
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
-    """Give an environment in which `good` and `bad` are pip's, and `Meteo` is conda's."""
+    """Give an environment with packages of which one can be imported."""
     prefix = tmp_path / "environment"
-    run = f'#!/bin/sh\nPYTHONPATH={prefix / SITE_PACKAGES} exec {sys.executable} "$@"\n'
-    add(prefix, "bin/python", run, 0o755)
+    runs_python(prefix)
     for name, text in (("good", ""), ("bad", "import no.such"), ("meteo", "1 / 0")):
         add(prefix, f"{SITE_PACKAGES}/{name}.py", text)
-    for name in ("good", "bad"):
         record = f"{name}-1.0.dist-info/RECORD"
         add(prefix, f"{SITE_PACKAGES}/{record}", f"{name}.py,,\n{record},,\n")
-    for name in ("meteo", "meteo-data"):
-        content = {"name": name, "files": [f"{SITE_PACKAGES}/{name}.py", f"share/{name}"]}
-        add(prefix, f"conda-meta/{name}-1.0-0.json", json.dumps(content))
     return prefix
 
 

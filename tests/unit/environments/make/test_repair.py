@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,20 +13,16 @@ import pytest
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.settings_files import MODULES
 from stacks.core import disk
-from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import READY
 from stacks.environments.make import contents, prefix, settings
 from stacks.environments.make.build import lines_of_repair
-from stacks.environments.make.packages import Part
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
 from unit.helpers.conda import Member, conda, file, link, part_of
 from unit.helpers.environments import SITE_PACKAGES, add
 
-# A user without rights.
-NOBODY = 65534
 MODULE = f"{SITE_PACKAGES}/mod.py"
 SIX = f"{SITE_PACKAGES}/six-1.16.dist-info/METADATA"
 FILES = [
@@ -58,19 +52,19 @@ class Made:
         package = LockedPackage("python", "3.9", "0", self.part.url, digest, "0" * 32, size)
         self.lock = Lock(packages=(package,), requirements=())
 
-    def making(self, part: Part | None = None) -> prefix.Making:
-        parts = [part or self.part]
-        return prefix.Making(self.workspace, self.variant, self.lock, parts, self.place)
+    @property
+    def making(self) -> prefix.Making:
+        return prefix.Making(self.workspace, self.variant, self.lock, [self.part], self.place)
 
     @property
     def aside(self) -> Path:
         return folders.replaced_folder(self.place)
 
-    def make(self, part: Part | None = None, *, clean: bool = False) -> list[str]:
-        return prefix.make(self.making(part), clean=clean)
+    def make(self, *, clean: bool = False) -> list[str]:
+        return prefix.make(self.making, clean=clean)
 
     def repair(self) -> dict[str, str]:
-        return prefix.repair(self.making())
+        return prefix.repair(self.making)
 
     def files(self) -> dict[str, tuple[int, bytes | str]]:
         return {
@@ -97,10 +91,6 @@ def edit(place: Path) -> None:
     add(place, "lib/a", "an edit")
 
 
-def chmod(place: Path) -> None:
-    (place / "bin/run").chmod(0o644)
-
-
 def remove(place: Path) -> None:
     shutil.rmtree(place / "lib")
 
@@ -124,10 +114,6 @@ def link_for_folder(place: Path) -> None:
 def pipe(place: Path) -> None:
     (place / "lib/a").unlink()
     os.mkfifo(place / "lib/a")
-
-
-def more(place: Path) -> None:
-    add(place, "lib/odd.so", "mine")
 
 
 def no_manifest(place: Path) -> None:
@@ -174,13 +160,13 @@ OTHER_SIX = [f"{SITE_PACKAGES}/six-2.dist-info/{n}" for n in ("METADATA", "INSTA
     ("damage", "faults", "kept"),
     [
         (edit, {"lib/a": "changed"}, {"lib/a"}),
-        (chmod, {"bin/run": "changed"}, {"bin/run"}),
+        (lambda place: (place / "bin/run").chmod(0o644), {"bin/run": "changed"}, {"bin/run"}),
         (remove, LIB, set()),
         (folder_for_file, {"lib/b": "missing", "lib/b/deep/mine": "extra"}, {"lib/b/deep/mine"}),
         (file_for_folder, {**LIB, "lib": "extra"}, {"lib"}),
         (link_for_folder, {**LIB, "lib": "extra"}, {"lib"}),
         (pipe, {"lib/a": "changed"}, {"lib/a"}),
-        (more, {"lib/odd.so": "extra"}, {"lib/odd.so"}),
+        (lambda place: add(place, "lib/odd.so"), {"lib/odd.so": "extra"}, {"lib/odd.so"}),
         (no_manifest, {f"{contents.MANIFEST}/mine": "extra"}, {f"{contents.MANIFEST}/mine"}),
         (
             replaced_by_conda,
@@ -207,15 +193,6 @@ def test_a_damaged_environment_is_made_again_and_its_files_kept_aside(
     assert made.repair() == {}
 
 
-def test_each_repair_has_a_folder_for_what_it_replaces(made: Made) -> None:
-    for number in ("1", "2"):
-        add(made.place, "lib/a", number)
-        made.repair()
-        assert (made.aside / number / "lib/a").read_text() == number
-    assert made.repair() == {}
-    assert sorted(path.name for path in made.aside.iterdir()) == ["1", "2"]
-
-
 def test_what_is_added_and_compiled_stays_and_bytecode_goes(made: Made) -> None:
     info = f"{SITE_PACKAGES}/mine-1.dist-info"
     mine = {f"{SITE_PACKAGES}/mine.py": "mine", f"{info}/INSTALLER": "pip\n"}
@@ -229,34 +206,33 @@ def test_what_is_added_and_compiled_stays_and_bytecode_goes(made: Made) -> None:
     assert made.repair() == {}
     assert {name: (made.place / name).read_text() for name in mine} == mine
     assert not (made.place / SITE_PACKAGES / "__pycache__").exists()
-    assert folders.key_in(made.place) == made.making().key
+    assert folders.key_in(made.place) == made.making.key
     assert not made.aside.exists()
 
 
-def test_a_linked_environment_stays_on_its_disk(made: Made) -> None:
+def test_links_to_a_larger_disk_stay_and_each_repair_keeps_what_it_replaces(made: Made) -> None:
     larger = made.place.parent / "disk"
-    larger.mkdir()
+    add(larger, "modules/module.so", "compiled")
+    shutil.rmtree(made.place / "var", ignore_errors=True)
     made.place.rename(larger / "environment")
     made.place.symlink_to("disk/environment")
-    edit(made.place)
-    assert made.repair() == {"lib/a": "changed"}
+    (made.place / "var").symlink_to("../modules")
+    add(made.place, "conda-meta/history", "# update specs: ['pandas']\n")
+    for number in ("1", "2"):
+        add(made.place, "lib/a", number)
+        assert made.repair() == {"lib/a": "changed"}
+        assert (made.aside / number / "lib/a").read_text() == number
     assert made.place.is_symlink() and made.aside == larger / "environment.replaced"
-    assert (made.aside / "1/lib/a").read_text() == "an edit"
+    assert (made.place / "var").readlink() == Path("../modules")
+    assert (made.place / "var/module.so").read_text() == "compiled"
+    assert (made.place / "conda-meta/history").read_text() == "# update specs: ['pandas']\n"
 
 
 def test_an_environment_is_made_once_and_anew_if_asked(made: Made) -> None:
-    more(made.place)
+    add(made.place, "lib/odd.so")
     assert made.make() == [] and (made.place / "lib/odd.so").exists()
     made.make(clean=True)
     assert not (made.place / "lib/odd.so").exists()
-
-
-def test_another_package_than_the_locked_one(made: Made, tmp_path: Path) -> None:
-    other = part_of(conda(tmp_path, file("lib/a"), name="python", version="3.9"))
-    sound = made.files()
-    with pytest.raises(IntegrityError, match=r"python-3\.9-0\.conda is not the locked package"):
-        made.make(other, clean=True)
-    assert made.files() == sound
 
 
 def test_what_the_lock_no_longer_has_is_not_the_users(made: Made) -> None:
@@ -268,22 +244,6 @@ def test_what_the_lock_no_longer_has_is_not_the_users(made: Made) -> None:
     extra = {name for name, fault in made.repair().items() if fault == "extra"}
     assert extra == {f"{info}/INSTALLER", f"{info}/RECORD"}
     assert not (made.place / info).exists()
-
-
-def test_compiled_modules_on_a_larger_disk_stay_there(made: Made) -> None:
-    add(made.place.parent, "disk/module.so", "compiled")
-    shutil.rmtree(made.place / "var", ignore_errors=True)
-    (made.place / "var").symlink_to("../disk")
-    assert made.repair() == {}
-    assert (made.place / "var").readlink() == Path("../disk")
-    assert (made.place / "var/module.so").read_text() == "compiled"
-
-
-def test_the_log_of_a_conda_client_stays(made: Made) -> None:
-    add(made.place, "conda-meta/history", "# update specs: ['pandas']\n")
-    edit(made.place)
-    assert made.repair() == {"lib/a": "changed"}
-    assert (made.place / "conda-meta/history").read_text() == "# update specs: ['pandas']\n"
 
 
 def test_a_repair_that_fails_at_its_end_loses_no_compiled_module(
@@ -299,36 +259,6 @@ def test_a_repair_that_fails_at_its_end_loses_no_compiled_module(
     assert (made.place / "var/compiledir/module.so").read_text() == "compiled"
     assert made.repair() == {}
     assert (made.place / "var/compiledir/module.so").read_text() == "compiled"
-
-
-@pytest.fixture
-def folder_of_a_user() -> Iterator[Path]:
-    """Give a folder while the process is an ordinary user, whom closed folders keep out."""
-    with tempfile.TemporaryDirectory() as name:
-        user = os.geteuid() or NOBODY
-        os.chown(name, user, -1)
-        before = os.geteuid()
-        os.seteuid(user)
-        try:
-            yield Path(name)
-        finally:
-            os.seteuid(before)
-
-
-def test_compiled_modules_in_a_folder_that_nobody_may_read_stay(folder_of_a_user: Path) -> None:
-    """A repair that is killed at its end has them in the old environment, or in the new one."""
-    old, new = folder_of_a_user / "var", folder_of_a_user / "new"
-    for name in ("compiledir/closed/module.so", "compiledir/module.so"):
-        (old / name).parent.mkdir(parents=True, exist_ok=True)
-        (old / name).write_text("compiled")
-    (old / "compiledir/closed").chmod(0)
-    prefix._keep_compiled(old, new)
-    for folder in (old, new):
-        closed = folder / "compiledir/closed"
-        assert stat.S_IMODE(closed.stat().st_mode) == 0
-        closed.chmod(0o700)
-        assert (closed / "module.so").read_text() == "compiled"
-        assert (folder / "compiledir/module.so").read_text() == "compiled"
 
 
 def test_a_repair_lists_its_files_of_thousands_the_first() -> None:

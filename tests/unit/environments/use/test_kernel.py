@@ -175,24 +175,4 @@ def test_a_kernel_of_another_origin_stays(room: Room) -> None:
     other.write_text('{"argv": ["julia"], "metadata": {}}')
     with pytest.raises(UsageError, match="is not of theano-stacks"):
         room.install()
-    assert kernel.installed(room.kernels) == {}
-    with pytest.raises(UsageError, match="no kernel mine of theano-stacks"):
-        kernel.remove("mine", room.kernels)
     assert other.is_file()
-
-
-def test_list_and_remove(room: Room, capsys: pytest.CaptureFixture[str]) -> None:
-    kernel.show(room.kernels)
-    assert "no kernel is installed" in capsys.readouterr().out
-    room.install("b")
-    room.install("a")
-    capsys.readouterr()
-    kernel.show(room.kernels)
-    assert [line.split()[:4] for line in capsys.readouterr().out.splitlines()[1:]] == [
-        ["a", "theano-1.0.5/openblas", "not", "built"],
-        ["b", "theano-1.0.5/openblas", "not", "built"],
-    ]
-    with pytest.raises(UsageError, match="expected: one of a, b"):
-        kernel.remove("c", room.kernels)
-    kernel.remove("a", room.kernels)
-    assert list(kernel.installed(room.kernels)) == ["b"]

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -112,19 +111,21 @@ def test_overridden_settings_are_printed_once(
     [
         ([], "", 0, "nothing to run", "./invoke run --variant openblas -- python train.py"),
         (["no-such"], "", 0, "cannot run no-such: No such", "check the spelling"),
-        (["./train.py"], "print()", 0o644, "cannot run .*/train.py: Perm", "make it a program"),
-        (["./train.py"], "print()", 0o755, "cannot run .*/train.py: Exec", "its first line is no"),
-        (["./train.py"], "#!/no/such\n", 0o755, "cannot run .*: No such", "the program that its"),
-        (["train me.py"], "", 0o644, "cannot run", "a program is looked up on PATH; run the file: "
-         "-- python 'train me.py'"),
-        (["python"], "", 0, "is damaged: .*/bin/python leads to nothing", "./invoke build --variant"
-         " openblas --repair"),
+        (["./a b.py"], "print()", 0o644, "cannot run .*/a b.py: Perm", "-- python './a b.py'"),
+        (["./train.py"], "print()", 0o755, "cannot run .*/train.py: Exec", "-- python ./train.py"),
+        (["python"], "", 0, "is damaged: .*/bin/python leads to nothing", "openblas --repair"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_started(
-    words: list[str], text: str, mode: int, what: str, fix: str, variant: Variant, tmp_path: Path,
+    words: list[str],
+    text: str,
+    mode: int,
+    what: str,
+    fix: str,
+    variant: Variant,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python").symlink_to("python3.9")
@@ -132,7 +133,7 @@ def test_what_cannot_be_started(
         add(tmp_path, words[0], text, mode)
     with pytest.raises(UsageError, match=what) as caught:
         run_module.run(variant, tmp_path, words)
-    assert str(caught.value.fix).startswith(fix)
+    assert fix in str(caught.value.fix)
 
 
 def test_a_shell_says_where_one_is(
@@ -185,10 +186,6 @@ FILES = {
     "bash": (".bashrc", CONDA),
     "zsh": (".zshrc", CONDA),
     "fish": (".config/fish/config.fish", FISH),
-    "mksh": (".mkshrc", CONDA),
-    # They read no file but the one that ENV names.
-    "dash": (".shrc", CONDA),
-    "sh": (".shrc", CONDA),
 }
 SHOWN = 'echo "$MINE:$PATH:$CONDA_PREFIX:$VIRTUAL_ENV"'
 
@@ -204,28 +201,18 @@ def test_a_shell_enters_the_environment_after_the_persons_files(shell: str, tmp_
     path = f"{prefix}/bin:{PATH}"
     env = {"HOME": str(tmp_path), "SHELL": program, "TERM": "dumb", "PATH": path}
     env["CONDA_PREFIX"] = str(prefix)
-    if name == ".shrc":
-        env["ENV"] = str(tmp_path / name)
     command, variables = run_module.shell_of("openblas", env)
     prompt = "fish_prompt" if shell == "fish" else 'echo "$PS1"'
-    files = re.findall(r"/dev/fd/(\d+)", " ".join([*command, variables.get("ENV", "")]))
     done = subprocess.run(
         command,
-        input=f'{SHOWN}\n{prompt}\necho "ENV=$ENV"\nexit\n',
+        input=f"{SHOWN}\n{prompt}\nexit\n",
         env=variables,
         capture_output=True,
         text=True,
-        pass_fds=[int(number) for number in files],
         check=False,
     )
     shown = done.stdout.replace(f"{prefix}/bin /usr/bin /bin", path)
     assert f"read:{path}:{prefix}:\n" in shown
-    assert "(openblas) mine> " in shown and f"ENV={env.get('ENV', '')}\n" in shown
+    assert "(openblas) mine> " in shown
     assert "THEANO_STACKS" not in done.stdout + done.stderr
-    assert not list(run_module.ZSH.glob(".zcompdump*"))
-
-
-def test_bytes_of_a_path_that_are_not_utf_8_are_kept() -> None:
-    path = os.fsdecode(b"/caf\xe9/bin")
-    command, _ = run_module.shell_of("v", {"SHELL": "bash", "PATH": path, "CONDA_PREFIX": "/p"})
-    assert b"PATH='/caf\xe9/bin'" in Path(command[2]).read_bytes()
+    assert not list(run_module.SHELLS.glob(".zcompdump*"))
