@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 from pathlib import Path
 
 import pytest
