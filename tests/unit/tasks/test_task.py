@@ -114,8 +114,5 @@ def test_a_task_begins_with_the_removal_of_leftovers(
     result = run(tmp_path, "building")
     assert (result.returncode, result.stdout) == (0, "built\n")
     note = "removed what interrupted or killed programs left in"
-    assert result.stderr.splitlines() == [
-        f"{note} {tmp_path}: 1 entry",
-        f"{note} {cache}: 1 entry",
-    ]
+    assert result.stderr.splitlines() == [f"{note} {tmp_path}: 1 entry", f"{note} {cache}: 1 entry"]
     assert not any(folder.exists() for folder in left)
