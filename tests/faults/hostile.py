@@ -20,7 +20,7 @@ from faults.room import Done, Room, Trial
 from faults.trees import remove
 from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
-from stacks.locks import solution
+from stacks.locks import solution, texts
 from stacks.sources.condarc import channel_address
 from stacks.sources.pins import DebPin, IndexPin, Pins, read_pins, write_pins
 from stacks.variants.load import load_variant
@@ -240,7 +240,7 @@ def lock_packages(room: Room, packages: dict[str, tuple[str, bytes]]) -> str:
         digests = (hashlib.sha256(data).hexdigest(), hashlib.md5(data).hexdigest(), len(data))
         url = f"{address.url}/linux-64/{file_name}"
         locked.append(LockedPackage(name, version, "evil_0", url, *digests))
-    contents = solution.Contents(locked, channel=address.name)
+    contents = texts.Contents(locked, channel=address.name)
     solution.write(workspace, variant, contents)
     return variant.name
 
