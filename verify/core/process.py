@@ -195,23 +195,6 @@ def end_children(but=frozenset()):
                     raise
 
 
-def handle_signals(names, handler):
-    """Install a handler for signals; return {number: the handler before}."""
-    old_handlers = {}
-    for signal_name in names:
-        number = getattr(signal, signal_name)
-        # A signal that a shell's `&` or nohup ignores stays ignored.
-        if signal.getsignal(number) != signal.SIG_IGN:
-            old_handlers[number] = signal.signal(number, handler)
-    return old_handlers
-
-
-def restore_signals(handlers):
-    """Install the handlers that handle_signals has returned."""
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-
-
 class NoCompilerError(Exception):
     """The C code cannot be compiled; the text says why."""
 

@@ -1,19 +1,17 @@
 """Supervise the suite from a process of its own, in case a library that it calls never returns.
 
 The suite's process cannot watch itself: compiled code of a framework that hangs holds the
-interpreter's lock, so no other thread runs. The guard is its parent, because process 1 of a
-container cannot be killed by a child. The supervisor, which the user has started, is the parent of
-the guard: whichever of them is killed, another one ends all processes and removes the folder.
+interpreter's lock, so no other thread runs. The supervisor, which the user has started, is its
+parent, because process 1 of a container cannot be killed by a child. If the supervisor is killed,
+Linux kills the suite, and the next start removes the folder (program.temporary_folder).
 """
 
 from __future__ import absolute_import, division, print_function
 
 import errno
-import fcntl
 import io
 import os
 import select
-import shutil
 import signal
 import sys
 import time
@@ -28,14 +26,16 @@ FINISHED = b"\0finished\n"
 # Seconds without progress. The longest step of a healthy suite, with --full on a slow machine,
 # takes a fifth of it.
 LIMIT = 1200
-# The limit is counted in parts: if all processes were suspended for a while, only one part is lost.
-PARTS = 20
+# Poll interval, seconds: of signals, and of the suite's end where a program that it has forked
+# still has the pipe. The limit is counted in such parts: if all processes were suspended for a
+# while, only one part is lost.
+POLL = 0.1
 # Seconds between two lines of a log that say what the suite does.
 BEAT = 15.0
 # Seconds for an interrupted suite to end by itself: after ctrl-C, which reaches it as well, and
 # after a signal of the supervisor's. A person waits less than a second for the end.
 FIRST_GRACE, SECOND_GRACE = 0.3, 0.5
-ENDING = ("SIGTERM", "SIGHUP")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Of the folder: what C code writes to standard error.
 ERRORS = "errors.txt"
 HANG = "`%s` made no progress for %d s and was killed"
@@ -62,146 +62,87 @@ def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
     with program.temporary_folder() as folder:
         others = process.children()
         process.adopt_orphans()
-        alive, alive_writer = process.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        guard = os.fork()
-        if not guard:
-            os.close(alive_writer)
-            _guard(_Supervisor(name, limit, folder, cause_of), run, alive)
-        os.close(alive)
-        status = _forward_signals(guard)
-        os.close(alive_writer)
+        # In the child this raises SystemExit.
+        status = _Supervisor(name, limit, folder, cause_of).run(run)
         process.end_children(but=others)
-    return _end_as(name, status)
-
-
-def _end_as(name, status):
-    """Return the exit status of a wait status, or end by its signal."""
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number == signal.SIGKILL:
-            sys.stderr.write("%s: a process of the suite was killed\n  fix: run it again\n" % name)
-            return FAILED
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-        # Process 1 of a container survives the signal.
-        return 128 + number
-    return os.WEXITSTATUS(status)
-
-
-def _forward_signals(guard):
-    """Pass signals on to the guard until it ends; return its wait status."""
-
-    def forward(number, frame):
-        try:
-            os.kill(guard, number)
-        except OSError as error:
-            # It has just ended.
-            if error.errno != errno.ESRCH:
-                raise
-
-    old_handlers = process.handle_signals(("SIGINT",) + ENDING, forward)
-    try:
-        while True:
-            try:
-                return os.waitpid(guard, 0)[1]
-            except OSError as error:
-                # Python 2 does not resume waitpid after a signal.
-                if error.errno != errno.EINTR:
-                    raise
-    finally:
-        process.restore_signals(old_handlers)
-
-
-def _guard(supervisor, run, alive):
-    """Run the suite in a child process of this one; end with its exit status or signal."""
-    process.adopt_orphans()
-    # In the child this raises SystemExit.
-    status = _supervise(supervisor, run, alive)
-    process.end_children()
-    shutil.rmtree(supervisor.folder, True)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
-    os._exit(status)
-
-
-def _supervise(supervisor, run, alive):
-    steps, step_writer = process.pipe()
-    wakeups, wakeup_writer = process.pipe()
-    signals, guard = [], os.getpid()
-
-    def on_signal(number, frame):
-        signals.append(number)
-        os.write(wakeup_writer, b"!")
-
-    # A handler runs after select() if its signal comes just before it sleeps; this byte wakes it.
-    fcntl.fcntl(wakeup_writer, fcntl.F_SETFL, os.O_NONBLOCK)
-    signal.set_wakeup_fd(wakeup_writer)
-    old_handlers = process.handle_signals(("SIGCHLD", "SIGINT") + ENDING, on_signal)
-    child = os.fork()
-    if not child:
-        process.restore_signals(old_handlers)
-        signal.set_wakeup_fd(-1)
-        process.end_with_parent(guard)
-        progress.supervisor = step_writer
-        progress.divert_errors(os.path.join(supervisor.folder, ERRORS))
-        try:
-            status = run(supervisor.folder)
-        except Exception:
-            # With its own traceback, no library's doing.
-            os.write(step_writer, FINISHED)
-            raise
-        os.write(step_writer, FINISHED)
-        sys.exit(status)
-    os.close(step_writer)
-    supervisor.child = child
-    return supervisor.run(steps, wakeups, alive, signals)
+        # Process 1 of a container survives the signal.
+        return 128 - status
+    return status
 
 
 class _Supervisor(object):
     def __init__(self, name, limit, folder, cause_of):
         self.name, self.limit, self.folder, self.cause_of = name, limit, folder, cause_of
-        self.child = None
         self.step = "starting"
         self.status = None
         self.finished = False
+        self.signals = []
+        self.steps, self.step_writer = process.pipe()
 
-    def run(self, steps, wakeups, alive, signals):
-        """Wait for the child to end, or end it; return the exit status.
+    def run(self, run):
+        """Run the suite in a child; return its exit status, or what ends it.
 
-        Negative: the signal that this process is to end by. alive: a pipe that ends with the
-        supervisor's process.
+        Negative: the signal that this process is to end by.
         """
-        sources, quiet = [steps, alive, wakeups], 0.0
-        part = min(self.limit / float(PARTS), BEAT)
+        # A signal that a shell's `&` or nohup ignores stays ignored.
+        numbers = [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
+        handlers = {each: signal.signal(each, self.on_signal) for each in numbers}
+        parent, self.child = os.getpid(), os.fork()
+        try:
+            if self.child:
+                os.close(self.step_writer)
+                return self.watch()
+        finally:
+            for number in numbers:
+                signal.signal(number, handlers[number])
+        process.end_with_parent(parent)
+        self.run_suite(run)
+
+    def on_signal(self, number, frame):
+        """Keep a signal until the loop takes it."""
+        self.signals.append(number)
+
+    def run_suite(self, run):
+        """Run the suite in this process, and end with its status."""
+        progress.supervisor = self.step_writer
+        progress.divert_errors(os.path.join(self.folder, ERRORS))
+        try:
+            status = run(self.folder)
+        except Exception:
+            # With its own traceback, no library's doing.
+            os.write(self.step_writer, FINISHED)
+            raise
+        os.write(self.step_writer, FINISHED)
+        sys.exit(status)
+
+    def watch(self):
+        """Wait for the child to end, or end it; return as `run`."""
+        sources, quiet = [self.steps], 0.0
+        part = min(self.limit / 20.0, POLL, BEAT)
         began = said = time.time()
         while not self.ended():
-            readable = _readable(sources, part)
-            quiet = 0.0 if readable else quiet + part
+            has_step = _readable(sources, part)
+            quiet = 0.0 if has_step else quiet + part
             if time.time() - said >= BEAT:
                 said = time.time()
                 progress.still(native(self.step), said - began)
-            if steps in readable and not self.read_step(steps):
-                sources.remove(steps)
-            if wakeups in readable:
-                os.read(wakeups, 1024)
-            if alive in readable:
+            if has_step and not self.read_step():
+                sources = []
+            if signal.SIGINT in self.signals:
+                return self.interrupt()
+            if self.signals:
                 self.kill()
-                return FAILED
-            while signals:
-                number = signals.pop(0)
-                if number == signal.SIGINT:
-                    return self.interrupt(steps)
-                if number != signal.SIGCHLD:
-                    self.kill()
-                    return -number
+                return -self.signals[0]
             if quiet >= self.limit:
                 self.kill()
                 return self.fail(HANG % (native(self.step), self.limit), HANG_FIX)
         # The child may have written its last step just before its end.
-        while steps in sources and _readable([steps], 0) and self.read_step(steps):
+        while _readable(sources, 0) and self.read_step():
             pass
         if os.WIFSIGNALED(self.status):
             words = (os.WTERMSIG(self.status), native(self.step))
@@ -222,16 +163,16 @@ class _Supervisor(object):
             self.status = status if pid else None
         return self.status is not None
 
-    def read_step(self, steps):
+    def read_step(self):
         """Read the child's present step; return False at the end of the pipe."""
-        lines = os.read(steps, 65536).splitlines()
+        lines = os.read(self.steps, 65536).splitlines()
         names = [line for line in lines if line != FINISHED.strip(b"\n")]
         self.finished = self.finished or len(names) < len(lines)
         if names:
             self.step = names[-1].decode("utf-8", "replace")
         return bool(lines)
 
-    def interrupt(self, steps):
+    def interrupt(self):
         """Let the child end by itself, or end it, and say so; return INTERRUPTED."""
         if not self.ends_within(FIRST_GRACE):
             # The signal was not ctrl-C, which reaches both processes.
@@ -239,7 +180,7 @@ class _Supervisor(object):
             if not self.ends_within(SECOND_GRACE):
                 self.kill()
         # One that ends by itself has written an empty step.
-        while _readable([steps], 0) and self.read_step(steps):
+        while _readable([self.steps], 0) and self.read_step():
             pass
         is_own_end = os.WIFEXITED(self.status) or not self.step
         progress.interrupted("" if is_own_end else native(self.step))
@@ -247,9 +188,8 @@ class _Supervisor(object):
 
     def ends_within(self, seconds):
         """Wait for the child to end; return whether it has."""
-        for _ in range(int(seconds / 0.05)):
-            if self.ended():
-                return True
+        end = time.time() + seconds
+        while not self.ended() and time.time() < end:
             time.sleep(0.05)
         return self.ended()
 
@@ -257,8 +197,7 @@ class _Supervisor(object):
         """Kill the child and wait for its end."""
         if not self.ended():
             os.kill(self.child, signal.SIGKILL)
-        while not self.ended():
-            time.sleep(0.05)
+            self.ends_within(float("inf"))
 
     def errors(self):
         """Return what C code has written to standard error."""
@@ -281,10 +220,11 @@ class _Supervisor(object):
 
 
 def _readable(sources, seconds):
+    """Return whether the pipe, if there is one, can be read within so many seconds."""
     try:
-        return select.select(sources, [], [], seconds)[0]
+        return bool(select.select(sources, [], [], seconds)[0])
     except (OSError, select.error) as error:
         # Python 2 does not resume select after a signal.
         if error.args[0] != errno.EINTR:
             raise
-        return sources[-1:]
+        return False

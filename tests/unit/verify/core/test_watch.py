@@ -159,7 +159,6 @@ def test_how_a_suite_ends(part: str, status: int, error: str, start: Start, tmp_
         (HOLDING, signal.SIGINT, False, 130, "interrupted, while checking this\n"),
         (HOLDING, signal.SIGTERM, False, -signal.SIGTERM, ""),
         (HOLDING, signal.SIGHUP, False, -signal.SIGHUP, ""),
-        (HOLDING, signal.SIGKILL, False, -signal.SIGKILL, ""),
     ],
 )
 def test_a_signal_ends_the_suite(
@@ -181,40 +180,29 @@ def test_a_signal_ends_the_suite(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("killed", "status", "message"),
-    [
-        ("supervisor", -signal.SIGKILL, ""),
-        ("guard", 1, "a process of the suite was killed"),
-        ("suite", 1, "signal 9"),
-    ],
-)
-def test_a_killed_process_leaves_no_process_and_no_folder(
-    killed: str, status: int, message: str, start: Start, tmp_path: Path
+@pytest.mark.parametrize(("part", "kill"), [(HOLDING, os.kill), (COMPILING, os.killpg)])
+def test_a_killed_supervisor_ends_the_suite_and_the_next_run_removes_its_folder(
+    part: str, kill: Callable[[int, int], None], start: Start, tmp_path: Path
 ) -> None:
-    with start(COMPILING) as process:
-        assert process.stdout
-        _, suite = begun(process)
-        process.stdout.readline()
-        parent = Path(f"/proc/{suite}/status").read_text().partition("PPid:")[2]
-        pids = {"supervisor": process.pid, "guard": int(parent.split()[0]), "suite": suite}
-        assert len(set(pids.values())) == 3
-        os.kill(pids[killed], signal.SIGKILL)
-        error = process.communicate(timeout=10)[1]
-    assert process.returncode == status and message in error
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_folder_of_a_run_that_was_killed_at_once_is_removed_by_the_next(
-    start: Start, tmp_path: Path
-) -> None:
-    with start(COMPILING) as process:
+    with start(part) as process:
         folder, _ = begun(process)
-        os.killpg(process.pid, signal.SIGKILL)
+        kill(process.pid, signal.SIGKILL)
+        # All have the pipe's writing end: it closes with the last of them.
         process.communicate(timeout=10)
     assert list(tmp_path.iterdir()) == [folder]
     with start("return 0") as process:
         process.communicate(timeout=10)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_suite_leaves_no_process_and_no_folder(start: Start, tmp_path: Path) -> None:
+    with start(COMPILING) as process:
+        assert process.stdout
+        _, suite = begun(process)
+        process.stdout.readline()
+        os.kill(suite, signal.SIGKILL)
+        error = process.communicate(timeout=10)[1]
+    assert process.returncode == 1 and "signal 9" in error
     assert not list(tmp_path.iterdir())
 
 
@@ -237,33 +225,3 @@ def test_ignored_signals_stay_ignored(start: Start) -> None:
         process.send_signal(signal.SIGHUP)
         out, _ = process.communicate()
     assert (process.returncode, out.splitlines()[2]) == (0, "True")
-
-
-# The suite ends while the guard is within select(), before it sleeps: between these two functions
-# of C no instruction of Python is run.
-ENDS_AS_THE_GUARD_BEGINS_TO_WAIT = """\
-import itertools, os, select, sys
-sys.path.insert(0, sys.argv[1])
-from verify.core import watch
-
-def readable(sources, seconds):
-    if not seconds:
-        return select.select(sources, [], [], 0)[0]
-    # Without the pipe of the steps, whose end wakes the guard as well.
-    others = sources[-2:]
-    ends = map(os.waitid, [os.P_ALL], [0], [os.WEXITED | os.WNOWAIT])
-    waits = map(select.select, [others], [[]], [[]], [seconds])
-    found = list(itertools.chain(ends, waits))[-1][0]
-    if not found:
-        print("it slept", file=sys.stderr)
-    return found
-
-watch._readable = readable
-sys.exit(watch.supervise("verify", lambda folder: 0, 2))
-"""
-
-
-def test_a_suite_that_ends_as_the_guard_begins_to_wait_wakes_it() -> None:
-    words = [sys.executable, "-c", ENDS_AS_THE_GUARD_BEGINS_TO_WAIT, str(REPOSITORY)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
