@@ -9,7 +9,7 @@ import tempfile
 
 from verify import table
 from verify.blas import threads
-from verify.context import Context, find_culprit, program_that_imports
+from verify.context import IMPORT, Context, find_culprit
 from verify.core import causes, configuration, program, progress, report, watch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
@@ -84,7 +84,7 @@ def _framework(expectation, folder, user_flags):
             raise
         return frameworks.NumPyAlone()
     except frameworks.FrameworkError as error:
-        program = program_that_imports(error.name)
+        program = IMPORT % {"name": error.name}
         found = find_culprit(program, error.name, folder, user_flags.get(error.name, ""))
         if not found:
             raise
@@ -100,14 +100,13 @@ def run(arguments, folder):
 
     folder: takes every temporary file; the caller removes it.
     """
-    for path in (arguments.json, arguments.junit):
+    for path in filter(None, (arguments.json, arguments.junit)):
+        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise EnvironmentError(2, "no such folder", os.path.dirname(path))
         # Of an earlier run; this one may end without a report. /dev/stdout may lead to a file.
-        if path and os.path.isfile(path) and not os.path.abspath(path).startswith("/dev/"):
+        if os.path.isfile(path) and not os.path.abspath(path).startswith("/dev/"):
             os.remove(os.path.realpath(path))
     expectation = expectations.load(arguments.expect) if arguments.expect else None
-    for path in (arguments.json, arguments.junit):
-        if path and not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise EnvironmentError(2, "no such folder", os.path.dirname(path))
     if os.statvfs(folder).f_flag & NOEXEC:
         raise EnvironmentError(
             errno.EACCES, "nothing may run there (noexec): set TMPDIR to another folder", folder

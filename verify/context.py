@@ -26,52 +26,32 @@ class Context(object):
     user_flags: the framework's flags variable as the user has set it, before the suite adds to it.
     full: whether to run the long timings.
     requested_device: the device that the environment or its user requests, or None for the host.
-
-    modules: the folder of compiled modules to share once the compiler works, or None.
-    verified: the folder of what the environment's verification has compiled before, or None.
-
-    Left by checks for later ones:
-
-    operations: {(name, dtype): CompiledOperation}.
-    elementwise: {(name, dtype): compiled function}.
-    products: {key: exact product}, for the check of numbers.
-    serving: the Library that computes matrix products.
-    second_blas_fix: how to have one BLAS library in the process, or None where there is one.
-    peaks: {dtype: {threads: GFLOP/s}}.
-    peak_kernel: the loaded library that measures a peak, or None.
-    gemm: {dtype: [GFLOP/s]}.
-    shares: {dtype: [share of the peak in each pair]}.
-    reasons: {dtype: [what was seen that took time from the products]}.
-    alone: {dtype: GFLOP/s of one thread}.
-    advice: sentences for the summary: what is no fault of the environment, but slow.
-    device: the report's description of the device; device_missing where there is none.
     """
 
     def __init__(
         self, framework, expectation, folder, user_flags, full=False, requested_device=None
     ):
-        self.framework = framework
-        self.expectation = expectation
-        self.folder = folder
-        self.user_flags = user_flags
-        self.full = full
-        self.requested_device = requested_device
+        self.framework, self.expectation, self.folder = framework, expectation, folder
+        self.user_flags, self.full, self.requested_device = user_flags, full, requested_device
+        # The folder of compiled modules to share once the compiler works, or None.
         self.modules = None
+        # The folder of what the environment's verification has compiled before, or None.
         self.verified = None
-        self.device = None
+        # The rest is left by checks for later ones, and for the report.
+        self.operations = {}  # {(name, dtype): CompiledOperation}
+        self.elementwise = {}  # {(name, dtype): compiled function}
+        self.products = {}  # {key: exact product}, for the check of numbers
+        self.serving = None  # the Library that computes matrix products
+        self.second_blas_fix = None  # how to have one BLAS in the process; None where there is one
+        self.peaks = {}  # {dtype: {threads: GFLOP/s}}
+        self.peak_kernel = None  # the loaded library that measures a peak
+        self.gemm = {}  # {dtype: [GFLOP/s]}
+        self.shares = {}  # {dtype: [share of the peak in each pair]}
+        self.reasons = {}  # {dtype: [what was seen that took time from the products]}
+        self.alone = {}  # {dtype: GFLOP/s of one thread}
+        self.advice = []  # sentences of the summary: what is no fault, but slow
+        self.device = None  # the report's description of the device
         self.device_missing = False
-        self.operations = {}
-        self.elementwise = {}
-        self.products = {}
-        self.serving = None
-        self.second_blas_fix = None
-        self.peaks = {}
-        self.peak_kernel = None
-        self.gemm = {}
-        self.shares = {}
-        self.reasons = {}
-        self.alone = {}
-        self.advice = []
         self._culprit = _UNTRIED
 
     def compile_folder(self, name):
@@ -83,11 +63,11 @@ class Context(object):
         # Theano keeps its lock after some errors; the copy would wait for it, for two minutes.
         ignored = shutil.ignore_patterns("lock_dir")
         folder = str(self.framework.flag("base_compiledir"))
-        if not os.path.isdir(folder):
+        if os.path.isdir(folder):
+            shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
+        else:
             # Nothing is compiled yet.
             os.mkdir(copy)
-            return copy
-        shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
         return copy
 
     def start(self, program, name, *more, **options):
@@ -111,7 +91,7 @@ class Context(object):
         """
         if self._culprit is _UNTRIED:
             name = self.framework.name
-            program = program_that_compiles(name)
+            program = (IMPORT + COMPILE) % {"name": name}
             self._culprit = find_culprit(program, name, self.folder, self.user_flags)
         return self._culprit
 
@@ -148,18 +128,8 @@ LISTS = {"PYTHONPATH": ":", "LD_LIBRARY_PATH": ":", "LD_PRELOAD": "[ :]"}
 # The last line of a traceback.
 ERROR = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Exit)\b")
 # Not from the folder that the user stands in: the suite does not import from there either.
-IMPORT = "import sys; sys.path = [path for path in sys.path if path]; import %s"
-COMPILE = IMPORT + "; x = %s.tensor.dvector(); %s.function([x], (x + 1).sum())([1.0])"
-
-
-def program_that_imports(name):
-    """Return the text of a Python program that imports a module."""
-    return IMPORT % name
-
-
-def program_that_compiles(name):
-    """Return the text of a Python program that compiles and calls a function of a framework."""
-    return COMPILE % (name, name, name)
+IMPORT = "import sys; sys.path = [path for path in sys.path if path]; import %(name)s"
+COMPILE = "; x = %(name)s.tensor.dvector(); %(name)s.function([x], (x + 1).sum())([1.0])"
 
 
 def find_culprit(program, framework, folder, user_flags="", environ=None):
@@ -230,7 +200,7 @@ def _without(environ, name):
 
 def _of_variable(environ, name, helps):
     """Return the answer for a variable: of a list, for the entry that matters."""
-    reason = surroundings.rule_of(name, environ[name]).reason
+    reason = surroundings.reason_of(name, environ[name])
     if name in LISTS:
         for part in [each for each in re.split(LISTS[name], environ[name]) if each]:
             real = os.path.realpath(part)

@@ -169,8 +169,7 @@ def slow_settings(context):
     # Those of numba count where programs run it.
     names = VARIABLES if context.framework.runs_numba else VARIABLES[1:]
     for name, value in os.environ.items():
-        rule = surroundings.rule_of(name, value)
-        if name.startswith(names) and rule and rule.action == surroundings.NAMED and value:
+        if name.startswith(names) and surroundings.reason_of(name, value):
             found[name] = value
     return found
 

@@ -1,79 +1,64 @@
 """The environment variables that change what a Python program does: one table for all programs.
 
-Each variable is dropped, honoured, or honoured and named. The suite and the builder read this
-table. The script `invoke` runs it by its path, so it imports the standard library only.
+Each variable is dropped, named, or not in the table. The suite and the builder read it. The script
+`invoke` runs it by its path, so it imports the standard library only.
 """
 
 from __future__ import absolute_import, division, print_function
 
-import collections
 import fnmatch
 import glob
 import importlib
 import os
 import re
 
-DROPPED, NAMED, HONOURED = "dropped", "named", "honoured"
-
-# patterns: the names, as fnmatch has them, with blanks between; values: those that the rule is for,
-# in lower case and as fnmatch has them, None for all; reason: what each does, as a sentence's end.
-Rule = collections.namedtuple("Rule", "patterns values action reason")
-
+# (names with blanks between, what each does, as a sentence's end). No program of an environment
+# gets these.
+DROPPED = (
+    ("PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE", "is meant for another Python"),
+    # Of another environment that is active: uv installs into the folder that they name.
+    ("VIRTUAL_ENV CONDA_DEFAULT_ENV", "names another environment"),
+    (
+        "PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON",
+        "would have pip install into another folder",
+    ),
+    ("PIP_DRY_RUN", "keeps pip from installing"),
+    ("PIP_REQUIRE_VIRTUALENV", "keeps pip from working in an environment"),
+)
+ANY = "?*"
 _SLOW_NUMBA = "makes numba's programs many times slower"
 _SLOW_MEMORY = "slows every allocation of memory"
 _KERNELS = "OPENBLAS_CORETYPE BLIS_ARCH_TYPE MKL_DEBUG_CPU_TYPE MKL_ENABLE_INSTRUCTIONS MKL_CBWR"
-# The first rule that fits counts.
-RULES = (
-    Rule(
-        "PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE", None, DROPPED, "is meant for another Python"
-    ),
-    # Of another environment that is active: uv installs into the folder that they name.
-    Rule("VIRTUAL_ENV CONDA_DEFAULT_ENV", None, DROPPED, "names another environment"),
-    Rule(
-        "PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_PYTHON",
-        None,
-        DROPPED,
-        "would have pip install into another folder",
-    ),
-    Rule("PIP_DRY_RUN", None, DROPPED, "keeps pip from installing"),
-    Rule("PIP_REQUIRE_VIRTUALENV", None, DROPPED, "keeps pip from working in an environment"),
-    Rule("PIP_*", None, HONOURED, ""),
-    Rule("PYTHONPATH", None, NAMED, "puts its folders before the environment's packages"),
-    Rule("PYTHONOPTIMIZE", ("", "0"), HONOURED, ""),
-    Rule("PYTHONOPTIMIZE", None, NAMED, "leaves out the checks and texts that packages rely on"),
-    Rule("PYTHONWARNINGS", ("*error*",), NAMED, "makes errors of warnings"),
-    Rule("PYTHONMALLOC", ("*debug*", "malloc"), NAMED, _SLOW_MEMORY),
-    Rule("PYTHONDEVMODE", ("?*",), NAMED, "turns on slow checks of Python's memory"),
-    Rule("PYTHONTRACEMALLOC", ("?*",), NAMED, _SLOW_MEMORY),
-    Rule("PYTHONSAFEPATH", ("?*",), NAMED, "keeps the folder of a script off Python's path"),
-    Rule("PYTHON_GIL", ("?*",), NAMED, "changes how Python runs threads"),
-    Rule("PYTHON*", None, HONOURED, ""),
-    Rule("LD_PRELOAD", ("?*",), NAMED, "loads its libraries before the environment's"),
-    Rule("LD_LIBRARY_PATH", ("?*",), NAMED, "has the loader search its folders first"),
-    Rule("LD_AUDIT", ("?*",), NAMED, "has a library decide what the loader takes"),
-    Rule(
-        "GCC_EXEC_PREFIX COMPILER_PATH", ("?*",), NAMED, "leads the compiler to another one's files"
-    ),
-    Rule("CPATH", ("?*",), NAMED, "has the compiler search its folders first"),
-    Rule(
-        "C_INCLUDE_PATH CPLUS_INCLUDE_PATH", ("?*",), NAMED, "has the compiler search its folders"
-    ),
-    Rule("LIBRARY_PATH", ("?*",), NAMED, "has the linker search its folders"),
-    Rule("NUMBA_DISABLE_JIT", ("", "0"), HONOURED, ""),
-    Rule("NUMBA_DISABLE_JIT", None, NAMED, _SLOW_NUMBA),
-    Rule("NUMBA_OPT", ("0", "1"), NAMED, _SLOW_NUMBA),
-    Rule("NUMBA_LOOP_VECTORIZE", ("0",), NAMED, _SLOW_NUMBA),
-    Rule("NUMBA_BOUNDSCHECK", ("1",), NAMED, _SLOW_NUMBA),
-    Rule("NUMBA_DEBUG*", ("[1-9]*",), NAMED, _SLOW_NUMBA),
-    Rule("NUMBA_CPU_*", ("?*",), NAMED, "has numba compile for another processor"),
-    Rule("NUMBA_*", None, HONOURED, ""),
-    Rule(_KERNELS, ("?*",), NAMED, "selects the kernels of the BLAS library"),
-    Rule("MKL_THREADING_LAYER", ("seq*",), NAMED, "has MKL run on one thread"),
-    Rule("MKL_VERBOSE", ("[1-9]*",), NAMED, "has MKL print a line for each call"),
-    Rule("KMP_DUPLICATE_LIB_OK", ("1", "t*", "y*"), NAMED, "hides that OpenMP is loaded twice"),
-    Rule("OMP_THREAD_LIMIT", ("?*",), NAMED, "limits the threads of OpenMP"),
-    # Numbers of threads and their places: the check `threads` compares them with what runs.
-    Rule("OMP_* MKL_* KMP_* OPENBLAS_* GOTO_* BLIS_*", None, HONOURED, ""),
+# (names, the values that the row is for, in lower case, what each does). Names and values are as
+# fnmatch has them. Numbers of threads and their places are not here: the check `threads` compares
+# them with what runs.
+NAMED = (
+    ("PYTHONPATH", ANY, "puts its folders before the environment's packages"),
+    ("PYTHONOPTIMIZE", "[!0]* 0?*", "leaves out the checks and texts that packages rely on"),
+    ("PYTHONWARNINGS", "*error*", "makes errors of warnings"),
+    ("PYTHONMALLOC", "*debug* malloc", _SLOW_MEMORY),
+    ("PYTHONDEVMODE", ANY, "turns on slow checks of Python's memory"),
+    ("PYTHONTRACEMALLOC", ANY, _SLOW_MEMORY),
+    ("PYTHONSAFEPATH", ANY, "keeps the folder of a script off Python's path"),
+    ("PYTHON_GIL", ANY, "changes how Python runs threads"),
+    ("LD_PRELOAD", ANY, "loads its libraries before the environment's"),
+    ("LD_LIBRARY_PATH", ANY, "has the loader search its folders first"),
+    ("LD_AUDIT", ANY, "has a library decide what the loader takes"),
+    ("GCC_EXEC_PREFIX COMPILER_PATH", ANY, "leads the compiler to another one's files"),
+    ("CPATH", ANY, "has the compiler search its folders first"),
+    ("C_INCLUDE_PATH CPLUS_INCLUDE_PATH", ANY, "has the compiler search its folders"),
+    ("LIBRARY_PATH", ANY, "has the linker search its folders"),
+    ("NUMBA_DISABLE_JIT", "[!0]* 0?*", _SLOW_NUMBA),
+    ("NUMBA_OPT", "0 1", _SLOW_NUMBA),
+    ("NUMBA_LOOP_VECTORIZE", "0", _SLOW_NUMBA),
+    ("NUMBA_BOUNDSCHECK", "1", _SLOW_NUMBA),
+    ("NUMBA_DEBUG*", "[1-9]*", _SLOW_NUMBA),
+    ("NUMBA_CPU_*", ANY, "has numba compile for another processor"),
+    (_KERNELS, ANY, "selects the kernels of the BLAS library"),
+    ("MKL_THREADING_LAYER", "seq*", "has MKL run on one thread"),
+    ("MKL_VERBOSE", "[1-9]*", "has MKL print a line for each call"),
+    ("KMP_DUPLICATE_LIB_OK", "1 t* y*", "hides that OpenMP is loaded twice"),
+    ("OMP_THREAD_LIMIT", ANY, "limits the threads of OpenMP"),
 )
 
 # Variables with folders, and the environment's folders whose files theirs come before.
@@ -86,21 +71,24 @@ UNIMPORTANT = {"__pycache__", "bin", "tests", "test", "docs", "setup", "conftest
 SHOWN = 3
 
 
-def rule_of(name, value):
-    """Return the Rule of a variable with this value, None for one that is not in the table."""
-    for rule in RULES:
-        if _fits(rule.patterns.split(), name) and _fits(rule.values, value.lower()):
-            return rule
+def reason_of(name, value):
+    """Return what a variable with this value does to programs, None for one in no table."""
+    for names, reason in DROPPED:
+        if name in names.split() and value:
+            return reason
+    for names, values, reason in NAMED:
+        if _fits(names, name) and _fits(values, value.lower()):
+            return reason
     return None
 
 
 def _fits(patterns, text):
-    return patterns is None or any(fnmatch.fnmatchcase(text, each) for each in patterns)
+    return any(fnmatch.fnmatchcase(text, each) for each in patterns.split())
 
 
 def dropped():
     """Return the names of the variables that no program of an environment gets, in order."""
-    return [name for rule in RULES if rule.action == DROPPED for name in rule.patterns.split()]
+    return [name for names, _ in DROPPED for name in names.split()]
 
 
 def program(environ):
@@ -123,11 +111,8 @@ def remarks(environ, prefix):
     file or a package of the environment.
     """
     found = []
-    for name in sorted(environ):
-        rule = rule_of(name, environ[name])
-        if not rule or rule.action != NAMED or not environ[name]:
-            continue
-        sentence = "%s=%s %s" % (name, environ[name], rule.reason)
+    for name in suspects(program(environ)):
+        sentence = "%s=%s %s" % (name, environ[name], reason_of(name, environ[name]))
         if name in HIDING:
             hidden = hides(environ, name, prefix)
             sentence += ", and hides its %s" % ", ".join(hidden[:SHOWN])
@@ -168,8 +153,7 @@ def _names(folder):
 
 def suspects(environ):
     """Return the names of the variables that may keep a program from running, sorted."""
-    rules = {name: rule_of(name, environ[name]) for name in environ}
-    return sorted(n for n in rules if rules[n] and rules[n].action != HONOURED and environ[n])
+    return sorted(name for name in environ if reason_of(name, environ[name]))
 
 
 def folders(environ, name):

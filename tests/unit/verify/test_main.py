@@ -43,11 +43,6 @@ def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:
     assert found == []
 
 
-def test_the_first_argument_names_the_program() -> None:
-    assert "usage: verify [-h]" in verify("--help").stdout
-    assert "--profile-calls" in verify("workload", "--help").stdout
-
-
 def test_no_bytecode_is_written(tmp_path: Path) -> None:
     # A copy: other tests write bytecode beside the suite's own modules.
     copy = tmp_path / "verify"
