@@ -40,7 +40,8 @@ def main(suite_folder, readers, how):
         mode = framework.function_modes.Mode(linker, None)
         scan = ops.scan
         ops.scan = lambda step, name, **named: scan(step, name, mode=mode, **named)
-    sizes = ntm.SMALL_NTM._replace(readers=readers)
+    sizes = ntm.SMALL_NTM
+    sizes.readers = readers
     parameters, cost = ntm.training_cost(ops, sizes)
     names = sorted(parameters)
     gradients = ops.grad(cost, [parameters[name] for name in names])

@@ -12,30 +12,24 @@ call is not counted, as in the scripts since Theano 0.9.
 
 from __future__ import absolute_import, division, print_function
 
-import collections
-
 import numpy
 
-from verify.workloads.ops import Model
+from verify.workloads.ops import Model, Sizes
 
-LogregSizes = collections.namedtuple("LogregSizes", "samples features outputs")
-LOGREG = LogregSizes(samples=1000, features=100, outputs=10)
-SMALL_LOGREG = LogregSizes(samples=5, features=3, outputs=2)
-MlpSizes = collections.namedtuple("MlpSizes", "inputs hidden outputs batch samples")
-MLP = MlpSizes(inputs=784, hidden=500, outputs=10, batch=20, samples=1000)
-SMALL_MLP = MlpSizes(inputs=6, hidden=4, outputs=3, batch=2, samples=4)
+LOGREG = Sizes(samples=1000, features=100, outputs=10)
+SMALL_LOGREG = Sizes(samples=5, features=3, outputs=2)
+MLP = Sizes(inputs=784, hidden=500, outputs=10, batch=20, samples=1000)
+SMALL_MLP = Sizes(inputs=6, hidden=4, outputs=3, batch=2, samples=4)
 # side and width: of the square images and filters; first, second: filters of each layer.
-LenetSizes = collections.namedtuple(
-    "LenetSizes", "side width first second hidden outputs batch samples"
+LENET = Sizes(
+    side=28, width=5, first=20, second=50, hidden=500, outputs=10, batch=20, samples=1000
 )
-LENET = LenetSizes(28, 5, first=20, second=50, hidden=500, outputs=10, batch=20, samples=1000)
-SMALL_LENET = LenetSizes(10, 3, first=2, second=3, hidden=4, outputs=3, batch=2, samples=4)
+SMALL_LENET = Sizes(side=10, width=3, first=2, second=3, hidden=4, outputs=3, batch=2, samples=4)
 POOL = 2
-LstmSizes = collections.namedtuple("LstmSizes", "steps batch hidden")
-LSTM = LstmSizes(steps=50, batch=16, hidden=256)
+LSTM = Sizes(steps=50, batch=16, hidden=256)
 # The size of the tutorial's LSTM for sentences.
-TUTORIAL_LSTM = LstmSizes(steps=100, batch=16, hidden=128)
-SMALL_LSTM = LstmSizes(steps=3, batch=2, hidden=4)
+TUTORIAL_LSTM = Sizes(steps=100, batch=16, hidden=128)
+SMALL_LSTM = Sizes(steps=3, batch=2, hidden=4)
 
 
 def logreg(ops, small):
@@ -95,7 +89,7 @@ def _training(ops, name, cost, parameters, rate, sizes, more=(), slow=None):
     """Return the step that lowers a cost by gradient descent. more: further updates."""
     gradients = ops.grad(cost, parameters)
     updates = [(p, p - rate * gradient) for p, gradient in zip(parameters, gradients)]
-    return Model(name, cost, updates + list(more), dict(sizes._asdict()), slow=slow)
+    return Model(name, cost, updates + list(more), vars(sizes), slow=slow)
 
 
 def _minibatch(ops, random, width, sizes):

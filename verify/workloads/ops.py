@@ -2,11 +2,15 @@
 
 from __future__ import absolute_import, division, print_function
 
+import argparse
 import collections
 import importlib
 import warnings
 
 import numpy
+
+# {name: size} of a workload, by attributes.
+Sizes = argparse.Namespace
 
 
 class Ops(object):

@@ -40,14 +40,17 @@ def silence(framework):
 def forget_calls(function):
     """Reset the profiles of the calls of a function and its scans, not that of the compilation."""
     for each in graph.functions_in(function):
-        profile = each.profile
-        if not profile:
-            continue
-        profile.fct_callcount, profile.fct_call_time, profile.vm_call_time = 0, 0.0, 0.0
-        for table in (profile.apply_time, profile.apply_callcount):
-            table.clear()
-        if hasattr(profile, "nbsteps"):
-            profile.callcount, profile.nbsteps, profile.call_time = 0, 0, 0.0
+        if each.profile:
+            forget(each.profile)
+
+
+def forget(profile):
+    """Reset what a ProfileStats has of the calls of its function."""
+    profile.fct_callcount, profile.fct_call_time, profile.vm_call_time = 0, 0.0, 0.0
+    for table in (profile.apply_time, profile.apply_callcount):
+        table.clear()
+    if hasattr(profile, "nbsteps"):
+        profile.callcount, profile.nbsteps, profile.call_time = 0, 0, 0.0
 
 
 def compile_times_of(profile):

@@ -29,15 +29,11 @@ WORKLOADS = {
 }
 
 
-class UnknownCaseError(EnvironmentError):
-    """The workload has no case of that name."""
-
-
 class WorkloadRun(object):
     """A workload's cases, compiled and called once, and the seconds of their timed calls.
 
     arguments: as cli.parse returns them; device: of the report, where the framework has opened one,
-    or JAX. Raises UnknownCaseError.
+    or JAX. Raises EnvironmentError for an unknown case.
     """
 
     def __init__(self, framework, expectation, arguments, device=None):
@@ -70,7 +66,7 @@ class WorkloadRun(object):
         requested, names = self._arguments.case.split(","), [model.name for model in models]
         for name in requested:
             if name not in names:
-                raise UnknownCaseError(22, "no case %s; there are: %s" % (name, ", ".join(names)))
+                raise EnvironmentError(22, "no case %s; there are: %s" % (name, ", ".join(names)))
         return [model for model in models if model.name in requested]
 
     def _synchronise(self):

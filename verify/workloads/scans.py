@@ -20,24 +20,19 @@ after each call. So the last case has neither.
 
 from __future__ import absolute_import, division, print_function
 
-import collections
-
 import numpy
 
-from verify.workloads.ops import Model
+from verify.workloads.ops import Model, Sizes
 
-GibbsSizes = collections.namedtuple("GibbsSizes", "visible hidden steps")
-GIBBS = GibbsSizes(visible=784, hidden=500, steps=10)
-SMALL_GIBBS = GibbsSizes(visible=6, hidden=4, steps=3)
+GIBBS = Sizes(visible=784, hidden=500, steps=10)
+SMALL_GIBBS = Sizes(visible=6, hidden=4, steps=3)
 TEMPERATURE = 2.0
 # Its name in Theano and Theano-PyMC, in Aesara, in PyTensor.
 MOVING_OUT = ("scanOp_pushout_nonseqs_ops", "scan_pushout_nonseqs_ops", "scan_push_out_non_seq")
-WalkSizes = collections.namedtuple("WalkSizes", "size batch steps")
-WALK = WalkSizes(size=200, batch=100, steps=100)
-SMALL_WALK = WalkSizes(size=4, batch=3, steps=5)
-NetworkSizes = collections.namedtuple("NetworkSizes", "steps batch size")
-NETWORK = NetworkSizes(steps=100, batch=20, size=200)
-SMALL_NETWORK = NetworkSizes(steps=3, batch=2, size=4)
+WALK = Sizes(size=200, batch=100, steps=100)
+SMALL_WALK = Sizes(size=4, batch=3, steps=5)
+NETWORK = Sizes(steps=100, batch=20, size=200)
+SMALL_NETWORK = Sizes(steps=3, batch=2, size=4)
 
 
 def gibbs(ops, small):
@@ -72,8 +67,8 @@ def _chain(ops, sizes, name, slow, excluding=()):
         non_sequences=parameters if slow else [],
         n_steps=sizes.steps,
     )
-    shape = dict(sizes._asdict())
-    return Model(name, outputs[0][-1].sum(), updates, shape, slow=slow, excluding=excluding)
+    output = outputs[0][-1].sum()
+    return Model(name, output, updates, vars(sizes), slow=slow, excluding=excluding)
 
 
 def scan_gc(ops, small):
@@ -100,9 +95,8 @@ def _walk(ops, sizes, name, allow_gc, of_function=True):
         allow_gc=allow_gc,
     )
     slow = None if allow_gc else "allow_gc"
-    shape = dict(sizes._asdict())
-    output = outputs[0][-1].sum()
-    return Model(name, output, list(updates.items()), shape, slow=slow, allow_gc=of_function)
+    output, updates = outputs[0][-1].sum(), list(updates.items())
+    return Model(name, output, updates, vars(sizes), slow=slow, allow_gc=of_function)
 
 
 def scan_outside(ops, small):
@@ -132,14 +126,11 @@ def _network(ops, sizes, name, is_outside):
         non_sequences=[of_state, of_input],
     )
     slow = "inside" if is_outside else None
-    shape = dict(sizes._asdict())
-    return Model(name, outputs[-1].sum(), list(updates.items()), shape, slow=slow)
+    return Model(name, outputs[-1].sum(), list(updates.items()), vars(sizes), slow=slow)
 
 
-NtmSizes = collections.namedtuple("NtmSizes", "steps symbols hidden slots width readers")
-
-NTM = NtmSizes(steps=87, symbols=128, hidden=100, slots=128, width=20, readers=4)
-SMALL_NTM = NtmSizes(steps=3, symbols=5, hidden=6, slots=7, width=4, readers=2)
+NTM = Sizes(steps=87, symbols=128, hidden=100, slots=128, width=20, readers=4)
+SMALL_NTM = Sizes(steps=3, symbols=5, hidden=6, slots=7, width=4, readers=2)
 GATES = "ifoc"
 RATE, MOMENTUM, DECAY, SMALLEST, CLIP = 1e-4, 0.9, 0.95, 1e-4, 10.0
 
@@ -153,7 +144,7 @@ def ntm(ops, small):
     updates = []
     for name, gradient in zip(names, gradients):
         updates += _rmsprop(ops, parameters[name], gradient)
-    return [Model("step", cost, updates, dict(sizes._asdict()))]
+    return [Model("step", cost, updates, vars(sizes))]
 
 
 def training_cost(ops, sizes):

@@ -11,6 +11,30 @@ TABLES = (
     ("Ops", "ops", "op", HEAD + "<#apply> <Op name>"),
     ("Apply", "applies", "apply", HEAD + "<id> <Apply name>"),
 )
+FUNCTION = """\
+Function profiling
+==================
+  Message: %(name)s
+  Time in %(calls)d calls to Function.__call__: %(seconds)es
+  Time in Function.fn.__call__: %(vm_seconds)es (%(vm).3f%%)
+  Time in thunks: %(thunk_seconds)es (%(thunks).3f%%)
+  Total compile time: %(total)es
+    Number of Apply nodes: %(nodes)d
+    Theano Optimizer time: %(optimiser)es
+       Theano validate time: %(validation)es
+    Theano Linker time (includes C, CUDA code generation/compiling): %(linker)es
+       Import time %(import)es
+
+"""
+SCAN = """
+Scan Op profiling ( %(name)s )
+==================
+  Time in %(calls)d calls of the op (for a total of %(steps)d steps) %(seconds)es
+
+  Total time spent in calling the VM %(vm_seconds)es (%(vm).3f%%)
+  Total overhead (computing slices..) %(overhead)es (%(rest).3f%%)
+
+"""
 
 
 def render(content):
@@ -126,49 +150,20 @@ def _places(places):
 
 
 def _profile(case):
-    profile, compiling = case["profile"], case["compile"]
-    whole = profile["seconds"] or 1.0
-    lines = [
-        "Function profiling",
-        "==================",
-        "  Message: %s" % case["name"],
-        "  Time in %d calls to Function.__call__: %es" % (profile["calls"], profile["seconds"]),
-        "  Time in Function.fn.__call__: %es (%.3f%%)"
-        % (profile["vm_seconds"], 100 * profile["vm_seconds"] / whole),
-        "  Time in thunks: %es (%.3f%%)"
-        % (profile["thunk_seconds"], 100 * profile["thunk_seconds"] / whole),
-        "  Total compile time: %es" % compiling["total"],
-        "    Number of Apply nodes: %d" % profile["nodes"],
-        "    Theano Optimizer time: %es" % compiling["optimiser"],
-        "       Theano validate time: %es" % compiling["validation"],
-        "    Theano Linker time (includes C, CUDA code generation/compiling): %es"
-        % compiling["linker"],
-        "       Import time %es" % compiling["import"],
-        "",
-    ]
-    return lines + _tables(profile) + _scans(profile["scans"])
+    profile = case["profile"]
+    share = 100 / (profile["seconds"] or 1.0)
+    values = {"vm": share * profile["vm_seconds"], "thunks": share * profile["thunk_seconds"]}
+    # The compilation has seconds, too.
+    values = dict(dict(case["compile"], **profile), name=case["name"], **values)
+    return (FUNCTION % values).splitlines() + _tables(profile) + _scans(profile["scans"])
 
 
 def _scans(scans):
     lines = []
     for scan in scans:
-        whole = scan["seconds"] or 1.0
-        overhead = scan["seconds"] - scan["vm_seconds"]
-        title = "Scan Op profiling ( %s )" % scan["name"]
-        lines += [
-            "",
-            title,
-            "==================",
-            "  Time in %d calls of the op (for a total of %d steps) %es"
-            % (scan["calls"], scan["steps"], scan["seconds"]),
-            "",
-            "  Total time spent in calling the VM %es (%.3f%%)"
-            % (scan["vm_seconds"], 100 * scan["vm_seconds"] / whole),
-            "  Total overhead (computing slices..) %es (%.3f%%)"
-            % (overhead, 100 * overhead / whole),
-            "",
-        ]
-        lines += _tables(scan) + _scans(scan["scans"])
+        share, overhead = 100 / (scan["seconds"] or 1.0), scan["seconds"] - scan["vm_seconds"]
+        values = {"vm": share * scan["vm_seconds"], "overhead": overhead, "rest": share * overhead}
+        lines += (SCAN % dict(scan, **values)).splitlines() + _tables(scan) + _scans(scan["scans"])
     return lines
 
 

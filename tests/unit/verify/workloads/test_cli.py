@@ -60,34 +60,15 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ("--fix-scan", "this environment has no theano_stacks_scan"),
-        ("--keep-graphs", "this environment has no theano_stacks_cache"),
-    ],
+    ("option", "module"),
+    [("--fix-scan", "theano_stacks_scan"), ("--keep-graphs", "theano_stacks_cache")],
 )
 def test_an_environment_without_the_accelerator(
-    option: str, message: str, environment: Any, capsys: pytest.CaptureFixture[str]
+    option: str, module: str, environment: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["ntm", option]) == 2
     error = capsys.readouterr().err
-    assert message in error and f"omit {option}" in error
-
-
-@pytest.mark.parametrize("options", [[], ["--keep-graphs"]])
-def test_graphs_are_optimised_unless_stored_ones_are_asked_for(
-    options: list[str], environment: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "theano_stacks_cache", SimpleNamespace())
-    monkeypatch.setattr(cli, "_can_import", lambda module: True)
-    environment.config = SimpleNamespace(cache_optimizations=True)
-    assert cli.main(["ntm", *options]) == 0
-    assert environment.config.cache_optimizations is bool(options)
-
-
-def test_a_missing_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert cli.main(["ntm", "--share-modules", str(tmp_path / "none/shared")]) == 2
-    assert "no such folder" in capsys.readouterr().err
+    assert f"this environment has no {module}" in error and f"omit {option}" in error
 
 
 def test_a_missing_device_has_status_3_and_another_one_status_2(

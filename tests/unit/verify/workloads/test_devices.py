@@ -12,7 +12,7 @@ from unit.helpers.suite import suite_module
 
 devices = suite_module("workloads.devices")
 cuda = suite_module("device.drivers")
-description = suite_module("device.drivers")
+ops_module = suite_module("workloads.ops")
 LinkerError = devices.frameworks.LinkerError
 
 
@@ -26,27 +26,31 @@ def jax(platform: str, precision: str | None = None) -> Any:
     )
 
 
-def test_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jax", jax("cpu"))
+GPU = cuda.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
+EXACT = "JAX 0.11, products in precision highest"
+
+
+@pytest.mark.parametrize(
+    ("platform", "precision", "device"),
+    [
+        ("cpu", None, ("a processor", "JAX 0.11", "cpu", {}, True)),
+        ("gpu", "highest", GPU._replace(driver=f"CUDA 13.0, {EXACT}")),
+        # Of another maker than NVIDIA.
+        ("rocm", None, ("a kind", "JAX 0.11", "rocm0", {}, False)),
+    ],
+)
+def test_the_device_of_jax(
+    platform: str, precision: str | None, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cuda_device(number: int) -> Any:
+        if platform != "gpu":
+            raise cuda.NoDeviceError("no driver", "install it")
+        return [GPU][number]
+
+    monkeypatch.setitem(sys.modules, "jax", jax(platform, precision))
     monkeypatch.setattr(devices.machine, "describe", lambda _: {"cpu": "a processor"})
-    assert devices.find_jax() == ("a processor", "JAX 0.11", "cpu", {}, True)
-
-
-def test_a_gpu_is_described_by_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "jax", jax("gpu", "highest"))
-    gpu = description.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
-    monkeypatch.setattr(cuda, "cuda_device", lambda number: [gpu][number])
-    driver = "CUDA 13.0, JAX 0.11, products in precision highest"
-    assert devices.find_jax() == gpu._replace(driver=driver)
-
-
-def test_a_device_that_is_not_nvidias(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(number: int) -> None:
-        raise description.NoDeviceError("no driver", "install it")
-
-    monkeypatch.setitem(sys.modules, "jax", jax("rocm"))
-    monkeypatch.setattr(cuda, "cuda_device", none)
-    assert devices.find_jax() == ("a kind", "JAX 0.11", "rocm0", {}, False)
+    monkeypatch.setattr(cuda, "cuda_device", cuda_device)
+    assert devices.find_jax() == device
 
 
 def test_without_jax(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,15 +79,17 @@ def test_what_jax_cannot_compile_is_one_line() -> None:
         raise ValueError("\nno such op\nand much more")
 
 
-@pytest.mark.parametrize("passing", [arguments(None), arguments("jax", debug=True)])
-def test_other_errors_are_let_through(passing: Any) -> None:
-    with pytest.raises(ValueError, match="a fault"), devices.jax_failures(passing):
-        raise ValueError("a fault")
-
-
-def test_a_missing_file_is_no_fault_of_jax() -> None:
-    with pytest.raises(FileNotFoundError), devices.jax_failures(arguments("jax")):
-        raise FileNotFoundError("a file")
+@pytest.mark.parametrize(
+    ("passing", "error"),
+    [
+        (arguments(None), ValueError("a fault")),
+        (arguments("jax", debug=True), ValueError("a fault")),
+        (arguments("jax"), FileNotFoundError("a fault")),
+    ],
+)
+def test_other_errors_are_let_through(passing: Any, error: Exception) -> None:
+    with pytest.raises(type(error), match="a fault"), devices.jax_failures(passing):
+        raise error
 
 
 class Array:
@@ -116,30 +122,18 @@ def function(thunks: list[Any], *nodes: Any) -> Any:
     )
 
 
-def test_each_node_waits_and_keeps_its_attributes() -> None:
+def test_each_node_of_a_scan_waits_and_keeps_its_attributes() -> None:
     thunk = Thunk()
-    one = function([thunk])
-    devices.at_each_node(one)
-    (changed,) = one.fn.thunks
+    scan = type("Scan", (), {})()
+    scan.fn = function([thunk])
+    devices.at_each_node(function([], SimpleNamespace(op=scan)))
+    (changed,) = scan.fn.fn.thunks
     assert changed() == "done"
     assert thunk.outputs[0][0].computed
     assert thunk.outputs[1][0] == 1.5
     assert hasattr(changed, "cthunk"), "the profile tells C from Py by it"
     with pytest.raises(AttributeError):
         _ = changed.perform
-
-
-def test_nodes_of_scans_wait() -> None:
-    thunk = Thunk()
-
-    class Scan:
-        def __init__(self) -> None:
-            self.fn = function([thunk])
-
-    scan = Scan()
-    devices.at_each_node(function([], SimpleNamespace(op=scan)))
-    scan.fn.fn.thunks[0]()
-    assert thunk.outputs[0][0].computed
 
 
 def test_a_call_waits_for_its_updates() -> None:
@@ -158,3 +152,22 @@ def test_a_call_of_jax_waits_for_its_output_and_its_updates() -> None:
     cells = [SimpleNamespace(storage=[value]) for value in (array("update"), 1.5)]
     devices.for_results(SimpleNamespace(input_storage=cells), array("output"))
     assert waited == ["output", "update"]
+
+
+class Samples(list[list[int]]):
+    """A shared array of shape (4, 1), which notes how it is divided."""
+
+    type = SimpleNamespace(shape=(4, 1))
+
+    def reshape(self, shape: tuple[int, ...]) -> list[Any]:
+        assert shape == (2, 2, 1)
+        return [self[:2], self[2:]]
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_a_minibatch_has_the_same_rows_with_fixed_shapes(static: bool) -> None:
+    framework = SimpleNamespace(
+        name="pytensor", tensor=None, config=SimpleNamespace(floatX=None), module=None
+    )
+    made = ops_module.Ops(framework, "float32", False, static=static)
+    assert made.minibatch([Samples([[0], [1], [2], [3]])], 1, 2) == [[[2], [3]]]

@@ -62,22 +62,3 @@ def test_rows_are_summed_by_class_and_op() -> None:
         ("Gemm{inplace}(z)", 1, "Py"),
         ("Gemm{inplace}(x, <y>)", 0, "C"),
     ]
-
-
-def test_the_keys_of_pytensor_have_the_graph() -> None:
-    key = ("graph", Node("x"))
-    content = profiles.of_function(function({key: (0.5, 2, True)}))
-    assert content["applies"][0]["type"] == "C"
-
-
-def test_the_optimisers_time_has_two_names() -> None:
-    times = {"compile_time": 4.0, "validate_time": 0.5, "linker_time": 2.0, "import_time": 0.1}
-    for name in ("optimizer_time", "rewriting_time"):
-        one = function({}, **times, **{name: 1.5})
-        assert profiles.compile_times_of(one.profile) == {
-            "total": 4.0,
-            "optimiser": 1.5,
-            "validation": 0.5,
-            "linker": 2.0,
-            "import": 0.1,
-        }
