@@ -166,12 +166,8 @@ def _layered_mkl(match, facts):
 
 def _mkl_fix(prefix):
     """Return how to link MKL by one library, of an environment or of the system."""
-    names = [os.path.basename(path) for path in matching(prefix, "lib/libmkl_rt.so*")]
-    if not names:
-        return MKL_ALONE % "-lmkl_rt"
-    folder = os.path.join(prefix, "lib")
-    flag = "-lmkl_rt" if "libmkl_rt.so" in names else "-l:" + names[-1]
-    return MKL_ALONE % "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
+    flags = packages.flags_in(os.path.join(prefix, "lib"), ("mkl_rt",))
+    return MKL_ALONE % (flags or "-lmkl_rt")
 
 
 def _full_disk(match, facts):

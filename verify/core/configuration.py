@@ -34,10 +34,15 @@ def config_lines(section, option, value):
     return "[%s]\n%s = %s" % (section, option, value)
 
 
+def rc_files(name):
+    """Return a framework's configuration files, as a person writes their names; the last wins."""
+    return os.environ.get(name.upper() + "RC", "~/.%src" % name).split(os.pathsep)
+
+
 def config_file(context):
     """Return the configuration file that wins, as a person writes its name."""
-    paths = os.environ.get(context.framework.rc_variable)
-    return paths.split(os.pathsep)[-1] if paths else context.framework.rc_file
+    name = context.framework.name
+    return rc_files(name)[-1] or "~/.%src" % name
 
 
 def sections_of(path):
@@ -56,16 +61,19 @@ def sources_of(context, flag, own=False):
     The flags variable comes after the configuration files, and these in their order.
     own: the file of the environment counts too, which its builder has written.
     """
-    value = flags_of(context.user_flags).get(flag)
+    return _sources(context.framework.name, context.user_flags, flag, own)
+
+
+def _sources(name, user_flags, flag, own):
+    value = flags_of(user_flags).get(flag)
     if value is not None:
-        yield context.framework.flags_variable, text(value)
-    paths = os.environ.get(context.framework.rc_variable, context.framework.rc_file)
+        yield name.upper() + "_FLAGS", text(value)
     section, option = section_of(flag)
-    for name in reversed(paths.split(os.pathsep)):
-        path = os.path.expanduser(native(name))
+    for file in reversed(rc_files(name)):
+        path = os.path.expanduser(native(file))
         value = options_of(path).get((section, option.lower()))
         if value is not None and (own or not _is_own(path)):
-            yield text(name), value
+            yield text(file), value
 
 
 def value_set(name, flag):
@@ -73,13 +81,8 @@ def value_set(name, flag):
 
     name: that of the framework's module.
     """
-    value = flags_of(os.environ.get(name.upper() + "_FLAGS", "")).get(flag)
-    section, option = section_of(flag)
-    paths = os.environ.get(name.upper() + "RC", "~/.%src" % name).split(os.pathsep)
-    for path in reversed(paths):
-        if value is None:
-            value = options_of(os.path.expanduser(native(path))).get((section, option))
-    return value
+    flags = os.environ.get(name.upper() + "_FLAGS", "")
+    return next((value for _, value in _sources(name, flags, flag, True)), None)
 
 
 def _is_own(path):

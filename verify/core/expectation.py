@@ -12,25 +12,17 @@ import json
 import os
 import stat
 
-from verify.core import report
+from verify.core import portable
 
 SCHEMA = 1
-TEXT = (report.TEXT, str)
-KEYS = {
-    "schema": int,
-    "variant": TEXT,
-    "framework": TEXT,
-    "module": TEXT,
-    "version": TEXT,
-    "python": TEXT,
-    "baseline": bool,
-    "blas": (dict, type(None)),
-    "floatX": TEXT,
-    "flags": dict,
-    "packages": list,
-}
-BLAS_KEYS = {"name": TEXT, "ldflags": TEXT, "libraries": list}
-PACKAGE_KEYS = {"name": TEXT, "version": TEXT, "sha256": TEXT, "manager": TEXT}
+TEXT = (portable.TEXT, str)
+# {key, with ? if it may be missing: its type}.
+PACKAGE = {"name": TEXT, "version": TEXT, "sha256": TEXT, "manager": TEXT, "module?": object}
+BLAS = {"name": TEXT, "ldflags": TEXT, "libraries": list, "alone?": object}
+NAMES = ("variant", "framework", "module", "version", "python", "floatX")
+FORM = {"schema": int, "baseline": bool, "flags": dict, "blas": object, "packages": list}
+FORM.update({"accelerator?": list, "lock?": object, "verified?": object})
+FORM.update(dict.fromkeys(NAMES, TEXT))
 
 
 class ExpectationError(Exception):
@@ -51,31 +43,30 @@ def load(path):
     except (ValueError, RuntimeError) as error:
         raise ExpectationError("%s: not JSON: %s" % (path, error))
     try:
-        _check(content, KEYS, "", optional=("accelerator", "lock", "verified"))
-        if not isinstance(content.get("accelerator", []), list):
-            raise ExpectationError("accelerator: expected a list")
+        _check(content, FORM, "")
         if content["schema"] != SCHEMA:
             raise ExpectationError("schema: expected %d, found %r" % (SCHEMA, content["schema"]))
         if content["blas"] is not None:
-            _check(content["blas"], BLAS_KEYS, "blas.", optional=("alone",))
+            _check(content["blas"], BLAS, "blas.")
         for number, package in enumerate(content["packages"]):
-            _check(package, PACKAGE_KEYS, "packages[%d]." % number, optional=("module",))
+            _check(package, PACKAGE, "packages[%d]." % number)
     except ExpectationError as error:
         raise ExpectationError("%s: %s" % (path, error))
     return content
 
 
-def _check(content, keys, where, optional=()):
+def _check(content, form, where):
+    """Raise ExpectationError unless an object has the keys of its form, and no other."""
     if not isinstance(content, dict):
         raise ExpectationError("%sexpected an object" % where)
-    for key in sorted(keys):
-        if key not in content:
-            raise ExpectationError("%s%s is missing" % (where, key))
-        if not isinstance(content[key], keys[key]):
-            raise ExpectationError("%s%s has the wrong type: %r" % (where, key, content[key]))
-    for key in sorted(content):
-        if key not in keys and key not in optional:
-            raise ExpectationError("%s%s is unknown" % (where, key))
+    names = {key.rstrip("?"): key for key in form}
+    for name in sorted(set(names) | set(content)):
+        if name not in names:
+            raise ExpectationError("%s%s is unknown" % (where, name))
+        if name not in content and names[name] == name:
+            raise ExpectationError("%s%s is missing" % (where, name))
+        if name in content and not isinstance(content[name], form[names[name]]):
+            raise ExpectationError("%s%s has the wrong type: %r" % (where, name, content[name]))
 
 
 SEAL_SCHEMA = 1

@@ -84,8 +84,10 @@ def cause(text):
 
 def setting_fix(context, flag, value):
     """Return how to give a flag a value: what to remove, and the line for the file that wins."""
-    removed = _removed(context, flag)
-    before = "%s, then " % removed if removed else ""
+    framework, before = context.framework, ""
+    if flag in flags_of(context.user_flags):
+        names = framework.spelled(flag), framework.flags_variable
+        before = "remove %s from %s, then " % names
     section, option = section_of(flag)
     path = config_file(context)
     if (section, option.lower()) in options_of(os.path.expanduser(native(path))):
@@ -96,14 +98,6 @@ def setting_fix(context, flag, value):
         line = lines.partition("\n")[2]
         return "%sput this line into %s, below [%s]:\n%s" % (before, path, section, line)
     return "%sput these lines into %s:\n%s" % (before, path, lines)
-
-
-def _removed(context, flag):
-    """Return how to remove a flag from the flags variable, or None if it is not there."""
-    if flag not in flags_of(context.user_flags):
-        return None
-    framework = context.framework
-    return "remove %s from %s" % (framework.spelled(flag), framework.flags_variable)
 
 
 def undo_fix(context, flag, expected=None):
@@ -168,10 +162,8 @@ def library_fix(context):
         return fix
     excluded = str(context.framework.flag("optimizer_excluding") or "")
     fix = undo_fix(context, "optimizer_excluding") if BLAS_NAMES.search(excluded) else None
-    return fix or _library_fix(context)
-
-
-def _library_fix(context):
+    if fix:
+        return fix
     if context.framework.name == "numpy":
         return numpy_fix()
     if context.has_ldflags and not context.expectation:
@@ -211,23 +203,17 @@ def compiler_fix(context):
 
 
 def repair_fix(expectation):
-    """Return how to put an environment's files back: a line, and the command.
+    """Return how to put an environment's files back; of an image, which cannot, what to do.
 
     expectation: the builder's, or None if it is damaged.
     """
-    words = repair_command(expectation)
-    return words if words == OF_IMAGE else "put the files back:\n" + words
-
-
-def repair_command(expectation):
-    """Return the command of repair_fix; of an image, which has none, what to do."""
-    if os.environ.get(REPAIR_VARIABLE):
-        return os.environ[REPAIR_VARIABLE]
-    program = packages.builder()
-    if not program:
+    command, program = os.environ.get(REPAIR_VARIABLE), packages.builder()
+    if not (command or program):
         return OF_IMAGE
-    names = expectation or {"variant": "NAME", "framework": "FRAMEWORK"}
-    words = [program, "build", "--variant", names["variant"]]
-    if names["framework"] != DEFAULT_FRAMEWORK:
-        words += ["--framework", names["framework"]]
-    return " ".join(words + ["--repair"])
+    if not command:
+        names = expectation or {"variant": "NAME", "framework": "FRAMEWORK"}
+        command = "%s build --variant %s" % (program, names["variant"])
+        if names["framework"] != DEFAULT_FRAMEWORK:
+            command += " --framework " + names["framework"]
+        command += " --repair"
+    return "put the files back:\n" + command

@@ -75,16 +75,6 @@ class LoadedFramework(object):
         """The environment variable that carries flags."""
         return self.name.upper() + "_FLAGS"
 
-    @property
-    def rc_variable(self):
-        """The environment variable that lists configuration files."""
-        return self.name.upper() + "RC"
-
-    @property
-    def rc_file(self):
-        """The user's configuration file, as a person writes its name."""
-        return "~/.%src" % self.name
-
     def spelled(self, flag):
         """Return a flag's name as the flags variable takes it."""
         # Theano-PyMC is also the module `theano`, but takes no dots.

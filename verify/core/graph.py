@@ -78,12 +78,8 @@ def machine_of(function):
 
 def functions_in(function):
     """Return a compiled function and those of its scans, at any depth."""
-    functions = [function]
-    for node in graph_of(function).toposort():
-        inner = inner_function(node)
-        if inner is not None:
-            functions += functions_in(inner)
-    return functions
+    nodes = _with_scans(graph_of(function).toposort())
+    return [function] + [inner for inner in map(inner_function, nodes) if inner is not None]
 
 
 def peak_of_call(call):
@@ -160,10 +156,9 @@ def places(nodes):
 
 def _with_scans(nodes):
     result = list(nodes)
-    for node in nodes:
-        inner = getattr(getattr(node.op, "fn", None), "maker", None)
-        if type(node.op).__name__ == "Scan" and inner is not None:
-            result += _with_scans(inner.fgraph.toposort())
+    for inner in map(inner_function, nodes):
+        if inner is not None:
+            result += _with_scans(graph_of(inner).toposort())
     return result
 
 

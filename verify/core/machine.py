@@ -2,7 +2,6 @@
 
 from __future__ import absolute_import, division, print_function
 
-import ctypes
 import io
 import os
 import platform
@@ -73,8 +72,7 @@ def unbind():
 
 
 def _cores():
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
+    # Python 2 has no function for it.
     mask = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", text_of("/proc/self/status"), re.MULTILINE)
     number = int(mask.group(1).replace(",", ""), 16) if mask else 1
     return {core for core in range(number.bit_length()) if number >> core & 1}
@@ -94,17 +92,20 @@ def quota_and_file():
     Of several limits the lowest counts.
     """
     cores = []
-    for folder in cgroup_folders():
-        limit = text_of(os.path.join(folder, "cpu.max")).split()
-        if len(limit) == 2 and limit[0] != "max":
-            path = os.path.join(folder, "cpu.max")
-            cores.append((float(limit[0]) / float(limit[1]), path))
-        old = text_of(os.path.join(folder, "cpu.cfs_quota_us")).strip()
-        period = text_of(os.path.join(folder, "cpu.cfs_period_us")).strip()
-        if old and period and int(old) > 0:
-            path = os.path.join(folder, "cpu.cfs_quota_us")
-            cores.append((int(old) / float(period), path))
+    for path, text in _cgroup_files("cpu.max", "cpu.cfs_quota_us"):
+        quota, _, period = text.partition(" ")
+        # Version 1 has a file for each; Linux's own period is a tenth of a second.
+        period = period or text_of(path.replace("quota", "period")).strip() or "100000"
+        if quota.isdigit() and int(quota):
+            cores.append((float(quota) / float(period), path))
     return min(cores) if cores else (None, None)
+
+
+def _cgroup_files(*names):
+    """Return (path, text) of the files with these names of this process's control groups."""
+    paths = [os.path.join(folder, name) for folder in cgroup_folders() for name in names]
+    texts = [(path, text_of(path).strip()) for path in paths]
+    return [(path, text) for path, text in texts if text]
 
 
 def cgroup_folders():
@@ -125,22 +126,17 @@ def memory_bytes():
     """Return the bytes of memory this process may use: the machine's, bounded by cgroup limits."""
     total = re.search(r"^MemTotal:\s*(\d+) kB", text_of("/proc/meminfo"), re.MULTILINE)
     sizes = [int(total.group(1)) * 1024] if total else []
-    for folder in cgroup_folders():
-        for name in ("memory.max", "memory.limit_in_bytes"):
-            text = text_of(os.path.join(folder, name)).strip()
-            if text.isdigit():
-                sizes.append(int(text))
+    limits = [text for _, text in _cgroup_files("memory.max", "memory.limit_in_bytes")]
+    sizes += [int(text) for text in limits if text.isdigit()]
     return min(sizes) if sizes else 0
 
 
 def glibc():
     """Return the version of the C library, or `unknown`."""
     try:
-        version = ctypes.CDLL(None).gnu_get_libc_version
-    except AttributeError:
+        return os.confstr("CS_GNU_LIBC_VERSION").split()[1]
+    except (AttributeError, IndexError, OSError, ValueError):
         return "unknown"
-    version.restype = ctypes.c_char_p
-    return version().decode("ascii")
 
 
 def text_of(path):
@@ -248,8 +244,7 @@ def _waited():
 def _throttled():
     """Return the seconds in which a container's limit has stopped it."""
     most = 0.0
-    for folder in cgroup_folders():
-        content = text_of(os.path.join(folder, "cpu.stat"))
+    for _, content in _cgroup_files("cpu.stat"):
         for name, value in re.findall(r"(?m)^(throttled_usec|throttled_time) (\d+)", content):
             most = max(most, int(value) / (MICROSECONDS if "usec" in name else NANOSECONDS))
     return most

@@ -10,12 +10,13 @@ Paths are bytes, relative to the environment: names need not be text in the user
 from __future__ import absolute_import, division, print_function
 
 import collections
+import contextlib
 import hashlib
 import os
 import re
 import stat
-import threading
 import time
+from multiprocessing.pool import ThreadPool
 
 from verify.core import expectation, machine
 
@@ -107,23 +108,9 @@ def load(prefix):
     except expectation.SealError as error:
         raise ManifestError("%s %s" % (MANIFEST, error))
     try:
-        return digest, {to_bytes(path): _checked_entry(entry) for path, entry in content.items()}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise ManifestError("%s is damaged: an entry has another form" % MANIFEST)
-
-
-def _checked_entry(entry):
-    """Return an entry of the manifest. Raises TypeError or ValueError if it has another form."""
-    if entry[:1] == [LINK]:
-        _, target = entry
-        to_bytes(target)
-    else:
-        kind, mode, size, digest = entry
-        int(mode, 8)
-        digest + mode
-        if kind != FILE or not isinstance(size, int):
-            raise ValueError(entry)
-    return entry
+        return digest, {to_bytes(path): entry for path, entry in content.items()}
+    except (AttributeError, ValueError):
+        raise ManifestError("%s is damaged: it has another form" % MANIFEST)
 
 
 def scan(prefix):
@@ -206,27 +193,17 @@ def _kind(mode):
 
 def digests(prefix, paths):
     """Return {path: (SHA-256 in hexadecimal, None) or (None, why it cannot be read)}."""
-    results, pending, lock = {}, iter(paths), threading.Lock()
+    if not paths:
+        return {}
 
-    def work():
-        while True:
-            with lock:
-                path = next(pending, None)
-            if path is None:
-                return
-            try:
-                results[path] = _sha256(os.path.join(prefix, path)), None
-            except EnvironmentError as error:
-                results[path] = None, _unreadable(path, error).problem
+    def digest(path):
+        try:
+            return _sha256(os.path.join(prefix, path)), None
+        except EnvironmentError as error:
+            return None, _unreadable(path, error).problem
 
-    count = min(machine.usable_cores(), MOST_THREADS, len(paths))
-    threads = [threading.Thread(target=work) for _ in range(count)]
-    for thread in threads:
-        thread.daemon = True
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with contextlib.closing(ThreadPool(min(machine.usable_cores(), MOST_THREADS))) as pool:
+        return dict(zip(paths, pool.map(digest, paths)))
 
 
 def _sha256(path):

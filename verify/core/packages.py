@@ -21,6 +21,8 @@ if not PY2:
 LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
 # The last release whose library has this file name.
 PIP_MKL, PIP_FILE = "mkl==2024.2.2", "libmkl_rt.so.2"
+# The frameworks split their flags at blanks: they cannot link from a folder with one.
+BLANK = re.compile(r"\s")
 # (module, how its version begins, the variant that has a compiler and a BLAS with it).
 VARIANTS = (
     ("theano", "0.", "theano-0.8.2/openblas"),
@@ -100,12 +102,10 @@ def or_environment(framework, version):
     program = builder()
     if not program:
         return ""
-    names = [
-        name
-        for module, start, name in VARIANTS
-        if module == framework and str(version).startswith(start)
-    ]
-    variant = names[0] if names else "openblas"
+    variant = "openblas"
+    for module, start, name in VARIANTS:
+        if module == framework and str(version).startswith(start):
+            variant = name
     words = "\nor, without root, take an environment that has all of it:\n%s build --variant %s"
     return words % (program, variant)
 
@@ -128,27 +128,17 @@ def versions_of(name):
 
     More than one if an installer has left the metadata of the one that it replaced.
     """
-    return _distributions(name) or [_conda_version(name)]
-
-
-def _distributions(name):
-    """Return the versions of a distribution in the folder that Python imports it from."""
     for folder in sys.path:
-        stems = [
-            os.path.basename(path)[: -len(".dist-info")].rpartition("-")
-            for path in matching(folder, "*.dist-info")
-        ]
-        # As pip before 23.1 installs what has no wheel.
-        stems += [
-            re.sub(r"-py[\d.]+$", "", os.path.basename(path)[: -len(".egg-info")]).rpartition("-")
-            for path in matching(folder, "*.egg-info")
-        ]
-        versions = [
-            version for other, dash, version in stems if dash and normal(other) == normal(name)
-        ]
+        versions = []
+        # .egg-info: as pip before 23.1 installs what has no wheel.
+        for path in matching(folder, "*.dist-info") + matching(folder, "*.egg-info"):
+            stem = re.sub(r"(-py[\d.]+)?\.(dist|egg)-info$", "", os.path.basename(path))
+            other, dash, version = stem.rpartition("-")
+            if dash and normal(other) == normal(name):
+                versions.append(version)
         if versions:
             return sorted(versions)
-    return []
+    return [_conda_version(name)]
 
 
 def _conda_version(name):
@@ -182,18 +172,13 @@ def install_fix(setting):
         PIP_FILE,
         folder,
     )
-    if _has_blank(folder):
+    if BLANK.search(folder):
         without_root = "MKL by pip in an environment whose path has no blanks"
     return "there is no BLAS to link with: install OpenBLAS%s\nthen %s\nor, without root, %s" % (
         command,
         setting,
         without_root,
     )
-
-
-def _has_blank(folder):
-    """Return whether the frameworks, which split their flags at blanks, cannot link from it."""
-    return re.search(r"\s", folder)
 
 
 def link_flags():
@@ -206,16 +191,19 @@ def link_flags():
         library = os.path.join(os.environ["MKLROOT"], "lib")
         # Before 2024 the files were in the inner folder.
         folders += [os.path.join(library, "intel64"), library]
-    for folder in folders:
-        is_usable = os.path.isdir(folder) and not _has_blank(folder)
-        files = sorted(os.listdir(folder)) if is_usable else []
-        for name in LIBRARIES:
-            flag = _link_flag(name, files)
-            if flag:
-                return "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
     files = system_libraries()
-    flags = [_link_flag(name, files) for name in LIBRARIES]
+    flags = [flags_in(folder) for folder in folders]
+    flags += [_link_flag(name, files) for name in LIBRARIES]
     return next((flag for flag in flags if flag), None)
+
+
+def flags_in(folder, names=LIBRARIES):
+    """Return linker flags for the first of these libraries that a folder has, or None."""
+    is_usable = os.path.isdir(folder) and not BLANK.search(folder)
+    files = sorted(os.listdir(folder)) if is_usable else []
+    flags = [_link_flag(name, files) for name in names]
+    flag = next((flag for flag in flags if flag), None)
+    return flag and "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
 
 
 def _link_flag(name, files):

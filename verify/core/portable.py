@@ -1,12 +1,10 @@
-"""What Python 2 and 3 have in different ways: text, files by a pattern, a monotonic clock."""
+"""What Python 2 and 3 have in different ways: text, files by a pattern, a clock."""
 
 from __future__ import absolute_import, division, print_function
 
-import ctypes
 import glob
 import os
 import re
-import sys
 import time
 
 TEXT = type(b"".decode("ascii"))
@@ -36,35 +34,10 @@ def matching(folder, pattern):
     return sorted(glob.glob(os.path.join(escaped, pattern)))
 
 
-# CLOCK_MONOTONIC of clock_gettime(2) on Linux.
-_MONOTONIC = 1
+# Python 2's clock may be set while a program runs.
+monotonic = getattr(time, "perf_counter", time.time)
 # A timing is steady when its two shortest samples differ by this share at most.
 STEADY = 0.03
-
-
-class _Timespec(ctypes.Structure):
-    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
-
-
-def _python_2_clock():
-    # Python 2 has no monotonic clock: its own are the date and the processor time.
-    clock_gettime = ctypes.CDLL(None, use_errno=True).clock_gettime
-    clock_gettime.argtypes = [ctypes.c_int, ctypes.POINTER(_Timespec)]
-
-    def read():
-        now = _Timespec()
-        clock_gettime(_MONOTONIC, ctypes.byref(now))
-        return now.seconds + now.nanoseconds * 1e-9
-
-    return read
-
-
-if sys.version_info[0] > 2:
-    monotonic = time.perf_counter
-elif sys.platform.startswith("linux"):
-    monotonic = _python_2_clock()
-else:
-    monotonic = time.time
 
 
 def seconds_of(call, calls=1):
@@ -82,11 +55,6 @@ def until_steady(sample, most):
     short ones that agree are those of a machine that was free.
     """
     samples = [sample(), sample()]
-    while len(samples) < most and not _is_steady(samples):
+    while len(samples) < most and sorted(samples)[1] > (1 + STEADY) * min(samples):
         samples.append(sample())
     return samples
-
-
-def _is_steady(samples):
-    shortest, second = sorted(samples)[:2]
-    return second - shortest <= STEADY * shortest

@@ -8,10 +8,10 @@ import json
 import os
 import tempfile
 
+from verify.core import portable
+
 # As in report.schema.json. In reports of schema 1 the key `fix` of a check has another name.
 SCHEMA = 2
-# The type of text: unicode in Python 2, str in Python 3.
-TEXT = type(b"".decode("ascii"))
 # In place of a fix, where an error's words name no cause.
 UNKNOWN = "not recognised"
 PASS, FAIL, SKIP = "pass", "fail", "skip"
@@ -70,25 +70,18 @@ def timing(name, unit, samples):
     return Timing(name, unit, list(samples), median)
 
 
-def document(
-    variant, framework, machine, settings, packages, checks, timings, device=None, advice=()
-):
+def document(checks, timings, device=None, advice=(), **content):
     """Return the whole report as dictionaries and lists, as report.schema.json describes it.
 
-    Its paths are whole, so that a fix can be typed: what is written for others goes through
-    `private`.
+    content: variant, framework, machine, settings and packages. Paths are whole, so that a fix can
+    be typed: what is written for others goes through `private`.
     """
-    content = {
-        "schema": SCHEMA,
-        "variant": variant,
-        "ok": all(check.status != FAIL for check in checks),
-        "framework": framework,
-        "machine": machine,
-        "settings": settings,
-        "packages": packages,
-        "checks": _with_consequences(checks),
-        "timings": [dict(item._asdict()) for item in timings],
-    }
+    content.update(
+        schema=SCHEMA,
+        ok=all(check.status != FAIL for check in checks),
+        checks=_with_consequences(checks),
+        timings=[dict(item._asdict()) for item in timings],
+    )
     if advice:
         content["advice"] = list(advice)
     if device:
@@ -153,10 +146,8 @@ def private(value):
         return {key: private(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [private(item) for item in value]
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    if isinstance(value, TEXT):
-        home = os.path.expanduser("~")
-        home = home.decode("utf-8", "replace") if isinstance(home, bytes) else home
+    home = portable.text(os.path.expanduser("~"))
+    if isinstance(value, (bytes, portable.TEXT)):
+        value = portable.text(value)
         return value.replace(home + "/", "~/") if len(home) > 1 else value
     return value

@@ -4,7 +4,6 @@ import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -171,42 +170,6 @@ def test_without_any_library_the_fix_installs_one(programs: Callable[..., None])
     assert fix.startswith(f"{start}remove blas.ldflags from THEANO_FLAGS, then {end}")
 
 
-# The frameworks do not read a file that has a section, or an option, twice.
-@pytest.mark.parametrize(
-    ("content", "fix"),
-    [
-        ("[blas]\nldflags = -lx\n", "in {path}, put ldflags = -la"),
-        ("[blas]\n", "put this line into {path}, below [blas]:\nldflags = -la"),
-        ("[global]\n", "put these lines into {path}:\n[blas]\nldflags = -la"),
-    ],
-)
-def test_a_line_fits_the_file_as_it_is(
-    content: str, fix: str, tmp_path: Path, monkeypatch: Patch
-) -> None:
-    (path := tmp_path / "theanorc").write_text(content)
-    monkeypatch.setenv("THEANORC", str(path))
-    assert fixes.setting_fix(context(), "blas.ldflags", "-la") == fix.format(path=path)
-    where = context(user_flags="blas.ldflags=-lx")
-    removed = f"remove blas.ldflags from THEANO_FLAGS, then {fix.format(path=path)}"
-    assert fixes.setting_fix(where, "blas.ldflags", "-la") == removed
-
-
-def test_an_environments_own_ldflags_are_put_back(tmp_path: Path, monkeypatch: Patch) -> None:
-    path = tmp_path / "theanorc"
-    path.write_text("[blas]\nldflags =\n")
-    # A checkout beside it.
-    (tmp_path / "theano-stacks").mkdir()
-    own = tmp_path / "etc/theanorc"
-    (tmp_path / "etc/theano-stacks").mkdir(parents=True)
-    own.write_text("[blas]\nldflags = -lx\n")
-    monkeypatch.setenv("THEANORC", f"{own}:{path}")
-    fix = fixes.ldflags_fix(context(expectation=OWN, user_flags="blas.ldflags=-lx"))
-    assert fix == (f"remove blas.ldflags=-lx from THEANO_FLAGS\nin {path}, put ldflags = -lmkl_rt")
-    path.unlink()
-    repair = "put the files back:\n./invoke build --variant mkl --repair"
-    assert fixes.ldflags_fix(context(expectation=OWN)) == repair
-
-
 @pytest.mark.parametrize(
     ("beside", "program"), [("invoke", "./invoke"), ("stacks", "theano-stacks"), ("none", None)]
 )
@@ -229,70 +192,12 @@ def test_the_command_that_puts_files_back(
     assert fixes.repair_fix(OWN).endswith("\ntheano-stacks build --variant stack.yaml --repair")
 
 
-def test_a_missing_compiler_is_installed_or_its_flag_removed(
-    programs: Callable[..., None], tmp_path: Path, monkeypatch: Patch
+def test_pip_is_told_to_write_into_a_python_of_the_system(
+    tmp_path: Path, monkeypatch: Patch
 ) -> None:
-    programs("apt")
-    root, without_root = fixes.compiler_fix(context()).split("\nor, without root, ")
-    assert root.startswith("install a C++ compiler:\napt install g++")
-    assert (
-        without_root == "take an environment that has all of it:\n./invoke build --variant openblas"
-    )
-    programs("g++")
-    assert fixes.compiler_fix(context(user_flags="mode=x, cxx=")) == "remove cxx= from THEANO_FLAGS"
-    (path := tmp_path / "theanorc").write_text("[global]\ncxx =\n")
-    monkeypatch.setenv("THEANORC", str(path))
-    assert fixes.compiler_fix(context()) == f"remove from {path}:\n[global]\ncxx = "
-
-
-def test_without_a_compiler_its_fix_is_that_of_what_it_would_have_done(
-    programs: Callable[..., None],
-) -> None:
-    programs("apt")
-    without = context({"blas.ldflags": "-lopenblas", "cxx": ""}, culprit=None)
-    fix = fixes.compiler_fix(without)
-    assert fixes.ldflags_fix(without) == fix
-    error = AssertionError("/usr/lib/python3.11/distutils/core.py")
-    assert fixes.explained(without, error) == (f"AssertionError: {error}", fix)
-
-
-@pytest.mark.parametrize(
-    ("conda", "pip", "fix"),
-    [
-        ("numpy-1.0-0.json", True, "\nconda install 'libblas=*=*openblas'"),
-        ("python-3.9-0.json", True, "\n'/a b/python' -m pip install --force-reinstall --no-deps "),
-        (None, False, "\nuv pip install --python '/a b/python' --reinstall --no-deps "),
-    ],
-)
-def test_numpy_comes_from_where_it_came(
-    conda: str | None, pip: bool, fix: str, tmp_path: Path, monkeypatch: Patch
-) -> None:
-    if conda:
-        (tmp_path / "conda-meta").mkdir()
-        (tmp_path / "conda-meta" / conda).touch()
-    numpy = SimpleNamespace(__file__=str(tmp_path / "numpy/__init__.py"), __version__="2.1")
-    monkeypatch.setitem(sys.modules, "numpy", numpy)
-    for name in ("prefix", "base_prefix"):
-        monkeypatch.setattr(fixes.sys, name, str(tmp_path))
-    monkeypatch.setattr(fixes.sys, "executable", "/a b/python")
-    monkeypatch.setattr(packages, "is_installed", lambda name: pip)
-    monkeypatch.setattr(packages.sysconfig, "get_path", lambda name: str(tmp_path))
-    assert fix in fixes.numpy_fix()
     (tmp_path / "EXTERNALLY-MANAGED").touch()
-    assert conda == "numpy-1.0-0.json" or " --break-system-packages --no-deps" in fixes.numpy_fix()
-    # pip writes into a virtual environment.
-    monkeypatch.setattr(fixes.sys, "prefix", str(tmp_path / "venv"))
-    assert "--break-system-packages" not in fixes.numpy_fix()
-
-
-# Other optimisations have nothing to do with BLAS.
-@pytest.mark.parametrize(("excluded", "is_named"), [("BlasOpt", True), ("conv_gemm:fusion", False)])
-def test_an_optimisation_that_a_person_leaves_out_comes_back(
-    excluded: str, is_named: bool, monkeypatch: Patch
-) -> None:
-    monkeypatch.setenv("THEANORC", "")
-    flag = f"optimizer_excluding={excluded}"
-    made = context(user_flags=flag, serving=None, has_ldflags=True, expectation=OWN)
-    made.framework.flag = {"optimizer_excluding": excluded}.get
-    assert (fixes.library_fix(made) == f"remove {flag} from THEANO_FLAGS") is is_named
-    assert ("optimizer_excluding" in fixes.library_fix(made)) is is_named
+    monkeypatch.setattr(packages.sysconfig, "get_path", lambda name: str(tmp_path))
+    monkeypatch.setattr(packages.sys, "base_prefix", str(tmp_path))
+    for prefix, is_told in ((tmp_path, True), (tmp_path / "venv", False)):
+        monkeypatch.setattr(packages.sys, "prefix", str(prefix))
+        assert ("--break-system-packages" in packages.pip_command()) is is_told

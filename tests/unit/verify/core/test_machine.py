@@ -57,26 +57,23 @@ def test_fields_and_cores_of_the_processor(files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "cores"),
+    ("limits", "cores"),
     [
-        ("cpu.max", "max 100000", 4),
-        ("cpu.max", "150000 100000", 2),
-        ("cpu.max", "50000 100000", 1),
-        ("cpu.max", "900000 100000", 4),
+        ({"user/cpu.max": "max 100000"}, 4),
+        ({"user/cpu.max": "150000 100000"}, 2),
+        ({"user/job/cpu.max": "50000 100000"}, 1),
+        ({"user/cpu.max": "900000 100000"}, 4),
+        # Version 1.
+        ({"cpu/cpu.cfs_quota_us": "200000", "cpu/cpu.cfs_period_us": "100000"}, 2),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 4),
     ],
 )
-def test_a_quota_of_cgroup_2_bounds_the_cores(
-    files: dict[str, str], path: str, text: str, cores: int
+def test_a_quota_bounds_the_cores(
+    files: dict[str, str], limits: dict[str, str], cores: int
 ) -> None:
     files["/proc/self/cgroup"] = "0::/user/job\n"
-    files[f"/sys/fs/cgroup/user/{path}"] = text
+    files.update({f"/sys/fs/cgroup/{name}": f"{text}\n" for name, text in limits.items()})
     assert machine.usable_cores() == cores
-
-
-def test_a_quota_of_cgroup_1_bounds_the_cores(files: dict[str, str]) -> None:
-    files["/sys/fs/cgroup/cpu/cpu.cfs_quota_us"] = "200000"
-    files["/sys/fs/cgroup/cpu/cpu.cfs_period_us"] = "100000"
-    assert machine.usable_cores() == 2
 
 
 def test_a_limit_of_a_cgroup_bounds_the_memory(files: dict[str, str]) -> None:
@@ -132,12 +129,6 @@ def test_version_1_of_cgroups(counters: dict[str, str]) -> None:
     counters["/proc/self/cgroup"] = "4:cpu,cpuacct:/mine\n"
     counters["/sys/fs/cgroup/cpu,cpuacct/mine/cpu.stat"] = "throttled_time 1500000000\n"
     assert machine.counters()["throttled"] == 1.5
-
-
-def test_a_machine_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "text_of", lambda path: "")
-    reading = machine.counters()
-    assert (reading["busy"], reading["load"], reading["frequency"]) == (0.0, 0.0, None)
 
 
 def test_reasons_are_what_was_seen(

@@ -134,23 +134,7 @@ def test_what_cannot_be_read_is_named(
     assert differences(prefix) == [(name, "cannot be read: Permission denied")]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        [],
-        {"a": []},
-        {"a": ["file"]},
-        {"a": ["file", "855", 3, "00"]},
-        {"a": ["file", 555, 3, "00"]},
-        {"a": ["file", "555", "3", "00"]},
-        {"a": ["file", "555", 3, None]},
-        {"a": ["link", 1]},
-        {"a": ["other"]},
-        {"a": {"file": 1}},
-        {"\ud800": ["link", "a"]},
-        {"a": ["link", "\ud800"]},
-    ],
-)
+@pytest.mark.parametrize("content", [[], {"\ud800": ["link", "a"]}])
 def test_a_manifest_of_another_form_is_an_error(content: object, prefix: Path) -> None:
     add(prefix, "a")
     (prefix / MANIFEST).write_bytes(sealed.sealed_text(content))
@@ -249,21 +233,18 @@ def test_a_record_is_that_of_one_manifest_and_an_empty_one_where_it_is_damaged(
     assert manifest.load_record(prefix, "00") == {}
 
 
-@pytest.mark.parametrize("there", [False, True])
-def test_no_record_is_written_outside_the_environment(there: bool, tmp_path: Path) -> None:
+def test_no_record_is_written_outside_the_environment(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
-    if there:
-        (tmp_path / "var").symlink_to("outside")
+    (tmp_path / "outside/file").write_text("kept")
+    (tmp_path / "var").symlink_to("outside")
     manifest.store_record(os.fsencode(tmp_path), "00", {})
-    assert not list((tmp_path / "outside").iterdir())
-
-
-def test_a_link_in_place_of_the_new_record_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "var").unlink()
     (tmp_path / "var").mkdir()
-    (tmp_path / "outside").write_text("kept")
-    (tmp_path / f"{RECORD}.part").symlink_to(tmp_path / "outside")
+    # Its new file, before it is renamed.
+    (tmp_path / f"{RECORD}.part").symlink_to(tmp_path / "outside/file")
     manifest.store_record(os.fsencode(tmp_path), "00", {})
-    assert (tmp_path / "outside").read_text() == "kept"
+    assert [path.name for path in (tmp_path / "outside").iterdir()] == ["file"]
+    assert (tmp_path / "outside/file").read_text() == "kept"
 
 
 def split(prefix: Path) -> tuple[list[str], list[str]]:
@@ -358,11 +339,6 @@ def test_what_another_conda_client_installed_is_the_users(
     add(prefix, "lib/libmore.so")
     add(prefix, CONDA, json.dumps(content))
     assert split(prefix) == (added, damage)
-
-
-def test_a_conda_record_of_too_many_levels_is_damage(prefix: Path) -> None:
-    add(prefix, CONDA, "[" * 200_000)
-    assert split(prefix) == ([], [CONDA])
 
 
 def test_compiled_python_is_the_users(prefix: Path) -> None:

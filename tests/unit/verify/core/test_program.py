@@ -1,10 +1,10 @@
-"""How the suite's programs end, and which temporary folders they remove."""
+"""What the suite's programs share: how they end, their progress, their temporary folders."""
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import importlib
+import io
 import os
 import signal
 import subprocess
@@ -20,6 +20,8 @@ from stacks.core.disk import REPOSITORY
 program = importlib.import_module("verify.core.program")
 expectation = importlib.import_module("verify.core.expectation")
 framework = importlib.import_module("verify.core.framework")
+portable = importlib.import_module("verify.core.portable")
+progress = importlib.import_module("verify.core.progress")
 
 ARGUMENTS = SimpleNamespace(debug=False)
 
@@ -29,10 +31,6 @@ def raising(error: BaseException) -> object:
         raise error
 
     return run
-
-
-def test_the_status_of_a_program_that_ends_by_itself() -> None:
-    assert program.exit_status("verify", lambda arguments: 3, ARGUMENTS) == 3
 
 
 @pytest.mark.parametrize(
@@ -61,20 +59,9 @@ def test_a_program_that_cannot_run_has_status_2_and_a_fix(
     assert rest == [f"  {line}" for line in lines]
 
 
-def test_debug_lets_a_file_error_through() -> None:
-    with pytest.raises(OSError, match="full"):
-        program.exit_status("verify", raising(OSError("full")), SimpleNamespace(debug=True))
-
-
 def test_an_interrupted_program_has_status_130(capsys: pytest.CaptureFixture[str]) -> None:
     assert program.exit_status("verify", raising(KeyboardInterrupt()), ARGUMENTS) == 130
     assert capsys.readouterr().err == "interrupted\n"
-
-
-def test_numbers_for_argparse() -> None:
-    assert (program.positive("1"), program.at_least(0, "0")) == (1, 0)
-    with pytest.raises(argparse.ArgumentTypeError, match="at least 1"):
-        program.positive("0")
 
 
 def test_without_a_framework_the_suite_cannot_run_and_leaves_no_files(tmp_path: Path) -> None:
@@ -122,19 +109,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_folder_is_removed_at_the_end_of_the_block(tmp_path: Path) -> None:
-    with program.temporary_folder() as path:
-        assert Path(path).parent == tmp_path and Path(path).name.startswith("theano-verify-")
-        (Path(path) / "file").touch()
-    assert names(tmp_path) == []
-
-
-def test_the_folder_of_a_killed_program_is_removed(tmp_path: Path) -> None:
-    (tmp_path / OLD / "compiled").mkdir(parents=True)
-    with program.temporary_folder() as path:
-        assert names(tmp_path) == [Path(path).name]
-
-
 def test_the_folder_of_a_running_program_stays(tmp_path: Path) -> None:
     with program.temporary_folder() as first, program.temporary_folder() as second:
         assert names(tmp_path) == sorted([Path(first).name, Path(second).name])
@@ -159,26 +133,24 @@ def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.Monk
     assert OLD in names(tmp_path)
 
 
-@pytest.mark.parametrize("how", ["locked", "removed"])
 def test_a_folder_that_another_start_took_for_an_old_one_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mkdtemp = program.tempfile.mkdtemp
     made: list[str] = []
 
-    def removed_at_once(prefix: str) -> str:
+    def taken_at_once(prefix: str) -> str:
         made.append(mkdtemp(prefix=prefix))
-        if len(made) == 1 and how == "removed":
+        if len(made) == 1:
             Path(made[0]).rmdir()
-        elif len(made) == 1:
+        if len(made) == 2:
             # The other start: it locks the folder before its maker does.
-            handle = os.open(made[0], os.O_RDONLY)
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            fcntl.flock(os.open(made[1], os.O_RDONLY), fcntl.LOCK_EX)
         return made[-1]
 
-    monkeypatch.setattr(program.tempfile, "mkdtemp", removed_at_once)
+    monkeypatch.setattr(program.tempfile, "mkdtemp", taken_at_once)
     with program.temporary_folder() as path:
-        assert path == made[1]
+        assert path == made[2]
 
 
 def test_without_locks_a_folder_is_made_and_nothing_is_removed(
@@ -192,3 +164,69 @@ def test_without_locks_a_folder_is_made_and_nothing_is_removed(
     with program.temporary_folder():
         assert len(names(tmp_path)) == 2
     assert names(tmp_path) == [OLD]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def write_all() -> None:
+    progress.begin()
+    progress.note("step")
+    progress.log("a remark")
+    progress.end()
+
+
+def test_a_log_has_one_line_of_progress_and_the_remarks(capsys: pytest.CaptureFixture[str]) -> None:
+    write_all()
+    assert (
+        capsys.readouterr().err
+        == "verifying: 15 s on an idle machine, 30 s the first time with numba ...\na remark\n"
+    )
+
+
+def test_a_terminal_has_a_line_that_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    write_all()
+    clear = progress.CLEAR
+    assert terminal.getvalue() == f"{clear}step ...{clear}a remark\n{clear}"
+
+
+def test_output_in_the_block_and_through_its_stream_later_is_discarded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress.quiet():
+        print("in the block")
+        stream = sys.stdout
+    print("table")
+    stream.write("later")
+    with progress.quiet(loud=True):
+        print("debug")
+    assert capsys.readouterr().out == "table\ndebug\n"
+
+
+@pytest.mark.parametrize("name", ["plain", "work [old]", "a*b?", "[", "]["])
+def test_a_folder_of_any_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / name / "one").mkdir(parents=True)
+    for file in ("b.so", "a.so", "c.o"):
+        (tmp_path / name / "one" / file).touch()
+    found = portable.matching(str(tmp_path / name), "*/*.so")
+    assert found == [f"{tmp_path}/{name}/one/{file}" for file in ("a.so", "b.so")]
+
+
+@pytest.mark.parametrize(
+    ("samples", "count"),
+    [
+        ([1.0, 1.02, 9.0], 2),
+        ([1.0, 1.04, 1.02, 9.0], 3),
+        ([2.0, 1.0, 1.01, 9.0], 3),
+        ([4.0, 3.0, 2.0, 1.0, 9.0], 4),
+    ],
+)
+def test_a_timing_ends_when_its_two_shortest_samples_agree(
+    samples: list[float], count: int
+) -> None:
+    values = iter(samples)
+    assert portable.until_steady(lambda: next(values), 4) == samples[:count]
