@@ -103,17 +103,6 @@ def test_file_that_is_damaged_or_does_not_fit_is_replaced_with_one_line(
     assert counts(cache) == (0, 2, 0)
 
 
-def test_content_that_cannot_be_read_is_replaced(
-    cache: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    optimised(cache)
-    store = cache._store()
-    store.keep(KEY, b"not a pickle")
-    assert optimised(cache) == ["optimised"] and counts(cache) == (0, 2, 0)
-    assert "is removed: it cannot be used: " in caplog.text
-    assert optimised(cache) == ["optimised"] and counts(cache) == (1, 2, 0)
-
-
 def unknown(maker: object) -> str:
     raise ValueError("test values are computed")
 

@@ -77,13 +77,6 @@ def world(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return World(load, tmp_path, monkeypatch)
 
 
-def test_debug_information_only_where_the_options_have_it(world: World) -> None:
-    location = world.compile_str("m1", "a", preargs=["-O3"])
-    world.compile_str("m2", "b", preargs=["-O3", "-g"])
-    assert [options for _, _, options in world.calls] == [["-O3", "-g0"], ["-O3", "-g"]]
-    assert (location / "__init__.py").is_file()
-
-
 def test_failure_in_the_background_is_reported_by_the_real_call(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -124,13 +124,6 @@ def test_path_that_is_not_a_folder_is_not_used(
     assert not (folder.parent / "gone").exists(), "a cache that was removed is not made again"
 
 
-@pytest.mark.parametrize(
-    "environ", [{}, {"THEANO_STACKS_MODULES": "0"}, {"THEANO_STACKS_MODULES": ""}]
-)
-def test_sharing_can_be_switched_off(modules: Any, environ: dict[str, str]) -> None:
-    assert modules.store_of(environ) is None
-
-
 def test_trim_removes_the_least_recently_used(modules: Any, store: Any, folder: Path) -> None:
     keys = [str(number) * 64 for number in range(5)]
     now = time.time()

@@ -68,23 +68,6 @@ def scans() -> tuple[Variable, Variable, Variable]:
     return x, Node(Scan(), [x]).outputs[0], Node(Scan(), [x]).outputs[0]
 
 
-def test_last_of_several_replacements_counts(replaced: Any) -> None:
-    x, first, second = scans()
-    third = Node(Scan(), [x]).outputs[0]
-    pairs = [(Variable(), Node("size", [first]).outputs[0])]
-    ((_, brought),) = replaced.with_current(Graph(x, third), {first: second, second: third}, pairs)
-    assert brought.owner.inputs == [third]
-
-
-def test_outputs_of_a_new_node_stay_those_of_one_node(replaced: Any) -> None:
-    x, old, new = scans()
-    node = Node("both", [old], outputs=2)
-    pairs = [(Variable(), output) for output in node.outputs]
-    (_, one), (_, other) = replaced.with_current(Graph(x, new), {old: new}, pairs)
-    assert one.owner is other.owner is not node
-    assert one.owner.inputs == [new] and one.owner.outputs == [one, other]
-
-
 def test_other_replacements_stay_as_they_are_and_no_graph_becomes_a_cycle(replaced: Any) -> None:
     x, old, new = scans()
     # Without a successor in the graph, an old scan is left to Theano.
@@ -121,15 +104,6 @@ def scan(load: Load) -> Any:
         theano_scan_module_scan_utils=utils,
         theano_scan_module_scan_opt=options,
     )
-
-
-def test_replace_copies_only_what_depends_on_the_variable(scan: Any) -> None:
-    x, y, other = Variable(), Variable(), Variable()
-    stays, inner = apply(other), apply(x)
-    copy = scan._Replacing().replace(apply(inner, stays), x, y)
-    assert copy.owner.inputs[0].owner.inputs == [y] and copy.owner.inputs[1] is stays
-    assert scan._Replacing().replace(stays, x, y) is stays
-    assert scan._Replacing().replace(None, x, y) is None
 
 
 def test_outputs_of_one_gradient_share_a_copy_which_the_next_one_forgets(scan: Any) -> None:

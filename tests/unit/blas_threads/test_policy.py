@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
+from unit.blas_threads import compiled
 
-POLICY = REPOSITORY / "recipes/blas-threads/src/policy.c"
 AROUND = """
 #include "policy.c"
 static int free_processors = 1, looks;
@@ -29,8 +26,8 @@ void record(uint64_t key, int threads, int most, double seconds, double now)
 class Program:
     """A program that calls BLAS, on a machine whose times the test gives."""
 
-    def __init__(self, library: Path, most: int) -> None:
-        self.policy = ctypes.CDLL(str(library))
+    def __init__(self, policy: ctypes.CDLL, most: int) -> None:
+        self.policy = policy
         self.policy.threads.argtypes = (ctypes.c_uint64, ctypes.c_int, ctypes.c_double)
         real = ctypes.c_double
         self.policy.record.argtypes = (ctypes.c_uint64, ctypes.c_int, ctypes.c_int, real, real)
@@ -51,26 +48,7 @@ class Program:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[[int], Program]:
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc")
-    source, library = tmp_path / "around.c", tmp_path / "policy.so"
-    source.write_text(AROUND)
-    subprocess.run(
-        [
-            "gcc",
-            "-std=c99",
-            "-Wall",
-            "-Werror",
-            "-fPIC",
-            "-shared",
-            f"-I{POLICY.parent}",
-            str(source),
-            "-o",
-            str(library),
-        ],
-        check=True,
-    )
-    return lambda most: Program(library, most)
+    return lambda most: Program(compiled(tmp_path, AROUND), most)
 
 
 def ideal(threads: int) -> float:
@@ -96,10 +74,6 @@ def test_counts_rise_while_they_pay(program: Callable[[int], Program]) -> None:
     # The first call of a count wakes its threads, and is not judged.
     rising = [1] * 4 + [2] * 5 + [4] * 5 + [8] * 5
     assert program(12).calls(50, ideal) == rising + [12] * (50 - len(rising))
-
-
-def test_one_thread_stays_one(program: Callable[[int], Program]) -> None:
-    assert program(1).calls(5, ideal) == [1] * 5
 
 
 def test_a_count_that_does_not_pay_is_left_and_tried_more_and_more_seldom(
@@ -197,8 +171,10 @@ def test_no_wait_gets_so_small_that_the_processor_flags_it(
     machine.calls(100, ideal)
     machine.call(held_up)
     libm.feclearexcept(underflow)
-    machine.calls(20_000, ideal)
+    threads = machine.calls(20_000, ideal)
     assert not libm.fetestexcept(underflow)
+    # One call that lost its processor changes little.
+    assert threads[0] == 1 and threads.count(2) > 15_000
 
 
 def test_no_trial_before_the_machine_is_free(program: Callable[[int], Program]) -> None:
@@ -213,20 +189,6 @@ def test_no_trial_before_the_machine_is_free(program: Callable[[int], Program]) 
     assert machine.calls(200, ideal)[-1] == 2
 
 
-def test_a_machine_that_is_busy_at_the_start(program: Callable[[int], Program]) -> None:
-    machine = program(2)
-    machine.policy.set_free(0)
-    assert machine.calls(500, held_up) == [1] * 500
-
-
-def test_one_call_that_lost_its_processor_changes_little(program: Callable[[int], Program]) -> None:
-    machine = program(2)
-    machine.calls(100, ideal)
-    machine.call(held_up)
-    after = machine.calls(2000, ideal)
-    assert after[0] == 1 and after.count(2) > 1000
-
-
 def test_sizes_of_one_place_in_the_table_do_not_forget_each_other(
     program: Callable[[int], Program],
 ) -> None:
@@ -235,10 +197,3 @@ def test_sizes_of_one_place_in_the_table_do_not_forget_each_other(
     for _ in range(10):
         last = [machine.call(ideal, key) for key in place[:8]]
     assert last == [2] * 8
-
-
-def test_more_sizes_than_the_table_has_places(program: Callable[[int], Program]) -> None:
-    machine = program(2)
-    # Each starts anew, none is wrong.
-    for key in range(5000):
-        assert machine.call(ideal, key + 1) == 1

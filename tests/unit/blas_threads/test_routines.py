@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
+from unit.blas_threads import compiled
 
-SOURCE = REPOSITORY / "recipes/blas-threads/src"
 AROUND = """
 #include "fortran.c"
 static uint64_t key, recorded;
@@ -38,13 +35,7 @@ int is_large(void) { return work >= large; }
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc")
-    folder = tmp_path_factory.mktemp("routines")
-    (folder / "around.c").write_text(AROUND)
-    command = ["gcc", "-std=c99", "-Wall", "-Werror", "-fPIC", "-shared", f"-I{SOURCE}"]
-    subprocess.run([*command, folder / "around.c", "-o", folder / "routines.so"], check=True)
-    return ctypes.CDLL(str(folder / "routines.so"))
+    return compiled(tmp_path_factory.mktemp("routines"), AROUND)
 
 
 @pytest.fixture

@@ -5,17 +5,14 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import shutil
 import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
+from unit.blas_threads import compiled
 
-SOURCE = REPOSITORY / "recipes/blas-threads/src"
 # A machine of sixteen processors, on which this process uses one.
 AROUND = """
 #define _GNU_SOURCE
@@ -39,9 +36,8 @@ ALL = 1000
 class Machine:
     """Sixteen processors, and what other processes and programs have used of them."""
 
-    def __init__(self, proc: Path, library: Path) -> None:
-        self.proc = proc
-        self.library = ctypes.CDLL(str(library))
+    def __init__(self, proc: Path, library: ctypes.CDLL) -> None:
+        self.proc, self.library = proc, library
         for name in ("fair", "idle"):
             getattr(self.library, name).argtypes = (ctypes.c_int, ctypes.c_double)
         self.locks: dict[int, int] = {}
@@ -86,14 +82,8 @@ class Machine:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Machine]:
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc")
-    source, library, proc = tmp_path / "around.c", tmp_path / "share.so", tmp_path / "proc"
-    proc.mkdir()
-    source.write_text(AROUND)
-    command = ["gcc", "-std=c99", "-Wall", "-Werror", "-fPIC", "-shared", f"-I{SOURCE}"]
-    subprocess.run([*command, f'-DPROC="{proc}"', source, "-o", library], check=True)
-    machine = Machine(proc, library)
+    (proc := tmp_path / "proc").mkdir()
+    machine = Machine(proc, compiled(tmp_path, AROUND, f'-DPROC="{proc}"'))
     yield machine
     for file in machine.locks.values():
         os.close(file)
