@@ -20,7 +20,7 @@ from verify.core.packages import is_installed, pip_command
 from verify.core.portable import matching, monotonic, native, seconds_of, text
 from verify.core.report import failed, passed, skipped, timing
 from verify.core.surroundings import quote
-from verify.theano_stacks_times import peak
+from verify.theano_stacks_program import peak
 
 # Seconds.
 LIMIT = 120

@@ -48,27 +48,22 @@ class _Observer(object):
 
 
 def _collect(framework, module):
-    import atexit
-
     # The framework prints its profiles at the end, unless it believes that it registered this.
     module._atexit_registered = True
-
-    program_report = _suite_module("program_report")
-    collector = program_report.Collector(framework, module, os.environ["THEANO_STACKS_PROFILE"])
-    atexit.register(collector.write)
-    collector.follow_children()
+    folder = os.environ["THEANO_STACKS_PROFILE"]
+    _suite_module().Collector(framework, module, folder).follow()
 
 
 def _time(_, module):
-    _suite_module("theano_stacks_times").watch(module, os.environ["THEANO_STACKS_TIMES"])
+    _suite_module().watch(module, os.environ["THEANO_STACKS_TIMES"])
 
 
-def _suite_module(name):
-    """Import a module of the suite, whose folder is not on the program's path."""
+def _suite_module():
+    """Import the module of the suite, whose folder is not on the program's path."""
     folder = os.path.dirname(HERE)
     sys.path.insert(0, folder)
     try:
-        return __import__(name)
+        return __import__("theano_stacks_program")
     finally:
         sys.path.remove(folder)
 
