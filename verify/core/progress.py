@@ -26,32 +26,25 @@ says_interrupted = True
 
 def begin():
     """Write the first line of a log. On a terminal note() shows the progress."""
-    if not sys.stderr.isatty():
-        sys.stderr.write("verifying: 15 s on an idle machine, 30 s the first time with numba ...\n")
-        sys.stderr.flush()
+    _write("verifying: 15 s on an idle machine, 30 s the first time with numba ...\n", False)
 
 
 def still(step, seconds):
     """Write a line of a log that says what the suite has done since it began."""
-    if not sys.stderr.isatty():
-        sys.stderr.write("  %s ... %.0f s\n" % (step, seconds))
-        sys.stderr.flush()
+    _write("  %s ... %.0f s\n" % (step, seconds), False)
 
 
 def note(step):
     """Show the present step on a terminal, in place of the one before."""
     if supervisor is not None:
         os.write(supervisor, (text(step) + "\n").encode("utf-8"))
-    if sys.stderr.isatty():
-        sys.stderr.write(CLEAR + step + " ...")
-        sys.stderr.flush()
+    _write(CLEAR + step + " ...", True)
 
 
 def log(message):
     """Write a line that stays, on a terminal too."""
     end()
-    sys.stderr.write(message + "\n")
-    sys.stderr.flush()
+    _write(message + "\n")
 
 
 def interrupted(step=""):
@@ -64,14 +57,18 @@ def interrupted(step=""):
         return
     end()
     if says_interrupted:
-        sys.stderr.write("interrupted%s\n" % (step and ", while " + step))
-        sys.stderr.flush()
+        _write("interrupted%s\n" % (step and ", while " + step))
 
 
 def end():
     """Clear the progress line of a terminal."""
-    if sys.stderr.isatty():
-        sys.stderr.write(CLEAR)
+    _write(CLEAR, True)
+
+
+def _write(words, terminal=None):
+    """Write words to standard error; terminal: only if it is one, or only if it is none."""
+    if terminal is None or sys.stderr.isatty() is terminal:
+        sys.stderr.write(words)
         sys.stderr.flush()
 
 

@@ -129,7 +129,13 @@ def run(arguments):
     if arguments.stay:
         process.end_with_parent()
     expectation = expectations.load(arguments.expect) if arguments.expect else None
-    _set_variables(arguments)
+    # What NumPy and the framework read when they are imported.
+    if arguments.blas_threads:
+        threads.set_variables(arguments.blas_threads)
+    if arguments.compile_folder:
+        configuration.use_compile_folder(os.path.abspath(arguments.compile_folder))
+    shared = arguments.share_modules
+    configuration.share_modules(os.path.abspath(shared) if shared else None)
     requested = device_check.requested(expectation, os.environ.get("THEANO_FLAGS", ""))
     device, error = _open(requested, expectation) if requested else (None, None)
     if error:
@@ -147,27 +153,19 @@ def run(arguments):
         ("theano_stacks_scan", "--fix-scan", arguments.fix_scan, "a variant"),
         ("theano_stacks_cache", "--keep-graphs", arguments.keep_graphs, "a variant on Theano"),
     ):
-        if is_on and not _can_import(module):
+        if is_on and not frameworks.is_installed(module):
             return program.cannot_run(
                 "the workload",
                 "this environment has no " + module,
                 "use %s that is not the baseline, or omit %s" % (variant, option),
             )
+        if is_on:
+            importlib.import_module(module)
     if "theano_stacks_cache" in sys.modules:
         framework.config.cache_optimizations = arguments.keep_graphs
     if arguments.linker == frameworks.JAX:
         device = dict(devices.find_jax()._asdict())
     return _start(framework, expectation, arguments, device)
-
-
-def _set_variables(arguments):
-    """Set what NumPy and the framework read from the environment when they are imported."""
-    if arguments.blas_threads:
-        threads.set_variables(arguments.blas_threads)
-    if arguments.compile_folder:
-        configuration.use_compile_folder(os.path.abspath(arguments.compile_folder))
-    shared = arguments.share_modules
-    configuration.share_modules(os.path.abspath(shared) if shared else None)
 
 
 def _open(requested, expectation):
@@ -182,16 +180,8 @@ def _open(requested, expectation):
     return context.device, None if context.device else check.detail
 
 
-def _can_import(module):
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        return False
-    return True
-
-
 def _start(framework, expectation, arguments, device):
-    # Imported late: these import NumPy, so they must come after _set_variables.
+    # Imported late: these import NumPy, so they must come after its variables are set.
     from verify.workloads import run as workload_runs
     from verify.workloads import table as workload_table
 

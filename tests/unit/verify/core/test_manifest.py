@@ -223,10 +223,8 @@ def test_a_record_is_that_of_one_manifest_and_an_empty_one_where_it_is_damaged(
     assert [path.name for path in path.parent.iterdir()] == [path.name]
     path.write_bytes(path.read_bytes().replace(b"1 2", b"1 3"))
     assert manifest.load_record(prefix, "00") == {}
-    forms: list[object] = [[], {}, {"manifest": "00"}]
-    bad: list[object] = [[], {"\ud800": "1"}, {"a": {}}]
-    forms += [{"manifest": "00", "files": files} for files in bad]
-    for form in forms:
+    # A user may write anything there.
+    for form in ([], {"manifest": "00"}, {"manifest": "00", "files": {"a": {}}}):
         path.write_bytes(sealed.sealed_text(form))
         assert manifest.load_record(prefix, "00") == {}
     replaced(path, os.mkfifo)
@@ -306,11 +304,7 @@ CONDA = "conda-meta/zlib-1.2-0.json"
 LIBMORE = {"version": "1.2", "files": ["lib/libmore.so"]}
 BAD_RECORDS: list[object] = [
     [],
-    {},
-    "x",
-    {"name": "zlib", "version": "1", "files": 3},
     {"name": 1, "version": "1", "files": []},
-    {"name": "zlib", "version": {}, "files": []},
     {"name": "zlib", "version": "1", "files": ["\ud800"]},
     {"name": "zlib", "version": "1", "files": {"lib/odd": 1}},
 ]

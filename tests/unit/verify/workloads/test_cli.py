@@ -53,7 +53,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     framework = SimpleNamespace(on_device=False, flag={"device": "cpu"}.get)
     monkeypatch.setattr(cli.frameworks, "load", lambda name: framework)
     monkeypatch.setattr(cli, "_start", lambda *_: 0)
-    monkeypatch.setattr(cli, "_can_import", lambda module: False)
+    monkeypatch.setattr(cli.frameworks, "is_installed", lambda module: False)
     monkeypatch.setattr(cli.device_check, "requested", lambda *_: None)
     monkeypatch.setenv("THEANO_STACKS_MODULES", "0")
     return framework
