@@ -148,39 +148,37 @@ def test_headers_that_do_not_compile_are_not_used(
     assert options(module, monkeypatch, fail) == [[], [], []]
 
 
-class Cache:
-    """Lists the folders in one, as Theano does; `removed` are gone a moment after they are seen."""
+@pytest.mark.parametrize(
+    ("number", "exists", "error"),
+    [
+        (errno.ENOENT, True, None),
+        (errno.EACCES, True, PermissionError),
+        # The compile folder itself.
+        (errno.ENOENT, False, FileNotFoundError),
+    ],
+)
+def test_a_folder_that_another_process_has_removed_is_left_out(
+    number: int, exists: bool, error: type[OSError] | None, load: Load, tmp_path: Path
+) -> None:
+    class Cache:
+        """Lists folders as Theano does; three are gone a moment after they are seen."""
 
-    def __init__(self, folder: Path, removed: int, number: int = errno.ENOENT) -> None:
-        self.folder, self.removed, self.number = folder, removed, number
+        removed = 3
 
-    def refresh(self, age: int = 0) -> tuple[int, list[str]]:
-        """Return the age, and the names of the folders."""
-        if self.removed:
-            self.removed -= 1
-            raise OSError(self.number, os.strerror(self.number), "tmp1")
-        return age, [each.name for each in self.folder.iterdir()]
+        def refresh(self, age: int = 0) -> tuple[int, list[str]]:
+            if self.removed:
+                self.removed -= 1
+                raise OSError(number, os.strerror(number), "tmp1")
+            return age, [each.name for each in folder.iterdir()]
 
-    def clear_unversioned(self) -> list[str]:
-        return self.refresh()[1]
+        def clear_unversioned(self) -> list[str]:
+            return self.refresh()[1]
 
-
-@pytest.fixture
-def fixed(load: Load, monkeypatch: pytest.MonkeyPatch) -> Any:
-    # A copy: the patch changes the class.
-    cache = type("Cache", (Cache,), dict(vars(Cache)))
-    load("theano_stacks_refresh", theano_gof_cmodule={"ModuleCache": cache}).fix()
-    return cache
-
-
-def test_a_folder_that_is_gone_is_left_out(fixed: Any, tmp_path: Path) -> None:
-    (tmp_path / "tmp2").mkdir()
-    assert fixed(tmp_path, removed=3).refresh(age=5) == (5, ["tmp2"])
-    assert fixed(tmp_path, removed=3).clear_unversioned() == ["tmp2"]
-
-
-def test_other_errors_and_a_compile_folder_that_is_gone_end_it(fixed: Any, tmp_path: Path) -> None:
-    with pytest.raises(PermissionError):
-        fixed(tmp_path, removed=1, number=errno.EACCES).refresh()
-    with pytest.raises(FileNotFoundError, match=str(tmp_path / "gone")):
-        fixed(tmp_path / "gone", removed=0).refresh()
+    folder = tmp_path / ("" if exists else "gone")
+    load("theano_stacks_refresh", theano_gof_cmodule={"ModuleCache": Cache}).fix()
+    if error:
+        with pytest.raises(error):
+            Cache().refresh()
+    else:
+        assert Cache().refresh(age=5) == (5, [])
+        assert Cache().clear_unversioned() == []
