@@ -61,7 +61,8 @@ def compare(prefix, full=False):
         if problem:
             differences.append(Difference(path, problem))
         # With another mode too: its bytes may differ as well.
-        if path in found and entry[0] == FILE and _has_size(found[path], entry[2]):
+        is_file = path in found and entry[0] == FILE == _kind(found[path].st_mode)
+        if is_file and found[path].st_size == entry[2]:
             readable.append(path)
     differences += _changed_contents(prefix, digest, entries, found, sorted(readable), full)
     extra = set(found) - set(entries) - folders
@@ -122,7 +123,8 @@ def scan(prefix):
     while folders:
         folder = folders.pop()
         try:
-            children = list(_children(os.path.join(prefix, folder)))
+            names = os.listdir(os.path.join(prefix, folder))
+            children = [(name, os.lstat(os.path.join(prefix, folder, name))) for name in names]
         except EnvironmentError as error:
             unreadable.append(_unreadable(folder, error))
             continue
@@ -135,17 +137,6 @@ def scan(prefix):
             else:
                 found[path] = status
     return found, unreadable
-
-
-def _children(folder):
-    """Yield (name, lstat result) of each entry of a folder. Raises OSError."""
-    if hasattr(os, "scandir"):
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                yield entry.name, entry.stat(follow_symlinks=False)
-    else:
-        for name in os.listdir(folder):
-            yield name, os.lstat(os.path.join(folder, name))
 
 
 def _replaced_folders(entries, found):
@@ -179,10 +170,6 @@ def _visible_problem(prefix, path, entry, status):
     if status.st_size != entry[2]:
         problems.append("{:,} bytes, not {:,}".format(status.st_size, entry[2]))
     return "changed: " + ", ".join(problems) if problems else None
-
-
-def _has_size(status, size):
-    return stat.S_ISREG(status.st_mode) and status.st_size == size
 
 
 def _kind(mode):

@@ -130,7 +130,7 @@ def test_what_cannot_be_read_is_named(
         return call
 
     monkeypatch.setattr(manifest.os, "open", refuse(os.open))
-    monkeypatch.setattr(manifest.os, "scandir", refuse(os.scandir))
+    monkeypatch.setattr(manifest.os, "listdir", refuse(os.listdir))
     assert differences(prefix) == [(name, "cannot be read: Permission denied")]
 
 
