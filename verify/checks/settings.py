@@ -168,9 +168,8 @@ def slow_settings(context):
     found = {flag: value for flag, value in values.items() if value in COSTLY[flag]}
     # Those of numba count where programs run it.
     names = VARIABLES if context.framework.runs_numba else VARIABLES[1:]
-    for name, value in os.environ.items():
-        if name.startswith(names) and surroundings.reason_of(name, value):
-            found[name] = value
+    known = [name for name in surroundings.suspects(os.environ) if name.startswith(names)]
+    found.update((name, os.environ[name]) for name in known)
     return found
 
 

@@ -21,9 +21,7 @@ SMALL_LOGREG = Sizes(samples=5, features=3, outputs=2)
 MLP = Sizes(inputs=784, hidden=500, outputs=10, batch=20, samples=1000)
 SMALL_MLP = Sizes(inputs=6, hidden=4, outputs=3, batch=2, samples=4)
 # side and width: of the square images and filters; first, second: filters of each layer.
-LENET = Sizes(
-    side=28, width=5, first=20, second=50, hidden=500, outputs=10, batch=20, samples=1000
-)
+LENET = Sizes(side=28, width=5, first=20, second=50, hidden=500, outputs=10, batch=20, samples=1000)
 SMALL_LENET = Sizes(side=10, width=3, first=2, second=3, hidden=4, outputs=3, batch=2, samples=4)
 POOL = 2
 LSTM = Sizes(steps=50, batch=16, hidden=256)

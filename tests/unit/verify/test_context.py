@@ -4,8 +4,6 @@ import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
-import pytest
-
 context = importlib.import_module("verify.context")
 
 

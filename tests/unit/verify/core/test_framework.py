@@ -6,7 +6,6 @@ import importlib
 import sys
 import types
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest

@@ -224,7 +224,8 @@ def test_a_record_is_that_of_one_manifest_and_an_empty_one_where_it_is_damaged(
     path.write_bytes(path.read_bytes().replace(b"1 2", b"1 3"))
     assert manifest.load_record(prefix, "00") == {}
     # A user may write anything there.
-    for form in ([], {"manifest": "00"}, {"manifest": "00", "files": {"a": {}}}):
+    forms: list[object] = [[], {"manifest": "00"}, {"manifest": "00", "files": {"a": {}}}]
+    for form in forms:
         path.write_bytes(sealed.sealed_text(form))
         assert manifest.load_record(prefix, "00") == {}
     replaced(path, os.mkfifo)

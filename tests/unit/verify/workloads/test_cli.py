@@ -4,7 +4,6 @@ import io
 import json
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The compiled cases of a workload and their calls; tests/integration/test_workloads.py runs all."""
+"""The compiled cases of a workload and their calls."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
