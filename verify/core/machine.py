@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
+import ctypes
 import io
 import os
 import platform
@@ -134,9 +135,11 @@ def memory_bytes():
 def glibc():
     """Return the version of the C library, or `unknown`."""
     try:
-        return os.confstr("CS_GNU_LIBC_VERSION").split()[1]
-    except (AttributeError, IndexError, OSError, ValueError):
+        version = ctypes.CDLL(None).gnu_get_libc_version
+    except AttributeError:
         return "unknown"
+    version.restype = ctypes.c_char_p
+    return version().decode("ascii")
 
 
 def text_of(path):
