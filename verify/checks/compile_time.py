@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 
-from verify.context import program_that_imports
+from verify.context import IMPORT
 from verify.core import portable, process, progress
 from verify.core.configuration import compile_flags, share_modules, sources_of, take
 from verify.core.fixes import repair_fix, setting_fix
@@ -44,7 +44,7 @@ def imports(context):
     environment = dict(os.environ)
     if "PYTHONPYCACHEPREFIX" not in environment:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    command = [sys.executable, "-c", program_that_imports(context.framework.name)]
+    command = [sys.executable, "-c", IMPORT % {"name": context.framework.name}]
 
     def once():
         done = process.call(command, LIMIT, environment)
