@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+from stacks.bench import machine as outside
+from stacks.bench.result import Noise
 from stacks.core.disk import REPOSITORY
 
 machine = importlib.import_module("verify.core.machine")
