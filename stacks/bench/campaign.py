@@ -6,7 +6,6 @@ timed a second time.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -26,8 +25,6 @@ from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant
 
 WORKLOADS = "gemm,elementwise,check_blas,logreg,mlp,lenet,lstm"
-# Of an environment that are no hard links to the cache, and of what it adds to the cache.
-ENVIRONMENT_BYTES = 3e8
 
 Make = Callable[[Workspace, Variant], None]
 
@@ -88,8 +85,7 @@ def bench_all(
     from speed. framework: only its variants. A variant that does not build or verify is named and
     left out.
 
-    Raises StacksError before the first framework if the disk is too small, and in the end if one
-    has variants to time, and none of them could be.
+    Raises StacksError in the end if a framework has variants to time, and none of them could be.
     """
     options = options.model_copy(
         update={
@@ -112,7 +108,6 @@ def bench_all(
             print(f"{name}: timed already", file=sys.stderr)
             del by_framework[name]
     every = [variant for variants in by_framework.values() for variant in variants]
-    _check_space(workspace, every)
     if every:
         print("ctrl-C stops it; the same command goes on with what is not timed", file=sys.stderr)
     failed, begun = list[str](), time.monotonic()
@@ -164,18 +159,3 @@ def _untimed(workspace: Workspace, variants: Iterable[Variant], options: BenchOp
         for variant in variants
         if (variant.id, lock.read(workspace, variant).sha256) not in timed
     ]
-
-
-def _check_space(workspace: Workspace, variants: Sequence[Variant]) -> None:
-    """Raise StacksError if the disk is too small for the environments that are not built."""
-    count = len(variants) - len(candidates.verified(workspace, variants))
-    folder = next(path for path in (workspace.build, *workspace.build.parents) if path.is_dir())
-    needed, free = ENVIRONMENT_BYTES * count, shutil.disk_usage(folder).free
-    if free < needed:
-        raise StacksError(
-            f"the disk of {workspace.shown(workspace.build)} is too small for "
-            f"{plural(count, 'environment')}",
-            expected=f"{needed / 1e9:.0f} GB free",
-            found=f"{free / 1e9:.0f} GB",
-            fix="make room; `./invoke clean` removes the environments that are built",
-        )

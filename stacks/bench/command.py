@@ -18,8 +18,6 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, revision
 from stacks.variants.variant import SCAN_FIX
 
-# Seconds. A larger difference means that the clock was set during the run.
-JUMP = 2.0
 FIX_SCAN = (
     "all programs import theano_stacks_scan first, also the baseline's, whose users lack this "
     "module"
@@ -72,8 +70,6 @@ def timed(
     commit, changed = revision()
     measured = rounds.run(Plan(tuple(candidates), options, threads, campaign))
     seconds = time.monotonic() - start
-    clock_seconds = (datetime.datetime.now(datetime.timezone.utc) - began).total_seconds()
-    sentences = remarks(measured.runs, pinned=measured.pinned, jump=clock_seconds - seconds)
     return Result(
         schema=store.SCHEMA,
         began=began.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -93,7 +89,7 @@ def timed(
         subjects=tuple(candidate.subject for candidate in candidates),
         runs=tuple(measured.runs),
         missing=tuple(measured.missing),
-        remarks=(*sentences, *([FIX_SCAN] if options.fix_scan else [])),
+        remarks=tuple(remarks(measured.runs, pinned=measured.pinned, fix_scan=options.fix_scan)),
     )
 
 
@@ -120,22 +116,16 @@ def _check(candidates: Sequence[Candidate], options: BenchOptions) -> None:
         )
 
 
-def remarks(runs: Sequence[Run], *, pinned: bool = True, jump: float = 0.0) -> list[str]:
-    """Return what a reader must know about the figures.
-
-    jump: seconds by which the system's clock was changed during the run.
-    """
+def remarks(runs: Sequence[Run], *, pinned: bool = True, fix_scan: bool = False) -> list[str]:
+    """Return what a reader must know about the figures."""
     sentences = machine.remarks([run.noise for run in runs])
     limit = cores.quota()
     if limit is not None and limit < cores.affine():
         sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")
     if not pinned:
         sentences.append("the system did not allow pinning runs to processors")
-    if abs(jump) > JUMP:
-        sentences.append(
-            f"the system's clock was changed by {jump:+.0f} s during the run; durations are by "
-            "another clock, which did not change"
-        )
+    if fix_scan:
+        sentences.append(FIX_SCAN)
     return sentences
 
 

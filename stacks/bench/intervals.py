@@ -1,4 +1,4 @@
-"""Statistics of samples: medians, quartiles, ratios with intervals."""
+"""Statistics of samples: medians, quartiles, ratios with intervals; how figures are shown."""
 
 from __future__ import annotations
 
@@ -49,12 +49,7 @@ class Ratio:
         """The interval for people; the number of starts if they are too few for one."""
         if self.starts < LEAST_STARTS:
             return plural(self.starts, "start")
-        return f"{self.low:.2f} - {self.high:.2f}"
-
-    @property
-    def short(self) -> str:
-        """The interval in few characters."""
-        return self.interval.replace(" - ", "-")
+        return f"{self.low:.2f}-{self.high:.2f}"
 
 
 def summary(samples: Sequence[float]) -> Summary:
@@ -100,3 +95,23 @@ def _outside(count: int) -> int:
     while 2 * sum(math.comb(count, n) for n in range(outer + 2)) / 2**count <= 1 - COVERAGE:
         outer += 1
     return outer
+
+
+def figure(value: float, unit: str) -> str:
+    """Return a figure with the unit that suits its size."""
+    factor, shown = scale(value, unit)
+    return f"{number(factor * value)} {shown}"
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """Return the factor and the unit to show figures of about this size with."""
+    if unit == "s" and value < 1:
+        return (1e3, "ms") if value >= 1e-3 else (1e6, "us")
+    return 1.0, unit
+
+
+def number(value: float) -> str:
+    """Return a figure with three significant digits."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"

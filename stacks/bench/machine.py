@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -124,25 +123,14 @@ def remarks(noises: Sequence[Noise]) -> list[str]:
     return sentences
 
 
-@dataclass(frozen=True)
-class BusyLoops:
-    """The processes of some loops."""
-
-    processes: Sequence[subprocess.Popen[Any]] = ()
-
-    def processor_seconds(self) -> float:
-        """Return the processor time that they have taken."""
-        return sum(processor_seconds(process.pid) for process in self.processes)
-
-
 @contextmanager
-def busy_loops(count: int, code: str = LOOP) -> Iterator[BusyLoops]:
+def busy_loops(count: int) -> Iterator[list[int]]:
     """Run so many loops during the block; all are busy when it begins, and gone when it has ended.
 
-    They may use the processors of this process. code: of a loop. Raises CommandError if one cannot
-    be started.
+    Gives their process ids. They may use the processors of this process. Raises CommandError if one
+    cannot be started.
     """
-    words = [sys.executable, "-I", "-S", "-c", code]
+    words = [sys.executable, "-I", "-S", "-c", LOOP]
     with ExitStack() as stack:
         processes = []
         for _ in range(count):
@@ -156,4 +144,4 @@ def busy_loops(count: int, code: str = LOOP) -> Iterator[BusyLoops]:
             assert process.stdout
             if not os.read(process.stdout.fileno(), 1):
                 raise CommandError(quoted(words[:-1]), expected="a busy loop", found="it ended")
-        yield BusyLoops(processes)
+        yield [process.pid for process in processes]

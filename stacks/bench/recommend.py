@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
-from stacks.bench import campaign, machine, rounds, store, user_program
+from stacks.bench import campaign, machine, store, user_program
+from stacks.bench import command as bench_command
 from stacks.bench import rows as bench_rows
-from stacks.bench.candidates import Candidate, verified_candidates
-from stacks.bench.result import Machine, Result, Run
-from stacks.bench.rows import Row, beside, number, winners
-from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions, Plan, require_rounds
+from stacks.bench.candidates import verified_candidates
+from stacks.bench.intervals import number
+from stacks.bench.result import Machine, Result
+from stacks.bench.rows import winners
+from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions
 from stacks.core import cores
 from stacks.core.console import as_typed, display_path, plural
 from stacks.core.disk import write_atomically
@@ -26,8 +27,6 @@ from stacks.variants import stack
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 
-# A smaller ratio to the baseline is a warning.
-WORTH = 2.0
 USUAL = "openblas"
 MEASURE = "Gemm float64 2000"
 UNKNOWN = (
@@ -41,19 +40,16 @@ REFUSED = (UsageError, VerifyError)
 
 
 def recommend(
-    workspace: Workspace,
-    variants: Sequence[Variant],
-    round_count: int = QUICK_ROUNDS,
-    busy: int = 0,
+    workspace: Workspace, variants: Sequence[Variant], round_count: int = QUICK_ROUNDS
 ) -> None:
-    """Time the built variants of one framework and print the fastest that is verified.
+    """Time a product with the built variants of one framework on all processors; print the table.
 
-    busy: with such busy loops a small program is timed too, and all of it idle and beside the
-    loops. Raises UsageError if fewer than two variants are built and verified.
+    It names the fastest. Nothing is stored. Raises UsageError if fewer than two variants are built
+    and verified.
     """
-    if busy < 0:
-        raise UsageError("--busy is a positive number", found=str(busy))
-    require_rounds(round_count)
+    threads = str(cores.affine())
+    options = BenchOptions(workload="gemm", rounds=round_count, quick=True, threads=threads)
+    options.check()
     chosen = verified_candidates(workspace, variants)
     if len(chosen) < 2:
         raise UsageError(
@@ -61,54 +57,7 @@ def recommend(
             found=", ".join(c.variant.name for c in chosen) or "none",
             fix="./invoke build --variant NAME for each candidate: see ./invoke list",
         )
-    workload = "gemm,mlp" if busy else "gemm"
-    runs: list[Run] = []
-    for loops in dict.fromkeys((0, busy)):
-        options = BenchOptions(workload=workload, rounds=round_count, quick=True, busy=loops)
-        runs += rounds.run(Plan(tuple(chosen), options, (cores.affine(),))).runs
-    measured = bench_rows.rows(runs, [candidate.subject for candidate in chosen])
-    for line in [*bench_rows.lines(measured), ""]:
-        print(line)
-    for line in warnings(measured, chosen):
-        print(f"warning: {line}", file=sys.stderr)
-    for line in winner_sentences(runs, chosen):
-        print(line)
-    for line in machine.remarks([run.noise for run in runs]):
-        print(f"note: {line}")
-
-
-def warnings(measured: Sequence[Row], chosen: Sequence[Candidate]) -> list[str]:
-    """Return a warning for each variant that is less than twice as fast as its baseline."""
-    names = bench_rows.display_names(measured)
-    baselines = {each.variant.id for each in chosen if each.variant.baseline}
-    return [
-        f"{row.measure.label}: {names[row.subject]} is only {row.ratio.value:.2f} times as fast as "
-        f"{names[row.reference]}"
-        for row in measured
-        if row.ratio and row.ratio.value < WORTH and row.reference in baselines
-    ]
-
-
-def winner_sentences(runs: Sequence[Run], chosen: Sequence[Candidate]) -> list[str]:
-    """Return a sentence for each measure with the fastest variant besides the baseline.
-
-    For a measure that was timed idle and beside busy loops, another one with the fastest in both.
-    """
-    allowed = {c.variant.id: c.variant.name for c in chosen if not c.variant.baseline}
-    if len(allowed) == 1:
-        [name] = allowed.values()
-        return [f"{name} is the only verified variant for the processor besides the baseline"]
-    ours = [run for run in runs if run.subject in allowed]
-    fastest, sentences = winners(ours), bench_rows.winner_sentences(ours, allowed)
-    for measure, names in fastest.items():
-        if measure.busy:
-            idle = replace(measure, busy=0)
-            both = [allowed[name] for name in fastest.get(idle, ()) if name in names]
-            sentences.append(
-                f"{idle.title}: the fastest idle and{beside(measure.busy)}: "
-                + (", ".join(both) or "none")
-            )
-    return sentences
+    bench_rows.show(bench_command.timed(workspace, chosen, options))
 
 
 def recommended(

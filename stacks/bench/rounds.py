@@ -178,12 +178,16 @@ def _without(missing: list[Missing], run: Run) -> Iterator[Run]:
         yield run.model_copy(update={"series": tuple(series)})
 
 
-def _take(turn: Turn, crew: Crew, loops: machine.BusyLoops, usable: int) -> list[Run]:
+def _take(turn: Turn, crew: Crew, loops: list[int], usable: int) -> list[Run]:
     """Take a turn; return its run with the noise around it, none where nothing is timed.
 
-    usable: the machine's usable cores.
+    loops: the processes of busy loops. usable: the machine's usable cores.
     """
-    noise = machine.watch(usable, lambda: crew.processor_seconds() + loops.processor_seconds())
+
+    def living() -> float:
+        return crew.processor_seconds() + sum(map(machine.processor_seconds, loops))
+
+    noise = machine.watch(usable, living)
     begun = time.monotonic()
     series = crew.take(turn)
     if not series:
@@ -195,7 +199,7 @@ def _take(turn: Turn, crew: Crew, loops: machine.BusyLoops, usable: int) -> list
             threads=turn.threads,
             round=turn.round,
             start=turn.start,
-            busy=len(loops.processes),
+            busy=len(loops),
             seconds=time.monotonic() - begun,
             noise=noise(),
             series=tuple(series),

@@ -7,7 +7,16 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stacks.bench.intervals import LEAST_STARTS, RATES, Ratio, Summary, speedup, summary
+from stacks.bench.intervals import (
+    LEAST_STARTS,
+    RATES,
+    Ratio,
+    Summary,
+    number,
+    scale,
+    speedup,
+    summary,
+)
 from stacks.bench.result import Result, Run, Series, Subject
 from stacks.bench.schedule import ALIKE
 from stacks.core.console import plural
@@ -30,8 +39,8 @@ class Measure:
 
     @property
     def title(self) -> str:
-        """The measure for people."""
-        return f"{self.label}, {plural(self.threads, 'thread')}"
+        """The measure for people; a user's program has its own number of threads."""
+        return f"{self.label}, {plural(self.threads, 'thread')}" if self.threads else self.label
 
 
 def beside(busy: int) -> str:
@@ -88,34 +97,43 @@ class _Taken:
 
 
 def rows(runs: Sequence[Run], subjects: Sequence[Subject]) -> list[Row]:
-    """Return all figures of the runs, by measure in order of appearance, then by variant."""
+    """Return the figures of the runs of a result, compared with each framework's baseline.
+
+    Without a baseline the first variant is the reference.
+    """
+    baselines = {each.framework: each.id for each in subjects if each.baseline}
+    return compared(
+        runs, {each.id: baselines.get(each.framework, subjects[0].id) for each in subjects}
+    )
+
+
+def compared(runs: Sequence[Run], references: Mapping[str, str]) -> list[Row]:
+    """Return all figures of the runs, by measure in order of appearance, then by variant.
+
+    references: {variant: the one that it is compared with}.
+    """
     every = _taken(runs)
     return [
-        _row(measure, subject, subjects, every)
+        _row(measure, name, reference, every)
         for measure, taken in every.items()
-        for subject in subjects
-        if subject.id in taken
+        for name, reference in references.items()
+        if name in taken
     ]
 
 
 def _row(
-    measure: Measure,
-    subject: Subject,
-    subjects: Sequence[Subject],
-    every: Mapping[Measure, Mapping[str, _Taken]],
+    measure: Measure, name: str, reference: str, every: Mapping[Measure, Mapping[str, _Taken]]
 ) -> Row:
-    mine = every[measure][subject.id]
-    baselines = [s for s in subjects if s.baseline and s.framework == subject.framework]
-    reference = (baselines or list(subjects))[0].id
+    mine = every[measure][name]
     # Without a figure of numba, the reference's figure of C is compared.
     plain = dataclasses.replace(measure, name=measure.name.removesuffix(NUMBA))
     theirs = every[measure].get(reference) or every.get(plain, {}).get(reference)
     ratio, common = None, None
-    if theirs and reference != subject.id:
+    if theirs and reference != name:
         ratio, common = _ratio(mine, theirs, measure.unit)
     return Row(
         measure,
-        subject.id,
+        name,
         mine.summary,
         mine.usual,
         came=len(mine.by_graph[mine.usual]),
@@ -252,8 +270,8 @@ def graph_notes(measured: Sequence[Row]) -> list[str]:
 def display_names(measured: Sequence[Row]) -> dict[str, str]:
     """Return {variant's id: its name}, with its framework if the rows have several."""
     ids = dict.fromkeys(row.subject for row in measured)
-    has_one = len({each.partition("/")[0] for each in ids}) == 1
-    return {each: each.partition("/")[2] if has_one else each for each in ids}
+    has_one = len({each.rpartition("/")[0] for each in ids}) == 1
+    return {each: each.rpartition("/")[2] if has_one else each for each in ids}
 
 
 def lines(measured: Sequence[Row]) -> list[str]:
@@ -276,23 +294,3 @@ def lines(measured: Sequence[Row]) -> list[str]:
             + (f"  {ratio.value:5.2f}  {ratio.interval}" if ratio else "")
         )
     return table
-
-
-def figure(value: float, unit: str) -> str:
-    """Return a figure with the unit that suits its size."""
-    factor, shown = scale(value, unit)
-    return f"{number(factor * value)} {shown}"
-
-
-def scale(value: float, unit: str) -> tuple[float, str]:
-    """Return the factor and the unit to show figures of about this size with."""
-    if unit == "s" and value < 1:
-        return (1e3, "ms") if value >= 1e-3 else (1e6, "us")
-    return 1.0, unit
-
-
-def number(value: float) -> str:
-    """Return a figure with three significant digits."""
-    if value >= 100:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"

@@ -230,19 +230,14 @@ class BenchOptions(Strict):
         for name in self.workloads:
             if name not in known:
                 raise unknown("workload", name, known)
-        require_rounds(self.round_count)
+        if self.round_count < LEAST_STARTS:
+            raise UsageError(
+                "too few rounds to tell noise from speed",
+                expected=f"at least {LEAST_STARTS}",
+                found=str(self.round_count),
+            )
         if min(self.starts, self.calls, self.limit, self.busy) < 0:
             raise UsageError("--starts, --calls, --limit and --busy are positive numbers")
-
-
-def require_rounds(count: int) -> None:
-    """Raise UsageError for too few rounds."""
-    if count < LEAST_STARTS:
-        raise UsageError(
-            "too few rounds to tell noise from speed",
-            expected=f"at least {LEAST_STARTS}",
-            found=str(count),
-        )
 
 
 def split(text: str) -> tuple[str, ...]:

@@ -25,11 +25,11 @@ from pathlib import Path
 
 from stacks.bench import machine
 from stacks.bench.candidates import Candidate
-from stacks.bench.intervals import speedup, summary
-from stacks.bench.result import Noise
+from stacks.bench.result import Noise, Run, Series
+from stacks.bench.rows import compared, display_names, lines, winners
 from stacks.bench.schedule import QUICK_ROUNDS, rotated, seconds_left
 from stacks.core import cores
-from stacks.core.console import Progress, display_path, print_table
+from stacks.core.console import Progress, display_path
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
@@ -44,7 +44,6 @@ SPAN = 0.01
 # More than a pipe holds, so that one read empties it.
 PIECE = 1 << 20
 SCHEMA = 1
-STEP, WHOLE = "step", "whole program"
 
 
 @dataclass(frozen=True)
@@ -208,58 +207,44 @@ def name_of(variant: Variant, candidates: Sequence[Candidate]) -> str:
 
 
 def show(timed: Mapping[str, Sequence[ProgramRun]]) -> list[str]:
-    """Print two lines for each variant, then the fastest if the rounds show one; return `best`.
+    """Print the figures of each variant, then the fastest if the rounds show one; return `best`.
 
-    timed: {variant: its first run, and those of the rounds}. One table with all would be wider than
-    80 columns; so would names with a framework, which is left out where it is the same.
+    timed: {variant: its first run, and those of the rounds}.
     """
-    has_one_framework = len({name.rpartition("/")[0] for name in timed}) == 1
-    shown = {name: name.rpartition("/")[2] if has_one_framework else name for name in timed}
-    rounds = {name: found[1:] for name, found in timed.items()}
-    steps = {name: [run.step for run in found] for name, found in rounds.items()}
-    has_steps = all(all(found) for found in steps.values())
-    what = STEP if has_steps else WHOLE
-    values = {
-        name: [run.step if has_steps and run.step else run.wall for run in found]
-        for name, found in rounds.items()
-    }
     reference = next(iter(timed))
-    times, costs = [], []
-    for name, found in rounds.items():
-        walls = summary([run.wall for run in found])
-        ratio = speedup(values[name], values[reference], "s")
-        times.append(
-            (
-                shown[name],
-                f"{timed[name][0].wall:.2f}",
-                f"{walls.median:.2f} ({walls.low:.2f}-{walls.high:.2f})",
-                f"{1e3 * statistics.median(values[name]):.3f}" if has_steps else "-",
-                "1" if name == reference else f"{ratio.value:.2f} ({ratio.short})",
-            )
-        )
-        costs.append(
-            (
-                shown[name],
-                f"{statistics.median(run.cpu for run in found):.2f}",
-                f"{statistics.median(run.compile for run in found):.2f}",
-                f"{max(run.memory for run in found):.0f}",
-            )
-        )
-    print_table(("variant",), ("first, s", "run, s", "step, ms", "times as fast"), times)
-    if len(timed) > 1:
-        print(f"times as fast: as {shown[reference]} in the same round, the median")
-    print()
-    print_table(("variant",), ("CPU, s", "compile, s", "peak, MB"), costs)
-    lowest = min(values, key=lambda name: statistics.median(values[name]))
-    equal = [
-        name
-        for name in values
-        if name != lowest and not speedup(values[lowest], values[name], "s").significant
+    rounds = [
+        _run(name, number, {"run": one.wall, "step": one.step, **costs}, one.memory)
+        for name, found in timed.items()
+        for number, one in enumerate(found[1:], 1)
+        for costs in [{"processor time": one.cpu, "compilation": one.compile}]
     ]
+    first = [_run(name, 0, {"first run": found[0].wall}) for name, found in timed.items()]
+    measured = compared([*first, *rounds], dict.fromkeys(timed, reference))
+    print("\n".join(lines(measured)))
     if len(timed) < 2:
         print("\none variant: nothing to compare it with")
-    elif equal:
-        print(f"\n{what}: the rounds show no fastest variant; {lowest} has the lowest median")
+        return [reference]
+    shown = display_names(measured)[reference]
+    print(f"ratio: how many times as fast as {shown} in the same rounds, the median")
+    what = "step" if all(one.step for found in timed.values() for one in found[1:]) else "run"
+    [best] = [names for measure, names in winners(rounds).items() if measure.name == what]
+    medians = {row.subject: row.summary.median for row in measured if row.measure.name == what}
+    best = tuple(sorted(best, key=medians.__getitem__))
+    if len(best) > 1:
+        print(f"\n{what}: the rounds show no fastest variant; {best[0]} has the lowest median")
     else:
-        print(f"\n{what}: {lowest} is the fastest")
-    return [lowest, *equal]
+        print(f"\n{what}: {best[0]} is the fastest")
+    return list(best)
+
+
+def _run(name: str, number: int, seconds: Mapping[str, float | None], memory: float = 0.0) -> Run:
+    """Return the figures of a run as the bench's turns have them; 0 and None are no figure."""
+    figures = [(what, "s", value) for what, value in seconds.items()]
+    series = [
+        Series.model_construct(name=what, unit=unit, samples=(value,))
+        for what, unit, value in (*figures, ("peak memory", "MB", memory))
+        if value
+    ]
+    return Run.model_construct(
+        subject=name, workload="", threads=0, round=number, start=None, busy=0, series=tuple(series)
+    )

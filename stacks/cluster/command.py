@@ -10,6 +10,7 @@ from pathlib import Path
 
 from stacks.bench import rows as bench_rows
 from stacks.bench import store
+from stacks.bench.intervals import number, scale
 from stacks.bench.machine import slug
 from stacks.bench.result import Result
 from stacks.bench.rows import Row, rows
@@ -245,8 +246,6 @@ def print_side_by_side(results: Mapping[str, Result]) -> None:
 def _cell(row: Row | None) -> str:
     if row is None:
         return "-"
-    factor, unit = bench_rows.scale(row.summary.median, row.measure.unit)
-    median = bench_rows.number(row.summary.median * factor) + (
-        "" if unit == row.measure.unit else f" {unit}"
-    )
+    factor, unit = scale(row.summary.median, row.measure.unit)
+    median = number(row.summary.median * factor) + ("" if unit == row.measure.unit else f" {unit}")
     return f"{median} ({row.ratio.value:.2f})" if row.ratio else median

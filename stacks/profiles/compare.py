@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stacks.core.console import as_typed
 from stacks.core.errors import UsageError
 
 MOST, LONGEST = 20, 160
@@ -177,10 +176,7 @@ def _heading(
     ]
     lines.append(f"  the graphs differ: {' -> '.join(texts)}")
     if before["framework"] == after["framework"] and scans[0] != scans[1]:
-        lines.append(
-            "  the framework is the same, but the scans differ: this may be chance. "
-            + as_typed("./invoke profile --compiles 5 counts how often each graph occurs")
-        )
+        lines.append("  the framework is the same, but the scans differ: this may be chance")
     return lines
 
 

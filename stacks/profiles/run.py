@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import statistics
 import sys
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,31 +29,13 @@ class WorkloadError(StacksError):
     """A workload failed."""
 
 
-@dataclass(frozen=True)
-class WorkloadOptions:
-    """A workload and its options; empty or zero stands for the program's default."""
-
-    workload: str
-    calls: int = 0
-    case: str = ""
-    linker: str = ""
-    small: bool = False
-    fix_scan: bool = False
-
-    def arguments(self) -> list[str]:
-        """Return the program's arguments."""
-        options = {"calls": self.calls, "case": self.case, "linker": self.linker}
-        switches = {"--fix-scan": self.fix_scan, "--small": self.small}
-        return [
-            self.workload,
-            *(
-                word
-                for name, value in options.items()
-                if value
-                for word in (f"--{name}", f"{value}")
-            ),
-            *(name for name, is_on in switches.items() if is_on),
-        ]
+def workload_words(workload: str, **options: int | str | bool) -> list[str]:
+    """Return the program's arguments; 0, "" and False stand for the program's default."""
+    words = [workload]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        words += [option] if value is True else [option, f"{value}"] if value else []
+    return words
 
 
 def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
@@ -78,71 +57,36 @@ def profile(
     workspace: Workspace,
     variant: Variant,
     prefix: Path,
-    options: WorkloadOptions,
-    *,
-    compiles: int = 1,
+    words: Sequence[str],
     json_file: Path | None = None,
 ) -> None:
     """Run a workload, print its tables, store its report.
 
-    compiles: the number of processes that compile and run it. The stored report is the fastest of
-    those with the most frequent graph; it counts all graphs.
-
-    Raises UsageError for an unknown workload or case, WorkloadError if it fails.
-    """
-    check_workload(options.workload)
-    if compiles < 1:
-        raise UsageError("nothing to compile", expected="--compiles 1 or more")
-    reports = []
-    for number in range(compiles):
-        if compiles > 1:
-            print(f"compile {number + 1} of {compiles} ...", file=sys.stderr, flush=True)
-        reports.append(run(variant, prefix, options, quiet=compiles > 1))
-    chosen, lines = fastest_of_commonest(reports)
-    chosen["compiles"] = [
-        {
-            "signatures": list(_signatures(report)),
-            "seconds": [statistics.median(case["seconds"]) for case in report["cases"]],
-            "compile": [case["compile"]["seconds"] for case in report["cases"]],
-        }
-        for report in reports
-    ]
-    text = json.dumps(chosen, indent=1, sort_keys=True).encode() + b"\n"
-    path = report_path(workspace, variant, options.workload)
-    write_atomically(path, text)
-    if json_file:
-        write_atomically(json_file, text)
-    if compiles > 1:
-        run_suite(prefix / "bin/python", [PROGRAM, "--show", path], environment(prefix))
-        print("\n".join(lines))
-
-
-def run(variant: Variant, prefix: Path, options: WorkloadOptions, *, quiet: bool) -> dict[str, Any]:
-    """Run a workload once in an environment and return its report.
-
-    Raises WorkloadError if the program's exit status is not 0.
+    words: the workload and its options. Raises WorkloadError if it fails, also for an unknown case.
     """
     with scratch() as folder:
         path = folder / "report.json"
-        arguments: list[str | Path] = [PROGRAM, *options.arguments()]
+        arguments: list[str | Path] = [PROGRAM, *words]
         arguments += ["--json", path, "--expect", prefix / settings.EXPECTATION]
-        arguments += ["--quiet"] if quiet else []
         # A framework leaves what it compiles there when it is interrupted.
         env = environment(prefix) | {"TMPDIR": str(folder)}
-        with beating(lambda: f"{options.workload} on {variant.id}", sys.stderr):
+        with beating(lambda: f"{words[0]} on {variant.id}", sys.stderr):
             status = run_suite(prefix / "bin/python", arguments, env)
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:
             error = WorkloadError(
-                f"{options.workload} failed on {variant.id}",
+                f"{words[0]} failed on {variant.id}",
                 found=f"exit status {status}",
                 fix="see the program's own message above",
             )
             if status == NO_DEVICE:
                 error.exit_code = NO_DEVICE
             raise error
-        return read_report(path)
+        text = json.dumps(read_report(path), indent=1, sort_keys=True).encode() + b"\n"
+    write_atomically(report_path(workspace, variant, words[0]), text)
+    if json_file:
+        write_atomically(json_file, text)
 
 
 def read_report(path: Path) -> dict[str, Any]:
@@ -187,30 +131,3 @@ def find_report(
                 fix=f"./invoke profile {variant.option} --workload {workload}",
             )
     return read_report(path)
-
-
-def fastest_of_commonest(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """Return the fastest report of the most frequent graph, and lines about all graphs.
-
-    The lines say how often each graph occurred, and how fast it is.
-    """
-    counts = Counter(map(_signatures, reports))
-    kinds = "one graph" if len(counts) == 1 else f"{len(counts)} different graphs"
-    lines = [f"{len(reports)} compilations gave {kinds}:"]
-    for signatures, count in counts.most_common():
-        seconds = [_seconds(report) for report in reports if _signatures(report) == signatures]
-        lines.append(
-            f"  {count} of {len(reports)}: {', '.join(signatures)}, "
-            f"{1e3 * statistics.median(seconds):.2f} ms a call"
-        )
-    most = max(counts.values())
-    return min((r for r in reports if counts[_signatures(r)] == most), key=_seconds), lines
-
-
-def _signatures(report: dict[str, Any]) -> tuple[str, ...]:
-    """Return the signatures of a report's graphs, one for each case."""
-    return tuple(case["graph"]["signature"] for case in report["cases"])
-
-
-def _seconds(report: dict[str, Any]) -> float:
-    return sum(float(statistics.median(case["seconds"])) for case in report["cases"])

@@ -161,12 +161,11 @@ def verify(
         "variant": "the path of a stack.yaml: lock and build it on every flavour that fits, and "
         "time your program after -- on these",
         "rounds": "number of rounds; each measures every variant once (default: 9)",
-        "busy": "also time a small program, and everything while N busy loops are running",
     },
-    rules=(needs("variant", "--"), excludes("busy", "-- variant", "times workloads only")),
+    rules=(needs("variant", "--"),),
     takes_command=True,
 )
-def recommend(variant: str = "", framework: str = "", rounds: int = 9, busy: int = 0) -> None:
+def recommend(variant: str = "", framework: str = "", rounds: int = 9) -> None:
     """Measure the built variants, or your program after -- on them; name the fastest."""
     workspace = default_workspace()
     program = remainder()
@@ -192,7 +191,6 @@ def recommend(variant: str = "", framework: str = "", rounds: int = 9, busy: int
         workspace,
         with_other_channels(workspace, on_framework(workspace, framework or None)),
         rounds,
-        busy,
     )
 
 

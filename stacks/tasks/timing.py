@@ -146,19 +146,13 @@ def publish(add: list[str], check: bool = False, prune: bool = False) -> None:
         "(default: ntm)",
         "calls": "number of timed calls, and then of profiled calls (default: 100; check_blas: 10)",
         "case": "run only this case of the workload",
-        "compiles": "number of processes that compile it; counts how often each graph occurs "
-        "(default: 1)",
         "linker": "another linker of the framework, such as numba (default: the C virtual machine)",
         "small": "small shapes, for a quick test",
         "fix_scan": "import theano_stacks_scan first, which makes the gradient of scans smaller",
         "memory": "of a program after --: profile its memory too, which makes it slower",
     },
     rules=(
-        excludes(
-            "--",
-            "workload calls case compiles linker small fix-scan",
-            "takes no option of workloads",
-        ),
+        excludes("--", "workload calls case linker small fix-scan", "takes no option of workloads"),
         needs("memory", "--"),
     ),
     takes_command=True,
@@ -169,7 +163,6 @@ def profile(
     framework: str = "",
     calls: int = 0,
     case: str = "",
-    compiles: int = 1,
     linker: str = "",
     small: bool = False,
     fix_scan: bool = False,
@@ -192,12 +185,10 @@ def profile(
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
     chosen, prefix = ready_environment(workspace, variant, framework or None)
-    options = profile_runs.WorkloadOptions(
+    words = profile_runs.workload_words(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )
-    profile_runs.profile(
-        workspace, chosen, prefix, options, compiles=compiles, json_file=file_of(json)
-    )
+    profile_runs.profile(workspace, chosen, prefix, words, file_of(json))
 
 
 @task(

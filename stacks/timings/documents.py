@@ -14,8 +14,9 @@ from xml.sax.saxutils import escape
 
 import jinja2
 
+from stacks.bench.intervals import figure, number
 from stacks.bench.result import Machine
-from stacks.bench.rows import Row, figure, number
+from stacks.bench.rows import Row
 from stacks.core.console import plural
 from stacks.timings import sessions
 from stacks.timings.view import View

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from stacks.bench.intervals import Ratio
+from stacks.bench.intervals import Ratio, figure
 from stacks.bench.result import Subject
-from stacks.bench.rows import Row, figure, winners
+from stacks.bench.rows import Row, winners
 from stacks.bench.store import StoredResult
 from stacks.timings.devices import DeviceReport
 from stacks.timings.samplers import Samplers

@@ -45,7 +45,7 @@ class Cell:
     @property
     def times(self) -> str:
         """How many times as fast, with the interval; empty without a comparison."""
-        return f"{self.ratio.value:.2f} ({self.ratio.short})" if self.ratio else ""
+        return f"{self.ratio.value:.2f} ({self.ratio.interval})" if self.ratio else ""
 
     @property
     def is_difference(self) -> bool:

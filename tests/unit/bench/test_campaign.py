@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,7 +28,7 @@ class World:
     """
 
     def __init__(self, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.workspace, self.fails, self.free = workspace, False, 10e9
+        self.workspace, self.fails = workspace, False
         self.broken, self.missing = set[str](), tuple[Missing, ...]()
         self.built: list[str] = []
         self.timed: list[tuple[list[str], BenchOptions]] = []
@@ -39,7 +37,6 @@ class World:
         monkeypatch.setattr(candidates, "candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
         monkeypatch.setattr(cores, "affine", lambda: 2)
-        monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=self.free))
         monkeypatch.setattr(machine, "describe", lambda reports: MACHINE)
 
     def use(self, framework: str, *names: str) -> None:
@@ -131,19 +128,6 @@ def test_one_framework_is_timed(world: World, capsys: pytest.CaptureFixture[str]
     assert world.timed == [] and "variants" not in capsys.readouterr().err
     world.run(framework="theano-1.0.5", quick=True)
     assert len(world.timed) == 1
-
-
-def test_a_disk_that_is_too_small_is_named_before_anything_is_built(world: World) -> None:
-    world.free = 0.5e9
-    with pytest.raises(StacksError, match="too small for 2 environments") as caught:
-        world.run(quick=True)
-    assert caught.value.expected == "1 GB free" and caught.value.found == "0 GB"
-    assert not world.built
-    world.free = 10e9
-    world.run(quick=True)
-    world.free = 0.0
-    world.run(quick=True)
-    assert len(world.timed) == 1, "nothing is built"
 
 
 def test_a_variant_that_does_not_verify_is_named_and_left_out(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import pytest
 
-from stacks.bench import candidates, recommend, rounds, store
-from stacks.bench import rows as bench_rows
-from stacks.bench.candidates import Candidate
+from stacks.bench import candidates, recommend, store
 from stacks.bench.result import Run
-from stacks.bench.schedule import Plan
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from unit.helpers.benching import (
@@ -18,104 +18,33 @@ from unit.helpers.benching import (
     SLOW,
     beside_loops,
     candidate,
+    kernels_of,
     result,
     runs,
     subject,
 )
 
-BASE, MKL, BLIS, BROKEN = (
-    candidate("pip-default"),
-    candidate("mkl"),
-    candidate("blis"),
-    candidate("openblas", report={"ok": False}),
-)
 
-
-def timed(*pairs: tuple[Candidate, list[float]]) -> list[Run]:
-    return [run for of, values in pairs for run in runs(of.subject, values)]
-
-
-IDLE = timed((MKL, QUICK), (BLIS, ALIKE))
-ALIKE_HERE = "Gemm, 2 threads: no clear winner: mkl, blis differ only by noise"
-
-
-@pytest.mark.parametrize(
-    ("found", "chosen", "sentences"),
-    [
-        (
-            timed((BASE, SLOW), (MKL, QUICK), (BLIS, SLOW)),
-            [BASE, MKL, BLIS],
-            ["Gemm, 2 threads: mkl is the fastest"],
-        ),
-        (IDLE, [MKL, BLIS], [ALIKE_HERE]),
-        # The baseline is no choice.
-        (
-            timed((BASE, [x * 2 for x in QUICK]), (MKL, SLOW), (BLIS, QUICK)),
-            [BASE, MKL, BLIS],
-            ["Gemm, 2 threads: blis is the fastest"],
-        ),
-        (
-            timed((BASE, SLOW), (MKL, QUICK)),
-            [BASE, MKL],
-            ["mkl is the only verified variant for the processor besides the baseline"],
-        ),
-        (
-            [*IDLE, *beside_loops(timed((MKL, SLOW), (BLIS, QUICK)))],
-            [MKL, BLIS],
-            [
-                ALIKE_HERE,
-                "Gemm beside 2 busy loops, 2 threads: blis is the fastest",
-                "Gemm, 2 threads: the fastest idle and beside 2 busy loops: blis",
-            ],
-        ),
-    ],
-)
-def test_the_fastest_is_named(
-    found: list[Run], chosen: list[Candidate], sentences: list[str]
+def test_the_built_and_verified_variants_are_timed_and_shown(
+    own_workspace: Workspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert recommend.winner_sentences(found, chosen) == sentences
-
-
-def test_less_than_twice_the_baseline_is_a_warning() -> None:
-    found = timed((BASE, SLOW), (MKL, [x * 1.5 for x in SLOW]), (BLIS, QUICK))
-    rows = bench_rows.rows(found, [one.subject for one in (BASE, MKL, BLIS)])
-    warning = "Gemm: mkl is only 1.50 times as fast as pip-default"
-    assert recommend.warnings(rows, [BASE, MKL, BLIS]) == [warning]
-    # Two good libraries differ by less, which is no fault of either.
-    assert recommend.warnings(rows, [MKL, BLIS]) == []
-
-
-def test_nothing_to_choose_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "candidates", lambda workspace, variants: [MKL, BROKEN])
-    for more, message in (
-        ({}, r"(?s)fewer than two.*found: +mkl\n.*invoke build"),
-        ({"round_count": 2}, "too few rounds"),
-        ({"busy": -1}, "--busy is a positive number"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            recommend.recommend(workspace, [MKL.variant], **more)
-
-
-def test_a_variant_that_did_not_verify_is_never_timed(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    planned: list[Plan] = []
-
-    def run(plan: Plan) -> rounds.Timed:
-        planned.append(plan)
-        return rounds.Timed(timed((BASE, SLOW), (MKL, QUICK)), [], pinned=True)
-
-    monkeypatch.setattr(candidates, "candidates", lambda workspace, variants: [BASE, MKL, BROKEN])
-    monkeypatch.setattr(rounds, "run", run)
-    recommend.recommend(workspace, [MKL.variant])
-    assert [c.variant.name for c in planned[0].candidates] == ["pip-default", "mkl"]
+    kernels_of(tmp_path)
+    two = [dataclasses.replace(candidate(name), place=tmp_path) for name in ("mkl", "blis")]
+    broken = candidate("openblas", report={"ok": False})
+    monkeypatch.setattr(candidates, "candidates", lambda *_: [*two, broken])
+    recommend.recommend(own_workspace, [broken.variant], 5)
     output = capsys.readouterr()
     assert "left out: theano-1.0.5/openblas: not verified" in output.err
-    assert "mkl is the only verified variant" in output.out
-    recommend.recommend(workspace, [MKL.variant], busy=2)
-    assert [(plan.options.workload, plan.options.busy) for plan in planned] == [
-        ("gemm", 0), ("gemm,mlp", 0), ("gemm,mlp", 2)
-    ]  # fmt: skip
+    assert "no clear winner: mkl, blis differ only by noise" in output.out
+    assert store.read_all(own_workspace) == ([], []), "nothing is stored"
+    with pytest.raises(UsageError, match="too few rounds"):
+        recommend.recommend(own_workspace, [broken.variant], 2)
+    monkeypatch.setattr(candidates, "candidates", lambda *_: [two[0], broken])
+    with pytest.raises(UsageError, match=r"(?s)fewer than two.*found: +mkl\n.*invoke build"):
+        recommend.recommend(own_workspace, [broken.variant])
 
 
 GONE, USUAL, OTHER = subject("gone"), subject("openblas"), subject("mkl")

@@ -252,25 +252,22 @@ def test_what_a_program_is_asked(workload: str, quick: bool, words: list[str], c
     assert processes.every[0].asked == [calls]
 
 
-def test_a_program_takes_shared_modules_and_a_device_its_expectation(tmp_path: Path) -> None:
+def test_programs_take_shared_modules_the_fixed_scan_and_a_device_its_expectation(
+    tmp_path: Path,
+) -> None:
     built = dataclasses.replace(candidate("mkl"), place=tmp_path)
     (tmp_path / "etc/theano-stacks").mkdir(parents=True)
     (tmp_path / "etc/theano-stacks/modules").write_text("/cache/modules")
     device = candidate("gpuarray")
     processes = Processes()
-    processes.run(dataclasses.replace(programs(rounds=1), candidates=(built, device)))
-    assert processes.every[0].words[-3:] == ["1", "--share-modules", "/cache/modules"]
+    of = programs(rounds=1, fix_scan=True)
+    processes.run(dataclasses.replace(of, candidates=(built, device)))
+    assert processes.every[0].words[-3:] == ["--share-modules", "/cache/modules", "--fix-scan"]
+    sources = REPOSITORY / "recipes/theano-stacks-scan/src"
+    assert processes.every[0].env["PYTHONPATH"] == str(sources)
+    assert (sources / "theano_stacks_scan.py").is_file()
     expectation = str(device.place / "etc/theano-stacks/expect.json")
     assert processes.every[1].words[-2:] == ["--expect", expectation]
-
-
-def test_scan_may_be_fixed_for_all() -> None:
-    processes = Processes()
-    processes.run(programs("pip-default", "mkl", fix_scan=True))
-    sources = REPOSITORY / "recipes/theano-stacks-scan/src"
-    assert all("--fix-scan" in process.words for process in processes.every)
-    assert {process.env["PYTHONPATH"] for process in processes.every} == {str(sources)}
-    assert (sources / "theano_stacks_scan.py").is_file()
 
 
 @pytest.mark.parametrize(
@@ -337,9 +334,10 @@ def silent(number: int) -> Processes:
     return Processes(fails=lambda process, n: late if process.is_numbas and n == number else None)
 
 
-@pytest.mark.parametrize("number", [0, 3, 5])
-def test_a_timeout_is_recorded_and_the_other_figures_are_kept(number: int) -> None:
-    found = silent(number).run(of_pytensor(limit=60, starts=1))
+@pytest.mark.parametrize(("number", "starts"), [(0, 1), (3, 1), (5, 1), (0, 3)])
+def test_a_timeout_is_recorded_and_the_other_figures_are_kept(number: int, starts: int) -> None:
+    processes = silent(number)
+    found = processes.run(of_pytensor(limit=60, starts=starts))
     assert {series.name for run in found.runs for series in run.series} == {"ntm step"}
     assert len(found.runs) == 10, "what it had answered before is left out, the rest is not"
     first, second = sorted(found.missing, key=lambda one: one.subject)
@@ -353,14 +351,8 @@ def test_a_timeout_is_recorded_and_the_other_figures_are_kept(number: int) -> No
         "failure": "",
     }
     assert second.subject == "pytensor-3.3.7/mkl"
-
-
-def test_a_timed_out_process_is_not_started_again() -> None:
-    processes = silent(0)
-    found = processes.run(of_pytensor(starts=3))
-    assert len(found.missing) == 2 and len(found.runs) == 10
+    # It is not started again.
     assert [process.is_numbas for process in processes.every].count(True) == 2
-    assert len(processes.every) == 2 * 3 + 2
 
 
 def test_in_a_campaign_a_program_that_fails_has_no_figure(

@@ -152,9 +152,7 @@ def test_the_rounds_their_table_and_their_file(
     bench(candidates, ["true"], rounds=2, json_file=file, run=lambda *_: a_run(2.0))
     names = [candidate.variant.id for candidate in candidates]
     output = capsys.readouterr()
-    lines = output.out.splitlines()
-    assert [line.split()[0] for line in lines[1:4]] == ["openblas", "mkl", "blis"]
-    assert lines[-1] == (
+    assert output.out.splitlines()[-1] == (
         "note: other programs were busy in 6 of 6 measurements, on up to 1.5 cores"
     )
     assert output.err.replace("theano-1.0.5/", "").splitlines() == [
@@ -185,7 +183,7 @@ def test_two_stacks_of_one_name_have_rows_of_their_own(
 
     bench(candidates[:2], ["true"], run=run)
     output = capsys.readouterr().out
-    assert all(f"\n{file} " in output for file in files)
+    assert all(f"\n  {file} " in output for file in files)
     assert len(ran) == 2 * (1 + 9)
 
 
@@ -204,16 +202,16 @@ MIXED = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
 @pytest.mark.parametrize(
     ("timed", "best", "verdict"),
     [
-        ({"a": SLOW, "b": FAST}, ["b"], "whole program: b is the fastest"),
+        ({"a": SLOW, "b": FAST}, ["b"], "run: b is the fastest"),
         (
             {"a": MIXED, "b": [a_run(2.0)] * 7},
             ["b", "a"],
-            "whole program: the rounds show no fastest variant; b has the lowest median",
+            "run: the rounds show no fastest variant; b has the lowest median",
         ),
         (
             {"a": SLOW[:3], "b": FAST[:3]},
             ["b", "a"],
-            "whole program: the rounds show no fastest variant; b has the lowest median",
+            "run: the rounds show no fastest variant; b has the lowest median",
         ),
         ({"a": SLOW}, ["a"], "one variant: nothing to compare it with"),
         (
@@ -236,14 +234,20 @@ def test_the_fastest_is_named_where_the_rounds_show_it(
     assert capsys.readouterr().out.splitlines()[-1] == verdict
 
 
-def test_the_tables_fit_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_fits_into_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     names = ("theano-1.0.5/pip-default", "theano-1.0.5/openblas-amdlibm")
-    show({name: [a_run(100.0), *(a_run(100.0 + n, 0.2) for n in range(7))] for name in names})
+    show({name: [a_run(104.0), *(a_run(100.0 + n, 0.2) for n in range(7))] for name in names})
     lines = capsys.readouterr().out.splitlines()
-    assert " ".join(lines[0].split()) == "variant first, s run, s step, ms times as fast"
-    openblas = "openblas-amdlibm 100.00 103.00 (101.50-104.50) 200.000 1.00 (1.00-1.00)"
-    assert " ".join(lines[2].split()) == openblas
-    assert lines[3] == "times as fast: as pip-default in the same round, the median"
-    assert " ".join(lines[5].split()) == "variant CPU, s compile, s peak, MB"
-    assert " ".join(lines[7].split()) == "openblas-amdlibm 103.00 0.10 100"
-    assert max(map(len, lines[:8])) <= 80, lines
+    assert [line for line in lines if line and line[0] != " "] == [
+        *("first run, s", "run, s", "step, ms", "processor time, s", "compilation, ms"),
+        "peak memory, MB",
+        "ratio: how many times as fast as pip-default in the same rounds, the median",
+        "step: the rounds show no fastest variant; theano-1.0.5/pip-default has the lowest median",
+    ]
+    openblas = [" ".join(line.split()) for line in lines if "openblas" in line]
+    assert openblas[:3] == [
+        "openblas-amdlibm 104 104 - 104 1.00 1 start",
+        "openblas-amdlibm 103 102 - 104 1.00 1.00-1.00",
+        "openblas-amdlibm 200 200 - 200 1.00 1.00-1.00",
+    ]
+    assert max(map(len, lines[:-1])) <= 80, lines

@@ -62,7 +62,7 @@ def test_different_graphs_of_one_framework_are_a_remark(capsys: pytest.CaptureFi
     profile_compare.show(report(case(SLOW)), report(other))
     output = capsys.readouterr().out
     assert "the graphs differ: aaaaaaaaaaaa (3 nodes, 1 scans) -> cccccccccccc" in output
-    assert "may be chance" in output and "--compiles 5" in output
+    assert "may be chance" in output
 
 
 def test_without_a_profile_the_calls_still_compare(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,7 +64,6 @@ from unit.tasks.conftest import CommandLine
         ("verify mkl --python p", "give exactly one of --variant and --python", ""),
         ("verify --python p --framework f", "--python has the framework", "leave out --framework"),
         ("recommend --variant s.yaml", "--variant needs a program after --", "add a program"),
-        ("recommend --busy 1 -- python x", "--busy times workloads", "leave out a program"),
         ("clean --framework theano-0.8.2", "--framework needs --variant", "add --variant"),
         ("bench --calls 5 --quick -- x", "a program after -- takes no option of workloads",
          "leave out --quick and --calls"),

@@ -194,17 +194,15 @@ def test_the_picture_has_the_answers_with_their_intervals(tmp_path: Path) -> Non
     assert documents.document(view).partition("</style>\n")[2].rstrip() in documents.page(view)
 
 
-def test_without_a_ratio_there_is_no_picture(tmp_path: Path) -> None:
-    store.write(at(tmp_path), result(runs(BASE, [2.0] * 7, name=GEMM), BASE))
+@pytest.mark.parametrize(("name", "has_table"), [(GEMM, True), ("another", False)])
+def test_without_a_ratio_there_is_no_picture_and_without_a_column_no_table(
+    tmp_path: Path, name: str, has_table: bool
+) -> None:
+    store.write(at(tmp_path), result(runs(BASE, [2.0] * 7, name=name), BASE))
     command.publish(at(tmp_path))
-    assert not (tmp_path / "docs/timings.svg").exists()
-    assert "<svg" not in site(tmp_path)
-
-
-def test_measures_without_a_column_have_sessions_alone(tmp_path: Path) -> None:
-    store.write(at(tmp_path), result(runs(BASE, [2.0] * 7, name="another"), BASE))
-    command.publish(at(tmp_path))
-    assert "## Which flavour" not in timings(tmp_path) and "<script>" not in site(tmp_path)
+    assert not (tmp_path / "docs/timings.svg").exists() and "<svg" not in site(tmp_path)
+    assert ("## Which flavour" in timings(tmp_path)) is has_table
+    assert ("<script>" in site(tmp_path)) is has_table
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
