@@ -16,12 +16,7 @@ from stacks.core import cores
 from stacks.core.disk import INSTALLED
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, revision
-from stacks.variants.variant import SCAN_FIX
 
-FIX_SCAN = (
-    "all programs import theano_stacks_scan first, also the baseline's, whose users lack this "
-    "module"
-)
 # What a user does with a result: the page of timings belongs to a checkout.
 NEXT = "./invoke results" if INSTALLED else "./invoke publish"
 
@@ -89,7 +84,7 @@ def timed(
         subjects=tuple(candidate.subject for candidate in candidates),
         runs=tuple(measured.runs),
         missing=tuple(measured.missing),
-        remarks=tuple(remarks(measured.runs, pinned=measured.pinned, fix_scan=options.fix_scan)),
+        remarks=tuple(remarks(measured.runs, pinned=measured.pinned)),
     )
 
 
@@ -106,17 +101,9 @@ def _check(candidates: Sequence[Candidate], options: BenchOptions) -> None:
             f"elementwise: {on[0].variant.id} computes on a device, and this has no figure for it",
             fix="name other workloads: --workload gemm,mlp,lenet,lstm",
         )
-    frameworks = [candidate.variant.framework for candidate in candidates]
-    others = dict.fromkeys(each.name for each in frameworks if SCAN_FIX not in each.accelerator)
-    if options.fix_scan and others:
-        raise UsageError(
-            f"--fix-scan: theano_stacks_scan does not support {', '.join(others)}",
-            expected="Theano 0.8.2, Theano 1.0.5, PyTensor",
-            fix="leave the option out, or these variants",
-        )
 
 
-def remarks(runs: Sequence[Run], *, pinned: bool = True, fix_scan: bool = False) -> list[str]:
+def remarks(runs: Sequence[Run], *, pinned: bool) -> list[str]:
     """Return what a reader must know about the figures."""
     sentences = machine.remarks([run.noise for run in runs])
     limit = cores.quota()
@@ -124,8 +111,6 @@ def remarks(runs: Sequence[Run], *, pinned: bool = True, fix_scan: bool = False)
         sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")
     if not pinned:
         sentences.append("the system did not allow pinning runs to processors")
-    if fix_scan:
-        sentences.append(FIX_SCAN)
     return sentences
 
 

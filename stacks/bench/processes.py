@@ -21,13 +21,12 @@ from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn
 from stacks.channel.settings_files import MODULES
 from stacks.core import jsonfile
-from stacks.core.disk import REPOSITORY, scratch_parent
+from stacks.core.disk import scratch_parent
 from stacks.core.process import TAIL, CommandError, quoted, start
 from stacks.environments import programs
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.programs import SUITE
 from stacks.profiles.run import PROGRAM
-from stacks.variants.variant import SCAN_FIX
 from verify.workloads.rounds import NUMBA
 
 PIECE = 1 << 16
@@ -233,7 +232,6 @@ def start_program(
 ) -> TimedProgram:
     """Start the process of a turn's workload; raises CommandError."""
     candidate, options = turn.candidate, plan.options
-    env = variables(candidate, turn.threads)
     words: list[str | Path] = [candidate.place / "bin/python", SUITE]
     if turn.is_of_kernels:
         words += ["bench-probe", candidate.variant.framework.module, turn.workload]
@@ -250,13 +248,9 @@ def start_program(
         if modules.is_file():
             # C modules that other environments have compiled: their bytes are the same.
             words += ["--share-modules", modules.read_text()]
-        if options.fix_scan:
-            words.append("--fix-scan")
-            # The baseline's environment lacks this module.
-            env["PYTHONPATH"] = str(REPOSITORY / "recipes" / SCAN_FIX / "src")
         if candidate.variant.device != "cpu":
             # It names the device to wait for.
             words += ["--expect", candidate.place / EXPECTATION]
-    process = open_process(words, env, options.seconds_limit)
+    process = open_process(words, variables(candidate, turn.threads), options.seconds_limit)
     alone = not plan.compiles_together(turn)
     return TimedProgram(turn.workload, ending, process, alone, warm=turn.start > 1)

@@ -52,26 +52,17 @@ def beside(busy: int) -> str:
 class Row:
     """A variant's figures of one measure, which are of its most frequent graph.
 
-    kinds: the number of graphs that it compiled to; `graph`, None for kernels, came in `came` of
-    `rounds` rounds. ratio: to the variant `reference`; both compiled to the graph `common`, None if
-    there is none.
+    ratio: to the variant `reference`. other_graph: it is to another graph, because both have none
+    in common. notes: what a reader must know of the graphs and starts.
     """
 
     measure: Measure
     subject: str
     summary: Summary
-    graph: str | None
-    came: int
-    rounds: int
-    kinds: int
     reference: str
     ratio: Ratio | None
-    common: str | None
-
-    @property
-    def other_graph(self) -> bool:
-        """Whether the ratio is to another graph, because both have none in common."""
-        return self.ratio is not None and self.common is None and self.graph is not None
+    other_graph: bool
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -128,21 +119,30 @@ def _row(
     # Without a figure of numba, the reference's figure of C is compared.
     plain = dataclasses.replace(measure, name=measure.name.removesuffix(NUMBA))
     theirs = every[measure].get(reference) or every.get(plain, {}).get(reference)
-    ratio, common = None, None
+    ratio, common = None, mine.usual
     if theirs and reference != name:
         ratio, common = _ratio(mine, theirs, measure.unit)
-    return Row(
-        measure,
-        name,
-        mine.summary,
-        mine.usual,
-        came=len(mine.by_graph[mine.usual]),
-        rounds=sum(map(len, mine.by_graph.values())),
-        kinds=len(mine.by_graph),
-        reference=reference,
-        ratio=ratio,
-        common=common,
-    )
+    is_other = ratio is not None and common is None and mine.usual is not None
+    notes = []
+    if ratio and ratio.starts < min(LEAST_STARTS, ratio.rounds):
+        notes.append(
+            f"{name} has no interval: it takes {LEAST_STARTS} starts, and there were {ratio.starts}"
+        )
+    if len(mine.by_graph) > 1:
+        rounds = sum(map(len, mine.by_graph.values()))
+        notes.append(
+            f"{name} compiled to {len(mine.by_graph)} graphs; its figures are of the one that came "
+            f"in {len(mine.by_graph[mine.usual])} of {rounds} rounds"
+        )
+    if is_other:
+        notes.append(f"{name} has another graph than {reference}")
+    elif common != mine.usual:
+        notes.append(
+            f"the ratio of {name} is of another graph than its figures: of one that {reference} "
+            "has too"
+        )
+    titled = tuple(f"{measure.title}: {note}" for note in notes)
+    return Row(measure, name, mine.summary, reference, ratio, is_other, titled)
 
 
 def winners(runs: Sequence[Run]) -> dict[Measure, tuple[str, ...]]:
@@ -239,32 +239,7 @@ def notes(result: Result, measured: Sequence[Row]) -> list[str]:
         + ("" if one.failure else "; --limit gives it more time")
         for one in result.missing
     ]
-    return [*missing, *graph_notes(measured), *result.remarks]
-
-
-def graph_notes(measured: Sequence[Row]) -> list[str]:
-    """Return a note for each row whose graphs differ, or that has too few starts."""
-    found = []
-    for row in measured:
-        title = row.measure.title
-        if row.ratio and row.ratio.starts < min(LEAST_STARTS, row.ratio.rounds):
-            found.append(
-                f"{title}: {row.subject} has no interval: it takes {LEAST_STARTS} starts, and "
-                f"there were {row.ratio.starts}"
-            )
-        if row.kinds > 1:
-            found.append(
-                f"{title}: {row.subject} compiled to {row.kinds} graphs; its figures are of the "
-                f"one that came in {row.came} of {row.rounds} rounds"
-            )
-        if row.other_graph:
-            found.append(f"{title}: {row.subject} has another graph than {row.reference}")
-        elif row.ratio and row.common != row.graph:
-            found.append(
-                f"{title}: the ratio of {row.subject} is of another graph than its figures: of one "
-                f"that {row.reference} has too"
-            )
-    return found
+    return [*missing, *(note for row in measured for note in row.notes), *result.remarks]
 
 
 def display_names(measured: Sequence[Row]) -> dict[str, str]:

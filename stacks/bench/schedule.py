@@ -173,8 +173,7 @@ class BenchOptions(Strict):
     """The options as the user gave them; "" and 0 mean the workload's default.
 
     workload, threads: lists with commas. starts: of each program. calls: of a program in a round.
-    limit: seconds. fix_scan: import theano_stacks_scan in the programs first. busy: busy loops
-    during each round.
+    limit: seconds. busy: busy loops during each round.
     """
 
     workload: str = ""
@@ -184,7 +183,6 @@ class BenchOptions(Strict):
     starts: int = 0
     calls: int = 0
     limit: int = 0
-    fix_scan: bool = False
     busy: int = 0
 
     @property

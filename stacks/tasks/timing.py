@@ -27,7 +27,6 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
         "starts": "starts of each program (default: one for each round; ntm: 1)",
         "calls": "calls of a program in each round (default: 100; mlp: 300; with --quick 20)",
         "limit": "seconds that a process may take to answer (default: 3600)",
-        "fix_scan": "import theano_stacks_scan before each program; see docs/guides/bench.md",
         "busy": "busy loops that run during every round (default: 0)",
         "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
         "json": "of a program after --: also write each of its runs to this file, as JSON",
@@ -36,12 +35,12 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
         excludes("--", "cluster all", "is timed on this machine's environments"),
         excludes(
             "--",
-            "workload threads quick machine starts calls limit fix-scan busy",
+            "workload threads quick machine starts calls limit busy",
             "takes no option of workloads",
         ),
         needs("json", "--"),
         excludes("all", "variants cluster", "times every variant, on this machine"),
-        excludes("all", "starts calls fix-scan", "has starts and calls of its campaign"),
+        excludes("all", "starts calls", "has starts and calls of its campaign"),
         excludes("cluster", "machine", "has workers with names: worker ADDRESS --name NAME"),
     ),
     takes_command=True,
@@ -58,7 +57,6 @@ def bench(
     starts: int = 0,
     calls: int = 0,
     limit: int = 0,
-    fix_scan: bool = False,
     busy: int = 0,
     cluster: str = "",
     json: str = "",
@@ -76,7 +74,7 @@ def bench(
         return
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
-        starts=starts, calls=calls, limit=limit, fix_scan=fix_scan, busy=busy,
+        starts=starts, calls=calls, limit=limit, busy=busy,
     )  # fmt: skip
     if all_:
         from stacks.bench import campaign

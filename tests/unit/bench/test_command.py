@@ -90,11 +90,6 @@ def test_impossible_options_are_refused(
             {},
             r"elementwise: theano-1\.0\.5/gpuarray computes on a device",
         ),
-        (
-            [candidate("mkl"), candidate("mkl", "aesara-2.8.7")],
-            {"fix_scan": True},
-            r"theano_stacks_scan does not support aesara-2\.8\.7",
-        ),
     ],
 )
 def test_variants_that_are_not_timed_together(
@@ -109,12 +104,10 @@ def test_the_bench_from_its_options_to_its_file(
 ) -> None:
     write_report(built, PASSED)
     kernels_of(built.environments / "theano-1.0.5/openblas")
-    options = GEMM_ALONE.model_copy(update={"fix_scan": True})
-    command.bench(built, "openblas", "theano-1.0.5", options=options)
+    command.bench(built, "openblas", "theano-1.0.5", options=GEMM_ALONE)
     ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
     assert one.machine == machine.describe([PASSED]) and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == LOCK.sha256
-    assert one.remarks[-1].startswith("all programs import theano_stacks_scan first")
     output = capsys.readouterr()
     assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err
 
@@ -129,22 +122,13 @@ def test_the_folder_of_a_devices_results_has_its_name(
     assert found.subjects[0].device == Device(name=GPU["name"], driver="CUDA 13.0")
 
 
-@pytest.mark.parametrize(
-    ("more", "start"),
-    [
-        ({}, None),
-        ({"fix_scan": True}, "all programs import theano_stacks_scan first"),
-        ({"pinned": False}, "the system did not allow pinning runs to processors"),
-    ],
-)
-def test_what_a_reader_must_know(
-    more: dict[str, Any], start: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_reader_must_know(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "quota", lambda: None)
-    found = command.remarks(runs(BASE, [1.0]), **more)
-    assert [remark.startswith(start or "?") for remark in found] == ([True] if start else [])
+    assert command.remarks(runs(BASE, [1.0]), pinned=True) == []
     monkeypatch.setattr(cores, "quota", lambda: 0.5)
-    assert command.remarks([])[0].startswith("a container's limit allows 0.5 of ")
+    limit, pinning = command.remarks([], pinned=False)
+    assert limit.startswith("a container's limit allows 0.5 of ")
+    assert pinning == "the system did not allow pinning runs to processors"
 
 
 def test_results_are_shown_with_warnings(

@@ -81,12 +81,6 @@ def test_a_report_of_another_machine_does_not_count_here(
     assert machine.is_here({"machine": {**suite_machine.describe({}), **more}}) == is_here
 
 
-def test_a_processor_without_a_name_is_that_of_its_reports(files: dict[str, str]) -> None:
-    files["/proc/cpuinfo"] = "BogoMIPS\t: 50.00\nCPU implementer\t: 0x41\n"
-    assert machine.is_here({"machine": suite_machine.describe({})})
-    assert machine.describe([{"machine": {"peak": []}}]).model == "unknown unknown unknown"
-
-
 def test_each_kind_of_noise_is_a_remark() -> None:
     assert machine.remarks([QUIET, QUIET]) == []
     loud = QUIET.model_copy(

@@ -15,7 +15,6 @@ from stacks.bench import processes as bench_processes
 from stacks.bench import rounds
 from stacks.bench.processes import NoAnswerError, SuspendedProcess
 from stacks.bench.schedule import Plan, remaining
-from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError
 from unit.helpers.benching import PASSED, candidate, kernels_of, plan
@@ -252,20 +251,14 @@ def test_what_a_program_is_asked(workload: str, quick: bool, words: list[str], c
     assert processes.every[0].asked == [calls]
 
 
-def test_programs_take_shared_modules_the_fixed_scan_and_a_device_its_expectation(
-    tmp_path: Path,
-) -> None:
+def test_programs_take_shared_modules_and_a_device_its_expectation(tmp_path: Path) -> None:
     built = dataclasses.replace(candidate("mkl"), place=tmp_path)
     (tmp_path / "etc/theano-stacks").mkdir(parents=True)
     (tmp_path / "etc/theano-stacks/modules").write_text("/cache/modules")
     device = candidate("gpuarray")
     processes = Processes()
-    of = programs(rounds=1, fix_scan=True)
-    processes.run(dataclasses.replace(of, candidates=(built, device)))
-    assert processes.every[0].words[-3:] == ["--share-modules", "/cache/modules", "--fix-scan"]
-    sources = REPOSITORY / "recipes/theano-stacks-scan/src"
-    assert processes.every[0].env["PYTHONPATH"] == str(sources)
-    assert (sources / "theano_stacks_scan.py").is_file()
+    processes.run(dataclasses.replace(programs(rounds=1), candidates=(built, device)))
+    assert processes.every[0].words[-2:] == ["--share-modules", "/cache/modules"]
     expectation = str(device.place / "etc/theano-stacks/expect.json")
     assert processes.every[1].words[-2:] == ["--expect", expectation]
 

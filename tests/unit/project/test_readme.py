@@ -49,7 +49,7 @@ def shown(row: Row) -> str:
     """Return a ratio as the README shows it."""
     ratio = row.ratio
     assert ratio is not None
-    if row.common is None and row.graph is not None:
+    if row.other_graph:
         return f"{ratio.value:.1f} \u2020"
     return f"{ratio.value:.1f}" if ratio.significant else "uncertain"
 

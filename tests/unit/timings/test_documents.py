@@ -110,12 +110,13 @@ def test_every_figure_has_its_machine_versions_and_sessions(tmp_path: Path) -> N
 
 
 def test_what_to_avoid_and_what_it_costs_is_said(tmp_path: Path) -> None:
-    keep(tmp_path)
-    slow = subject("slow")
-    found = [*runs(BASE, [2.0] * 7, name=GEMM), *runs(slow, [1.0] * 7, name=GEMM)]
-    store.write(at(tmp_path), result(found, BASE, slow, machine=WITH_PEAK))
+    slow, new = subject("slow"), "pytensor-3.3.7"
+    base, fast = subject("base", new, baseline=True), subject("slow", new)
+    rates = {BASE: 2.0, slow: 1.0, base: 1.0, fast: 3.0}
+    found = [run for one, rate in rates.items() for run in runs(one, [rate] * 7, name=GEMM)]
+    store.write(at(tmp_path), result(found, *rates, machine=WITH_PEAK))
     command.publish(at(tmp_path))
-    least = "0.50 (0.50-0.50), with 1 of 1 framework"
+    least = "0.50 (0.50-0.50), with 1 of 2 frameworks"
     assert f"- `slow` for large matrix products: {least}\n" in timings(tmp_path)
     assert "slow for large matrix products: theano-1.0.5 0.50 (0.50-0.50)" in observed(tmp_path)
     view = read(tmp_path, {BASE.id: CurrentLock("a" * 64, 80_400_000)})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stacks.bench import store
-from stacks.bench.result import MOST, Run, Subject
+from stacks.bench.result import Run, Subject
 from stacks.bench.rows import beside
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
@@ -146,13 +146,6 @@ def test_the_first_step_is_the_compilation_and_a_call(tmp_path: Path) -> None:
     assert (cell.figure, cell.times, cell.is_difference) == ("2 s", "2.00 (1 start)", False)
 
 
-def test_the_largest_compilation_of_a_file_has_a_first_step(tmp_path: Path) -> None:
-    found = runs(BASE, [MOST] * 7, name="ntm step", unit="s", compile=MOST)
-    store.write(at(tmp_path), result(found, BASE))
-    (session,) = read(tmp_path).sessions
-    assert [row.summary.median for row in session.figures] == [MOST, 2 * MOST]
-
-
 def test_figures_beside_busy_loops_have_columns_and_answers_of_their_own(tmp_path: Path) -> None:
     published(tmp_path, {DEFAULT: 2.0, OPENBLAS: 5.0})
     found = [
@@ -213,17 +206,6 @@ def test_an_answer_has_a_choice_for_each_framework(tmp_path: Path) -> None:
     assert [row.flavour for row in on_device] == ["gpuarray-cuda"]
     # It has nothing to do with the processor's peak.
     assert [cell.share for cell in on_device[0].cells.values()] == [""]
-
-
-def test_what_is_clearly_slower_than_the_baseline_is_to_be_avoided(tmp_path: Path) -> None:
-    new = [subject(name, "pytensor-3.3.7", baseline=name == "pip-default") for name in (
-        "pip-default", "mkl"
-    )]  # fmt: skip
-    rates = {DEFAULT: 2.0, MKL: 1.0, OPENBLAS: 2.0, new[0]: 1.0, new[1]: 3.0}
-    (slower,) = published(tmp_path, rates, "Gemm float32 2000").slower
-    assert (slower.flavour, slower.column.kind) == ("mkl", "large products in float32")
-    assert {name: ratio.value for name, ratio in slower.ratios.items()} == {"theano-1.0.5": 0.5}
-    assert slower.frameworks == 2
 
 
 def test_frameworks_are_compared_in_the_same_rounds_alone(tmp_path: Path) -> None:
