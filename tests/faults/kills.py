@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
+from integration.tiny import as_user
 
 from faults.mirror import INVENTED
 from faults.room import MARKER, Room, Trial, skip_without_root
@@ -116,12 +117,7 @@ PREPARED: dict[str, Callable[[Room], None]] = {
     "small packages not built": without_small_packages,
     "no sources": lambda room: room.without("sources/*"),
 }
-# `nobody` of every Linux. It may read everything, so that it can run this Python wherever that is.
-OTHER_USER = 65534
-AS_OTHER_USER = (
-    "setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups",
-    "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
-)  # fmt: skip
+OTHER_USER = 65534  # `nobody` of every Linux
 
 
 def prepare(trial: Trial) -> tuple[Room, str]:
@@ -168,7 +164,7 @@ def play_other_user(trial: Trial) -> None:
     trial.tell(f"user {OTHER_USER} makes it with root's cache, umask {umask:o}")
     before = os.umask(umask)
     try:
-        done = room.run("make", "--variant", variant, wrapper=AS_OTHER_USER)
+        done = room.run("make", "--variant", variant, wrapper=as_user(OTHER_USER))
     finally:
         os.umask(before)
     room.check_result(done, variant, str(room.cache), str(room.root))

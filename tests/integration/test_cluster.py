@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from integration.machines import PATIENCE, Machines, kill, machines, start
+from integration.machines import PATIENCE, Machines, machines
 from integration.programs import CPUINFO, invoke
 from integration.tiny import Tiny
 
@@ -83,23 +83,6 @@ def test_an_interrupted_bench_stops_everywhere_and_resumes(cluster: Machines) ->
     assert ": begins the timing on two" not in output
     assert len(results(cluster, "two")) == before + 1
     assert sessions(cluster) == []
-
-
-def test_build_moves_variants_from_a_lost_worker(cluster: Machines) -> None:
-    two = cluster.machines["two"]
-    two.hold.touch()
-    command = cluster.ask("build")
-    command.until("one-", "two-", ": passed")
-    assert two.process
-    kill(two.process)
-    two.hold.unlink()
-    status, output = command.end()
-    assert status == 0, output
-    assert "was lost; tiny/by-" in output and output.count(": begins ") == 3
-    reports = sorted((cluster.client / "build/cluster/reports/one").glob("*/*.json"))
-    assert [path.stem for path in reports] == ["by-conda", "by-pip"]
-    assert all(json.loads(path.read_text())["ok"] for path in reports)
-    two.process = start(two, cluster.address)
 
 
 def test_a_worker_with_another_checkout_is_refused(cluster: Machines) -> None:

@@ -152,15 +152,3 @@ def test_clean_during_a_build(checkout: Checkout) -> None:
     assert checkout.invoke("run", "-v", "by-conda", "--", "true").returncode == 0
     assert f"removing {place.parent.parent}\n" in checkout.invoke("clean").stdout
     assert not any((checkout.root / "build").iterdir())
-
-
-def test_lock_check_and_lock(checkout: Checkout) -> None:
-    assert checkout.invoke("lock", "--check").returncode == 0
-    path = checkout.root / "envs/variants/by-conda.yaml"
-    path.write_text(f"{path.read_text()}packages: [wheel]\n")
-    done = checkout.invoke("lock", "--check")
-    assert done.returncode == 1
-    assert "the lock of tiny/by-conda is stale" in done.stderr
-    assert "wheel is new" in done.stderr
-    assert checkout.invoke("lock").returncode == 0
-    assert checkout.invoke("lock", "--check").returncode == 0

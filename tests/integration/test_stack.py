@@ -10,16 +10,10 @@ import pytest
 
 from integration.published import install, serving, solve
 from integration.tiny import Tiny
-from stacks.bench import machine, recommend
-from stacks.bench.campaign import prepare
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.environments.care import verify
-from stacks.environments.folders import report_path
 from stacks.environments.make import build
-from stacks.environments.make.settings import EXPECTATION
 from stacks.variants.load import load_variant
-from stacks.variants.variant import Variant
 
 TINY = "summary: mine\nextends: {}\nframework: tiny\npip: [{}]\n"
 THEANO = "summary: mine\nextends: openblas\nframework: theano-1.0.5\npip: [{}]\n"
@@ -132,39 +126,3 @@ def test_locked_versions_stay_until_an_upgrade(
     (file.with_suffix(".lock") / "files.json").write_text("<<<<<<< HEAD\n")
     versions("cycler")
     assert "all versions are chosen anew" in capsys.readouterr().err
-
-
-def test_its_copies_are_made_once(
-    tiny: Tiny, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    verified = []
-
-    def verify_variant(workspace: Workspace, variant: Variant, place: Path, *, brief: bool) -> None:
-        """Write the report of a success: this framework has nothing that computes."""
-        verified.append(variant.name)
-        packages = json.loads((place / EXPECTATION).read_bytes())["packages"]
-        report = report_path(workspace, variant)
-        report.parent.mkdir(parents=True, exist_ok=True)
-        report.write_text(json.dumps({"ok": True, "packages": packages}))
-
-    monkeypatch.setattr(verify, "verify_variant", verify_variant)
-    monkeypatch.setattr(machine, "is_here", lambda report: True)
-
-    def made(pip: str) -> list[str]:
-        file.write_text(TINY.format("by-conda", pip))
-        copies = recommend.copies(tiny.workspace, load_variant(tiny.workspace, str(file)))
-        found = prepare(tiny.workspace, copies, recommend.REFUSED)
-        return [candidate.variant.name for candidate in found]
-
-    both = ["by-conda", "by-pip"]
-    assert made("decorator==4.4.2") == both
-    assert made("decorator==4.4.2") == both
-    assert verified == both, "the second time nothing was made"
-    out, err = capsys.readouterr()
-    assert out == "", "no table, and no next step"
-    assert [err.count(f"{name}: built and verified\n") for name in both] == [1, 1]
-    assert made("decorator==4.4.1") == both
-    assert verified == both * 2
-    assert made("six==1.15.0") == []
-    assert "left out: tiny/by-conda\nerror: " in capsys.readouterr().err
-    assert {path.name for path in file.parent.iterdir()} == {"stack.yaml", "stack.build"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Prefix
-from integration.tiny import Tiny, obeying
+from integration.tiny import Tiny, as_user, obeying
 from stacks.core.disk import REPOSITORY
 
 MINE = "summary: mine\nextends: by-conda\nframework: tiny\npip: [decorator==4.4.2]\n"
@@ -36,14 +36,6 @@ USERS = (65533, 65534)
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="only root can start programs as other users"
 )
-
-
-def as_user(user: int) -> tuple[str, ...]:
-    """Return the words that run a program as a user who may read all, to run this Python."""
-    return (
-        "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups",
-        "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
-    )  # fmt: skip
 
 
 def start(

@@ -177,6 +177,14 @@ def share_packages(workspace: Workspace, channel: Channel, variant: Variant, cac
                 link_or_copy(path, target / path.name)
 
 
+def as_user(user: int) -> tuple[str, ...]:
+    """Return the words that run a program as a user who may read all, to run this Python."""
+    return (
+        "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups",
+        "--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search",
+    )  # fmt: skip
+
+
 def prepare(workspace: Workspace, root: Path) -> Tiny:
     """Write the settings and locks, and fill the cache with all that they need."""
     tiny = Tiny(root)
