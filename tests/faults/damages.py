@@ -8,10 +8,10 @@ from pathlib import Path
 from random import Random
 
 from faults.room import MARKER, Done, Room, Trial
-from faults.trees import remove
+from faults.trees import broken, remove
 from stacks.core.disk import REPOSITORY
 
-WAYS = ("flip", "flip", "truncate", "delete", "append", "empty", "mode", "folder", "link")
+WAYS = ("flip", "flip", "cut", "delete", "append", "empty", "mode", "folder", "link")
 # Each area: the files that may be damaged, and the variant to make.
 AREAS = {
     "sources": (("sources/*/*/*/six-*",), "by-pip"),
@@ -26,20 +26,11 @@ def damage(random: Random, path: Path, ways: tuple[str, ...] = WAYS) -> str:
     way = random.choice(ways)
     mode, data = path.stat().st_mode & 0o7777, path.read_bytes()
     path.unlink()
-    if way == "flip":
-        place = random.randrange(len(data)) if data else 0
-        bit = 1 << random.randrange(8)
-        data = data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :] if data else b"\1"
-        way = f"flip bit {bit:#x} of byte {place}"
-    elif way == "truncate":
-        data = data[: random.randrange(len(data))] if data else b"\0"
-    elif way == "append":
-        data += random.choice((b"\n", b"\0" * 4096, b"x" * 10, b"}"))
-    elif way == "empty":
-        data = b"" if data else b"\0"
-    elif way == "mode":
+    if way == "mode":
         mode ^= random.choice((0o111, 0o200, 0o022, 0o4000))
         way = f"mode {mode:o}"
+    elif way in ("flip", "cut", "append", "empty"):
+        data = broken(random, data, way)
     if way == "delete":
         return way
     if way == "folder":

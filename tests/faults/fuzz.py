@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from faults.room import Trial
-from faults.trees import remove
+from faults.trees import broken, remove
 
 # Texts that mean something in one of the languages that values are written into or read from.
 NASTY = (
@@ -55,12 +55,10 @@ def mutate(random: Random, data: bytes) -> tuple[bytes, str]:
         value = random.choice((nasty, quoted))
         lines[place] = head + colon + value + b"\n"
         return b"".join(lines), f"the value {shown!r} in line {place + 1}"
-    if way == "flip":
-        changed = bytearray(data or b"\0")
-        places = [random.randrange(len(changed)) for _ in range(random.choice((1, 1, 3, 20)))]
-        for each in places:
-            changed[each] ^= 1 << random.randrange(8)
-        return bytes(changed), f"bits of the bytes {places} flipped"
+    if way in ("flip", "cut", "garbage", "empty"):
+        return broken(random, data, way), way
+    if way == "bomb":
+        return data + BOMB.encode(), "nested aliases at the end"
     if way == "drop":
         del lines[place]
     elif way == "double":
@@ -68,16 +66,8 @@ def mutate(random: Random, data: bytes) -> tuple[bytes, str]:
     elif way == "swap":
         other = random.randrange(len(lines))
         lines[place], lines[other] = lines[other], lines[place]
-    elif way == "indent":
-        lines[place] = b" " * random.randint(1, 5) + lines[place]
-    elif way == "cut":
-        return data[: random.randrange(len(data) + 1)], "cut"
-    elif way == "garbage":
-        return random.randbytes(random.choice((1, 100, 10_000))), "random bytes"
-    elif way == "bomb":
-        return data + BOMB.encode(), "nested aliases at the end"
     else:
-        return b"", "empty"
+        lines[place] = b" " * random.randint(1, 5) + lines[place]
     return b"".join(lines), f"{way} line {place + 1}"
 
 

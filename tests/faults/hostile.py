@@ -17,7 +17,7 @@ import rattler
 from unit.helpers import archives as tools
 
 from faults.room import Done, Room, Trial
-from faults.trees import remove
+from faults.trees import broken, remove
 from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.locks import solution, texts
@@ -153,14 +153,7 @@ def spoiled(trial: Trial, data: bytes) -> bytes:
     random = trial.random
     way = random.choice(("flip", "cut", "garbage")) if random.random() < 0.25 else ""
     trial.tell(way and f"and {way}")
-    if way == "flip":
-        changed = bytearray(data)
-        for _ in range(random.choice((1, 3, 30))):
-            changed[random.randrange(len(data))] ^= 1 << random.randrange(8)
-        return bytes(changed)
-    if way == "cut":
-        return data[: random.randrange(len(data))]
-    return random.randbytes(1000) if way == "garbage" else data
+    return broken(random, data, way) if way else data
 
 
 def finish(trial: Trial, done: Done, label: str = "") -> None:

@@ -1,4 +1,4 @@
-"""What is in a folder, to compare before and after, and the processes that a trial has started."""
+"""What is in a folder, to compare before and after; damage to bytes; processes of a trial."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 
 BYTECODE = (".pyc", ".pyo")
 
@@ -92,3 +93,20 @@ def ended_within(
     while (processes := left()) and time.monotonic() < end:
         time.sleep(0.02)
     return processes
+
+
+def broken(random: Random, data: bytes, way: str) -> bytes:
+    """Return other bytes: with flipped bits, cut off, longer, all garbage, or none at all."""
+    if way == "flip":
+        changed = bytearray(data or b"\0")
+        # An odd number of bits: they cannot all be flipped back.
+        for _ in range(random.choice((1, 1, 3, 21))):
+            changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
+        return bytes(changed)
+    if way == "cut":
+        return data[: random.randrange(len(data))] if data else b"\0"
+    if way == "append":
+        return data + random.choice((b"\n", b"\0" * 4096, b"x" * 10, b"}"))
+    if way == "garbage":
+        return random.randbytes(random.choice((1, 100, 10_000)))
+    return b"" if data else b"\0"

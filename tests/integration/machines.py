@@ -60,6 +60,7 @@ with open(given["--json"], "w") as file:
     json.dump(report, file)
 """
 PROBE = """\
+from __future__ import print_function
 import json, os, sys, time
 
 assert "PYTHONHASHSEED" not in os.environ and "PYTHONPATH" not in os.environ
@@ -67,10 +68,12 @@ assert "PYTHONHASHSEED" not in os.environ and "PYTHONPATH" not in os.environ
 assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
 while os.path.exists(os.environ.get("HOLD", "")):
     time.sleep(0.05)
-print(json.dumps({"ready": []}), flush=True)
-for _ in sys.stdin:
+print(json.dumps({"ready": []}))
+sys.stdout.flush()
+for _ in iter(sys.stdin.readline, ""):
     series = [{"name": "Gemm", "unit": "GFLOP/s", "samples": [1.0, 2.0]}]
-    print(json.dumps({"series": series}), flush=True)
+    print(json.dumps({"series": series}))
+    sys.stdout.flush()
 """
 
 

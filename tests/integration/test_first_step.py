@@ -64,27 +64,43 @@ def run(
     return done
 
 
-def driven(
-    place: Path, folder: Path, *words: str | Path, driver: Path = DRIVER, **variables: str
-) -> dict[str, Any]:
-    """Return what a driver prints as JSON, and its messages."""
-    done = run(place, folder, driver, *words, **variables)
+def driven(place: Path, folder: Path, **variables: str) -> dict[str, Any]:
+    """Return what the driver prints as JSON, and its messages."""
+    done = run(place, folder, DRIVER, **variables)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {**found, "message": done.stderr}
+
+
+def flat(values: Any) -> list[float]:
+    """Return the numbers of nested lists, each list begun with its length."""
+    if not isinstance(values, list):
+        return [values]
+    return [float(len(values)), *(number for each in values for number in flat(each))]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_stored_graph_is_the_one_that_was_optimised(
     prefix: Prefix, tmp_path: Path, framework: str
 ) -> None:
+    """Switched off, Theano is as in a Python that reads no .pth file and knows no accelerator."""
     place = prefix(framework, "openblas")
-    plain = driven(place, tmp_path, THEANO_STACKS_QUICK="0")
+    (site_packages,) = place.glob("lib/python*/site-packages")
+    variables = {"PYTHONPATH": str(site_packages), "THEANORC": str(place / "etc/theanorc")}
+    variables["PATH"] = f"{place / 'bin'}:{os.environ['PATH']}"
+    bare = json.loads(run(place, tmp_path, "-S", DRIVER, **variables).stdout.splitlines()[-1])
+    off = driven(place, tmp_path, THEANO_STACKS_QUICK="0")
+    # What the .pth file imports only looks at the variable.
+    assert (bare["ours"], off["ours"]) == ([], ["theano_stacks_quick"])
+    assert off["graphs"] == bare["graphs"] and off["values"] == bare["values"]
+    assert not list(tmp_path.rglob("theano_stacks_graphs"))
+
     first, second = (driven(place, tmp_path) for _ in range(2))
     count = first["found"]["kept"]
     assert count >= 5 and first["found"] == {"hits": 0, "kept": count, "not kept": 0}
     assert second["found"] == {"hits": count, "kept": 0, "not kept": 0}
     assert first["values"] == second["values"] and first["graphs"] == second["graphs"]
-    assert_same_to_rounding(first["values"], plain["values"])
+    plain = flat(off["values"])
+    assert flat(first["values"]) == pytest.approx(plain, rel=1e-10, abs=1e-12)
 
 
 # A mode asks the databases of optimisations for a tag; the optimiser numbers what it uses.
@@ -108,36 +124,6 @@ def test_graphs_of_several_modes_are_found(prefix: Prefix, tmp_path: Path, frame
     place = prefix(framework, "openblas")
     starts = [json.loads(run(place, tmp_path, "-c", MODES).stdout) for _ in range(2)]
     assert starts == [{"hits": 0, "kept": 3, "not kept": 0}, {"hits": 3, "kept": 0, "not kept": 0}]
-
-
-def assert_same_to_rounding(one: Any, other: Any) -> None:
-    """Compare nested lists of numbers."""
-    assert flat(one) == pytest.approx(flat(other), rel=1e-10, abs=1e-12)
-
-
-def flat(values: Any) -> list[float]:
-    """Return the numbers of nested lists, each list begun with its length."""
-    if not isinstance(values, list):
-        return [values]
-    return [float(len(values)), *(number for each in values for number in flat(each))]
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_switched_off_theano_is_as_it_is_node_by_node(
-    prefix: Prefix, tmp_path: Path, framework: str
-) -> None:
-    """Compare with a Python that reads no .pth file, so that it knows no accelerator."""
-    place = prefix(framework, "openblas")
-    (site_packages,) = place.glob("lib/python*/site-packages")
-    variables = {"PYTHONPATH": str(site_packages), "THEANORC": str(place / "etc/theanorc")}
-    variables["PATH"] = f"{place / 'bin'}:{os.environ['PATH']}"
-    bare = run(place, tmp_path, "-S", DRIVER, **variables)
-    expected = json.loads(bare.stdout.splitlines()[-1])
-    off = driven(place, tmp_path, THEANO_STACKS_QUICK="0")
-    # What the .pth file imports only looks at the variable.
-    assert (expected["ours"], off["ours"]) == ([], ["theano_stacks_quick"])
-    assert off["graphs"] == expected["graphs"] and off["values"] == expected["values"]
-    assert not list(tmp_path.rglob("theano_stacks_graphs"))
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
