@@ -66,7 +66,6 @@ TESTS = (
     "test_fixes::test_of_the_compiler_s_options_*",
     "test_fixes::test_a_missing_header_*",
     "test_own_program::*pytensor*",
-    "test_own_program::test_the_profile_of_a_scan_*",
     "test_pip::*pytensor*",
     "test_prefix::test_a_path_with_blanks_*theano-1.0.5*",
     "test_recipes::test_c_code_*theano-1.0.5*",

@@ -72,22 +72,6 @@ def test_a_program_has_the_settings(framework: str, prefix: Prefix, home: Path) 
     assert not warnings_of(done.stderr)
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "text"),
-    [
-        (("--", "sh", "-c", "exit 7"), 7, ""),
-        (("--", "no-such-program"), 2, "cannot run no-such-program"),
-        ((), 2, "./invoke run --variant openblas -- python train.py"),
-    ],
-)
-def test_run_exits_with_the_status_of_its_program_or_says_what_is_missing(
-    prefix: Prefix, home: Path, words: tuple[str, ...], status: int, text: str
-) -> None:
-    prefix("theano-1.0.5", "openblas")
-    done = invoke("run", "-v", "openblas", *words)
-    assert done.returncode == status and text in done.stderr and "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_user_settings_are_merged(
     framework: str, prefix: Prefix, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -108,7 +92,6 @@ def test_user_settings_are_merged(
 @pytest.mark.parametrize(
     ("rc", "flags", "warning"),
     [
-        ("[blas]\nldflags =\n", "", "/.theanorc sets blas.ldflags to ''"),
         ("[blas]\nLDFLAGS = -lblas\n", "", "/.theanorc sets blas.ldflags to '-lblas'"),
         ("[global]\ncxx = /usr/bin/c++\n", "", "/.theanorc sets cxx to '/usr/bin/c++'"),
         ("", "floatX=float32,blas.ldflags=-lcblas", "THEANO_FLAGS sets blas.ldflags to '-lcblas'"),

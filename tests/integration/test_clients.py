@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -11,14 +10,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import rattler_build
-from rattler.index import index_fs
 
 from integration.checking import checked
 from integration.conda_client import Conda
 from integration.conftest import Prefix
 from integration.programs import called
-from integration.published import install, serving, serving_folder, solve
+from integration.published import install, serving, solve
 from integration.test_exports import at, export
 from integration.tiny import workspace_below
 from stacks.channel.build import build_packages
@@ -28,12 +25,7 @@ from stacks.channel.solve import solve as solve_offers
 from stacks.channel.solve import solve_index
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.environments.make import build as pipeline
 from stacks.environments.make.pip_install import link_or_copy
-from stacks.environments.use.serve import maker, write_channel
-from stacks.locks import lock, update
-from stacks.locks.lock import with_other_channels
-from stacks.locks.publication import entries_of
 from stacks.locks.solution import locked_package
 from stacks.locks.update import digests_of
 from stacks.variants.load import load_variant
@@ -165,47 +157,3 @@ def test_the_name_alone_gives_an_environment_that_computes(
     # Python 2.7 prints a tuple.
     assert computed.strip("()").replace("'", "").replace(",", "") == f"{version} 25.0", done.stderr
     assert compiler.startswith(f"{place / 'bin'}/"), "no compiler"
-
-
-def add_openblas(channel: Path, room: Path) -> None:
-    """Add the package `openblas`, which has the link libopenblas.so on conda-forge."""
-    script = room / "files/etc/conda/activate.d/openblas.sh"
-    script.parent.mkdir(parents=True)
-    script.write_text("export OPENBLAS=1\n")
-    rattler_build.assemble_package(
-        "openblas",
-        "0.3.34",
-        "linux-64",
-        "pthreads_h1_0",
-        channel / "linux-64",
-        files=rattler_build.collect_files(room / "files"),
-        depends=["libopenblas 0.3.34"],
-    )
-    asyncio.run(index_fs(channel))
-
-
-def test_an_environment_of_another_channel_passes(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = workspace_below(tmp_path / "checkout", workspace.cache, copies=("envs",))
-    ours = load_variant(own, "openblas")
-    channel = read_channel(own)
-    entries = entries_of(own, channel, [ours])
-    folder = own.build / "channel"
-    write_channel(folder, entries)
-    for entry in entries:
-        maker(own, folder, channel, entries)(entry.path)
-    add_openblas(folder, tmp_path)
-    place = tmp_path / "prefix"
-    with serving_folder(folder) as address:
-        update.relock_from(own, [ours], address)
-        [theirs] = with_other_channels(own, [ours])[1:]
-        monkeypatch.setenv("DEBIAN_MIRROR", "http://127.0.0.1:9/debian")
-        pipeline.make_environment(own, theirs, place)
-    locked = lock.current(own, theirs)
-    assert locked.channel == address
-    assert "openblas" in {p.name for p in locked.packages}
-    checks = ("versions", "settings", "ldflags", "library", "one BLAS", "Gemm", "scan")
-    found = checked(place, *checks, "Dot22 numbers")
-    assert [check.status for check in found] == ["pass"] * 8, found
-    assert pipeline.make_environment(own, theirs, place) == place, "ready, the channel gone"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from integration.programs import called
-from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
 from stacks.image import layout, oci, reproduce
@@ -126,30 +123,6 @@ def test_two_images_made_differently_are_identical(
         there = tmp_path / DIFFERENTLY / "image" / name
         assert reproduce.difference(place / name, there) is None
     assert other == digest
-
-
-def test_the_image_of_a_stack_lies_beside_it(workspace: Workspace, tmp_path: Path) -> None:
-    # Its package is compiled from a source archive.
-    example = REPOSITORY / "examples/lasagne-0.1"
-    # Named like a flavour, whose image it must not become.
-    folder = tmp_path / "openblas"
-    folder.mkdir()
-    shutil.copy(example / "stack.yaml", folder)
-    shutil.copytree(example / "stack.lock", folder / "stack.lock")
-    variant = load_variant(workspace, str(folder))
-    oci.write(workspace, variant, tmp_path / "image.tar")
-    image = folder / "stack.build/image"
-    [module] = image.glob("packages/opt/theano/lib/python2.7/site-packages/lasagne/__init__.py")
-    assert module.is_file()
-    layers = layout.lay_out(workspace, variant)
-    assert layers.folder == image
-    bom = json.loads(layers.sbom(locked_base=False))["components"]
-    assert "pkg:pypi/lasagne@0.1" in {item["purl"].partition("?")[0] for item in bom}
-    with tarfile.open(tmp_path / "image.tar") as archive:
-        file = archive.extractfile("manifest.json")
-        assert file
-        [manifest] = json.load(file)
-    assert manifest["RepoTags"] == ["stack-openblas:0.8.2", "stack-openblas:latest"]
 
 
 def test_the_first_difference_between_two_images_is_named(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -34,18 +33,6 @@ for _ in range(4):
 sys.exit(int(sys.argv[1]))
 """
 
-SCAN = """\
-import numpy, theano, theano.tensor as tt
-x, w = tt.vector("x"), tt.matrix("w")
-states, _ = theano.scan(
-    lambda h, w: tt.tanh(tt.dot(w, h)), outputs_info=[x], non_sequences=[w], n_steps=5
-)
-cost = (states[-1] ** 2).sum()
-f = theano.function([x, w], [cost, theano.grad(cost, w)])
-for _ in range(3):
-    f(numpy.ones(300), numpy.eye(300))
-"""
-
 
 @pytest.fixture
 def file(module: str, tmp_path: Path) -> Path:
@@ -72,33 +59,3 @@ def test_a_profile_and_a_timed_run(
     timed = run_once(Candidate(variant, place, Lock((), ()), None), ["python", str(file), "0"])
     assert 0 < timed.compile < timed.wall
     assert len(timed.steps) == 3 and timed.first_step and timed.first_step < timed.wall
-
-
-def test_the_profile_of_a_scan_and_its_gradient(
-    workspace: Workspace, prefix: Prefix, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    place, variant = prefix("theano-1.0.5", "openblas"), load_variant(workspace, "openblas")
-    file, report = tmp_path / "program.py", tmp_path / "report.json"
-    file.write_text(SCAN)
-    own, command = Workspace(tmp_path, workspace.cache), ["python", str(file)]
-    profiles.profile(own, variant, place, command, memory=True, json_file=report)
-    [process] = json.loads(report.read_text())["processes"]
-    assert process["grad_seconds"] > 0
-    [function] = process["functions"]
-    profile = function["profile"]
-    # The scan, and its gradient; each has a profile of the graph inside it, of three calls of five
-    # steps, in which BLAS computes the product.
-    assert sum(row["calls"] for row in profile["classes"] if row["class"].endswith(".Scan")) == 6
-    scans = {row["op"] for row in profile["ops"] if row["op"].startswith("forall_")}
-    assert scans == {scan["name"] for scan in profile["scans"]} and len(scans) == 2
-    for name in scans:
-        assert [row["calls"] for row in profile["applies"] if row["apply"].startswith(name)] == [3]
-    for scan in profile["scans"]:
-        assert [row["calls"] for row in scan["ops"] if row["op"].startswith("CGemv")] == [15]
-    # At least the gradient, of 300 x 300 float64.
-    assert max(map(int, re.findall(r" CPU: (\d+)KB", function["memory"]))) >= 703
-    assert "floatX=float32" in function["tips"]
-    shown = capfd.readouterr().err
-    for title in ("Class\n---", "Ops\n---", "Apply\n---", "Scan Op profiling", "Memory Profile"):
-        assert title in shown
-    assert "Time in all call to theano.grad() " in shown and function["tips"].strip() in shown

@@ -195,16 +195,6 @@ def test_of_wrong_array_functions(prefix: Prefix, home: Path) -> None:
     apply_fixes(place, checks, home, "own", LD_PRELOAD=f"libm.so.6 {liar}")
 
 
-def test_of_a_second_blas(prefix: Prefix, home: Path) -> None:
-    others = prefix("theano-1.0.5", "pip-openblas") / "lib/python3.9/site-packages"
-    for name in ("numpy", "numpy.libs"):
-        (home / name).symlink_to(others / name)
-    place = prefix("theano-1.0.5", "openblas")
-    checks = {"one BLAS": "numpy: openblas 0.3.18"}
-    [fix] = apply_fixes(place, checks, home, "own", PYTHONPATH=f"/none:{home}")
-    assert fix.startswith("not from the lock: numpy, ")
-
-
 @pytest.mark.parametrize(
     ("flavour", "variable", "value", "kernel"),
     [
