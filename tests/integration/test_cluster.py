@@ -69,7 +69,7 @@ def test_an_interrupted_bench_stops_everywhere_and_resumes(cluster: Machines) ->
     one.hold.touch()
     before = len(results(cluster, "two"))
     command = cluster.ask(*BENCH)
-    command.until("one-", "stored in results/two/", "warming up")
+    command.until("begins the timing on one", "stored in results/two/", "start 1, compiling")
     running = one.jobs()
     assert running
     command.interrupt()
