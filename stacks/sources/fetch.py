@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
 from stacks.sources.mirrors import vendored_folder
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import Pin, cached_path, cached_sha256
+from stacks.sources.pins import Pin, cached_path, digest_at
 
 
 def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -> dict[Pin, Path]:
@@ -26,7 +25,7 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
     jobs = list({path: pin for pin, path in paths.items()}.values())
     stop = threading.Event()
     digests = dict(
-        zip(jobs, parallel_map(partial(cached_sha256, workspace), jobs, stop), strict=True)
+        zip(jobs, parallel_map(lambda pin: digest_at(paths[pin]), jobs, stop), strict=True)
     )
     missing = [pin for pin in jobs if digests[pin] != pin.sha256]
     if missing and (vendored_folder() or not offline):
@@ -34,8 +33,7 @@ def fetch(workspace: Workspace, pins: Iterable[Pin], *, offline: bool = False) -
         from stacks.sources import retrieve
         from stacks.sources.places import vendored_places
 
-        store, vendored = retrieve.cache_of(workspace), vendored_places(stop)
-        missing = list(retrieve.retrieve(workspace, missing, vendored, store)[1])
+        missing = list(retrieve.retrieve(workspace, missing, vendored_places(stop))[1])
         if missing and not offline:
             retrieve.fetch_sources(workspace, missing, stop)
             return paths

@@ -240,12 +240,8 @@ def cached_path(workspace: Workspace, pin: Pin) -> Path:
     return folder / pin.filename
 
 
-def cached_sha256(workspace: Workspace, pin: Pin) -> str | None:
-    """Return the SHA-256 of the cached bytes of a pinned file, None if there are none.
-
-    It is "a folder" if one stands in the file's place.
-    """
-    path = cached_path(workspace, pin)
+def digest_at(path: Path) -> str | None:
+    """Return the SHA-256 of a file's bytes, None if it is missing, "a folder" if it is one."""
     with explain_disk_errors(path):
         try:
             return sha256_of(path)

@@ -15,7 +15,7 @@ from stacks.sources.download import download
 from stacks.sources.mirrors import pip_settings, public_url
 from stacks.sources.package_index import Index, Link, indexes_of
 from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
-from stacks.sources.pins import IndexPin, Pin, Pins, cached_path, cached_sha256, canonical
+from stacks.sources.pins import IndexPin, Pin, Pins, cached_path, canonical, digest_at
 from stacks.sources.web import MissingError, Web
 
 
@@ -133,8 +133,9 @@ def _file_pin(
     name, version, filename = request.name, request.version, request.filename
     sha256 = link.sha256 or "0" * 64
     pin = IndexPin(name=name, version=version, filename=filename, size=0, sha256=sha256)
-    if link.sha256 and cached_sha256(workspace, pin) == link.sha256:
-        return replace(pin, size=cached_path(workspace, pin).stat().st_size)
+    cached = cached_path(workspace, pin)
+    if link.sha256 and digest_at(cached) == link.sha256:
+        return replace(pin, size=cached.stat().st_size)
     part = workspace.cache / "sources" / "unpinned" / filename
     with hold_lock(part, filename):
         with explain_disk_errors(part):

@@ -7,8 +7,8 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
@@ -25,15 +25,7 @@ from stacks.sources.download import download
 from stacks.sources.mirrors import public_url
 from stacks.sources.package_index import NotListedError
 from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
-from stacks.sources.pins import (
-    CondaPin,
-    DebPin,
-    IndexPin,
-    Pin,
-    cached_path,
-    cached_sha256,
-    read_pins,
-)
+from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, cached_path, digest_at, read_pins
 from stacks.sources.places import Place, index_places, locked_places, mirror_place
 from stacks.sources.web import MissingError, environment_web
 
@@ -44,31 +36,23 @@ DROPPED = (
 )
 
 
-@dataclass(frozen=True)
-class Store:
-    """Where files are kept.
-
-    lock: holds a file against other processes. has: whether its right bytes are there; wrong ones
-    are deleted. add: moves a file with the right bytes there.
-    """
-
-    lock: Callable[[Pin], AbstractContextManager[None]]
-    has: Callable[[Pin], bool]
-    add: Callable[[Pin, Path], None]
-
-
 # Why each file did not come from a place: NotListedError with its name if the place lacks the file.
 Failures = dict[Pin, list[StacksError]]
 
 
 def retrieve(
-    workspace: Workspace, pins: Sequence[Pin], places: Sequence[Place], store: Store
+    workspace: Workspace,
+    pins: Sequence[Pin],
+    places: Sequence[Place],
+    path_of: Callable[[Pin], Path] | None = None,
 ) -> tuple[dict[Pin, Place], Failures]:
-    """Take files into a store; return the first place that had each, and why others are missing.
+    """Take files into the cache; return the first place that had each, and why others are missing.
 
     Each place is asked for all files that are still missing. Finished files stay, and partial
-    downloads resume next time. Raises DiskError.
+    downloads resume next time. path_of: where a file is kept, by default as a source; its folder is
+    for that file alone. Raises DiskError.
     """
+    target = path_of or partial(cached_path, workspace)
     found: dict[Pin, Place] = {}
     failures: Failures = {pin: [] for pin in pins}
     for place in places:
@@ -77,7 +61,7 @@ def retrieve(
             continue
         with download_progress(len(asked), sum(pin.size for pin in asked)) as progress:
             errors = parallel_map(
-                lambda pin: _take(workspace, place, pin, store, progress),  # noqa: B023
+                lambda pin: _take(workspace, place, pin, target(pin), progress),  # noqa: B023
                 asked,
                 place.web.stop,
             )
@@ -116,14 +100,14 @@ def _worst(errors: Iterable[StacksError]) -> StacksError | None:
 
 
 def _take(
-    workspace: Workspace, place: Place, pin: Pin, store: Store, progress: DownloadProgress
+    workspace: Workspace, place: Place, pin: Pin, target: Path, progress: DownloadProgress
 ) -> StacksError | None:
-    """Take a file from a place into the store; return the error, None if there is none."""
+    """Take a file from a place to its path; return the error, None if there is none."""
     errors: list[StacksError] = []
     try:
-        with store.lock(pin):
+        with hold_lock(target.parent, pin.filename):
             # Another process may have fetched it meanwhile.
-            if store.has(pin):
+            if _is_at(target, pin):
                 return None
             for url in place.urls(pin):
                 try:
@@ -131,14 +115,28 @@ def _take(
                 except (FetchError, IntegrityError) as error:
                     errors.append(error)
                     continue
-                with explain_disk_errors(part):
-                    store.add(pin, part)
+                with explain_disk_errors(target):
+                    # `serve` makes hard links to packages: an edit there must not reach the cache.
+                    part.chmod(0o444)
+                    target.parent.mkdir(exist_ok=True)
+                    part.replace(target)
                 with suppress(OSError):
                     part.parent.rmdir()
                 return None
     except (FetchError, IntegrityError) as error:
         return error
     return _worst(errors) or NotListedError(place.name)
+
+
+def _is_at(target: Path, pin: Pin) -> bool:
+    """Return whether the right bytes are at a path; wrong ones are deleted."""
+    digest = digest_at(target)
+    if digest not in (None, pin.sha256):
+        note = f"{target}: deleted: expected sha256 {pin.sha256}, found {digest}"
+        print(note, file=sys.stderr, flush=True)
+        with explain_disk_errors(target):
+            shutil.rmtree(target) if target.is_dir() else target.unlink()
+    return digest == pin.sha256
 
 
 def _download(
@@ -169,36 +167,16 @@ def _download(
     )
 
 
-def cache_of(workspace: Workspace) -> Store:
-    """Return the cache as the store of pinned sources."""
-
-    def has(pin: Pin) -> bool:
-        target, digest = cached_path(workspace, pin), cached_sha256(workspace, pin)
-        if digest not in (None, pin.sha256):
-            note = f"{target}: deleted: expected sha256 {pin.sha256}, found {digest}"
-            print(note, file=sys.stderr, flush=True)
-            with explain_disk_errors(target):
-                shutil.rmtree(target) if target.is_dir() else target.unlink()
-        return digest == pin.sha256
-
-    def add(pin: Pin, part: Path) -> None:
-        part.chmod(0o444)
-        part.replace(cached_path(workspace, pin))
-
-    return Store(lambda pin: hold_lock(cached_path(workspace, pin), pin.filename), has, add)
-
-
 def address_wheel(workspace: Workspace) -> Wheel:
     """Return the function that gives the wheel with the addresses of Debian's archive."""
 
     def wheel() -> Path:
         pin = read_pins(workspace.sources_lock).file(WHEEL_FILE)
-        if cached_sha256(workspace, pin) != pin.sha256:
+        if digest_at(cached_path(workspace, pin)) != pin.sha256:
             note = f"fetching the addresses of Debian's archive: {WHEEL_ORIGIN}, once"
             print(note, file=sys.stderr, flush=True)
             # Its failure must not stop the run that it is for.
-            places = index_places(threading.Event())
-            _raise(retrieve(workspace, [pin], places, cache_of(workspace))[1])
+            _raise(retrieve(workspace, [pin], index_places(threading.Event()))[1])
         return cached_path(workspace, pin)
 
     return wheel
@@ -222,8 +200,7 @@ def fetch_sources(workspace: Workspace, pins: Sequence[Pin], stop: threading.Eve
         from stacks.sources.condarc import conda_web
 
         places += locked_places(conda_web(stop, packages[0].urls[0]), packages)
-    store = cache_of(workspace)
-    failures = retrieve(workspace, pins, places, store)[1]
+    failures = retrieve(workspace, pins, places)[1]
     dropped = [
         pin
         for pin, found in failures.items()
@@ -232,7 +209,7 @@ def fetch_sources(workspace: Workspace, pins: Sequence[Pin], stop: threading.Eve
     if dropped:
         roots, names = ended_releases(wheel)
         places = [mirror_place(web, root) for root in roots]
-        found, more = retrieve(workspace, dropped, places, store)
+        found, more = retrieve(workspace, dropped, places)
         for pin in found:
             del failures[pin]
         for pin, errors in more.items():

@@ -143,7 +143,7 @@ class Web:
                 if 200 <= response.status_code < 300 or resumes:
                     return response
                 with response:
-                    raise _refused(_via(url, address), response)
+                    raise _refused(_named(url, address), response)
             # Closed, not read: the body may have no end.
             response.close()
             target = redirect_target(url, address, response.headers["Location"], self.trusts)
@@ -223,28 +223,21 @@ def host_of(url: str) -> str:
     return re.split(r"[/?#]", url.partition("//")[2], maxsplit=1)[0].rpartition("@")[2].lower()
 
 
-def _via(url: str, address: str) -> str:
-    if address == url:
-        return public_url(url)
-    return f"{public_url(url)}: redirected to {public_url(address)}"
+def _named(url: str, address: str) -> str:
+    where = f": redirected to {public_url(address)}" if address != url else ""
+    return f"{public_url(url)}{where}"
 
 
 def _unreachable(url: str, error: BaseException, address: str) -> FetchError:
-    """Return the error for a failed request; its message has no password.
-
-    address: where the URL was redirected to, or the same.
-    """
-    what, host = _via(url, address), host_of(address)
-    reason = reason_of(error)
+    """Return the error for a failed request to a URL, or to where it was redirected."""
+    what, host, reason = _named(url, address), host_of(address), reason_of(error)
     if isinstance(error, requests.exceptions.SSLError) or "certificate" in reason:
         return FetchError(
             f"{what}: no trusted connection to {host}: {reason}",
             fix="export SSL_CERT_FILE=<the CA bundle of your network>",
         )
     if isinstance(error, ValueError):
-        return FetchError(
-            f"{what} is not a valid address", fix=SPELLING if address == url else OTHER_SERVER
-        )
+        return FetchError(f"{what} is not a valid address", fix=f"{SPELLING}, or {OTHER_SERVER}")
     if isinstance(error, OSError) and not isinstance(error, requests.RequestException):
         return FetchError(
             f"{what}: {reason}", fix="check it, or the CA bundle and the client certificate"

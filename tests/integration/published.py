@@ -22,7 +22,7 @@ from stacks.environments.use.serve import Make, maker, server_of, write_channel
 from stacks.locks.publication import entries_of
 from stacks.sources import places
 from stacks.sources.debian_mirrors import current_mirrors, ended_releases
-from stacks.sources.pins import DebPin, cached_sha256
+from stacks.sources.pins import DebPin, cached_path, digest_at
 from stacks.sources.places import mirror_place
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import environment_web
@@ -101,7 +101,7 @@ def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[De
     An archive of ended releases may be out of reach. A mirror that does not answer counts as
     having them: the fetch then fails and says why.
     """
-    wanted = [pin for pin in pins if cached_sha256(workspace, pin) != pin.sha256]
+    wanted = [pin for pin in pins if digest_at(cached_path(workspace, pin)) != pin.sha256]
     if not wanted:
         return frozenset()
     stop, wheel = threading.Event(), address_wheel(workspace)
