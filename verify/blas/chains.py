@@ -120,13 +120,12 @@ def gain_of_one_thread(rounds, seconds, path=None):
     whose products count, too. What did not run is missing.
     """
     chains = min(MOST_CHAINS, machine.usable_cores())
-    words = process.suite_command("chains-probe", str(chains), str(seconds), *[path] * bool(path))
+    words = ["chains-probe", str(chains), str(seconds)] + [path] * bool(path)
     one = dict(os.environ, **dict.fromkeys(threads.EVERY_VARIABLE, "1"))
     calls = {True: {}, False: {}}
     for _ in range(rounds):
         for is_one in (False, True):
-            done = process.call(words, LIMIT, one if is_one else dict(os.environ))
-            counts = process.answer(done)
+            counts, done = process.ask(LIMIT, one if is_one else dict(os.environ), *words)
             if counts is None and not done.timed_out:
                 return {}
             for what in counts or ():

@@ -189,15 +189,6 @@ def peak_rate(kernel, dtype, threads, seconds=MEASUREMENT):
     return rate_of(kernel, dtype, best_set(kernel, dtype, threads), threads, seconds)
 
 
-def peaks(kernel):
-    """Return {precision: {threads: GFLOP/s}} of both precisions, on one thread and on all."""
-    counts = sorted({1, machine.usable_cores()})
-    return {
-        dtype: {count: peak_rate(kernel, dtype, count) for count in counts}
-        for dtype in ("float64", "float32")
-    }
-
-
 def best_set(kernel, dtype, threads):
     """Return the instruction set whose rate on so many threads is the highest."""
     return max(INSTRUCTION_SETS, key=lambda isa: rate_of(kernel, dtype, isa, threads, TRIAL))
@@ -227,7 +218,10 @@ def time_peaks(context):
     """
     progress.note("measuring this machine's peak")
     context.peak_kernel = load_peak(context.framework.flag("cxx"), context.folder)
-    context.peaks.update(peaks(context.peak_kernel))
+    counts = sorted({1, machine.usable_cores()})
+    for dtype in ("float64", "float32"):
+        rates = {count: peak_rate(context.peak_kernel, dtype, count) for count in counts}
+        context.peaks[dtype] = rates
     return [
         timing("peak %s, %d thread%s" % (dtype, count, "s" * (count > 1)), "GFLOP/s", [rate])
         for dtype in ("float64", "float32")

@@ -3,7 +3,6 @@
 from __future__ import absolute_import, division, print_function
 
 import collections
-import importlib
 import os
 import shlex
 import sys
@@ -12,6 +11,7 @@ from verify.blas import bindings, library, speed
 from verify.blas import operations as blas_operations
 from verify.core import process
 from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix, repair_fix
+from verify.core.packages import import_installed
 from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix, without
 
@@ -56,7 +56,7 @@ def check(context):
     through_numpy = not calls
     calls = calls or bindings.bindings_of_package("numpy")
     if is_alone:
-        _import("scipy.linalg", "scipy.linalg.cython_blas")
+        import_installed("scipy.linalg", "scipy.linalg.cython_blas")
         if not calls:
             return failed(NAME, "NumPy calls no BLAS library", numpy_fix())
     if not calls:
@@ -97,14 +97,6 @@ def _compiled_modules(context):
     return bindings.modules_below(context.framework.flag("compiledir"))
 
 
-def _import(*names):
-    for name in names:
-        try:
-            importlib.import_module(name)
-        except ImportError:
-            continue
-
-
 def _others(context):
     """Return which other libraries NumPy and SciPy call, as the end of a detail."""
     found = []
@@ -143,7 +135,7 @@ def check_one_blas(context):
 
 def callers_of_libraries(context):
     """Return {path of a library: [name of the framework, or of a package, that calls it]}."""
-    _import(*CALLERS)
+    import_installed(*CALLERS)
     names = dict.fromkeys(_compiled_modules(context), context.framework.name)
     for path in bindings.mapped_files():
         names.setdefault(path, _package(path))

@@ -75,7 +75,10 @@ def check(context, alone):
     reason = _reason(counts, variable, usable)
     # The baseline's libraries are as pip installs them: they know no quota.
     expects = serving.threads is not None and not context.is_baseline
-    if expects and serving.threads not in counts and not _is_of_few(serving, counts, variable):
+    # An OpenBLAS may have been built for fewer threads, and not say so.
+    says_nothing = serving.name == "openblas" and serving.most is None and not variable
+    is_of_few = expects and says_nothing and 1 < serving.threads < counts[0]
+    if expects and serving.threads not in counts and not is_of_few:
         return failed(
             NAME,
             "the library uses %d where %s" % (serving.threads, reason),
@@ -162,12 +165,6 @@ def requested(serving):
         if value.isdigit() and int(value) > 0:
             return [min(int(value), each) for each in most] + [int(value)], variable
     return [min(machine.usable_cores(), each) for each in most], None
-
-
-def _is_of_few(serving, counts, variable):
-    """Return whether an OpenBLAS may have been built for fewer threads, and does not say so."""
-    says_nothing = serving.name == "openblas" and serving.most is None and not variable
-    return says_nothing and 1 < serving.threads < counts[0]
 
 
 def _start(context, count, **more):

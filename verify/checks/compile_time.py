@@ -6,7 +6,6 @@ its key and load it without a check, so that each program ends with an ImportErr
 
 from __future__ import absolute_import, division, print_function
 
-import importlib
 import json
 import os
 import struct
@@ -16,7 +15,7 @@ from verify.context import IMPORT
 from verify.core import portable, process, progress
 from verify.core.configuration import compile_flags, share_modules, sources_of, take
 from verify.core.fixes import repair_fix, setting_fix
-from verify.core.packages import is_installed, pip_command
+from verify.core.packages import import_installed, is_installed, pip_command
 from verify.core.portable import matching, monotonic, native, seconds_of, text
 from verify.core.report import failed, passed, skipped, timing
 from verify.core.surroundings import quote
@@ -63,11 +62,7 @@ def compilation(context):
     """
     progress.note("timing a compilation")
     framework = context.framework
-    for extension in EXTENSIONS:
-        try:
-            importlib.import_module("%s.%s" % (framework.name, extension))
-        except ImportError:
-            continue
+    import_installed(*["%s.%s" % (framework.name, name) for name in EXTENSIONS])
     x, w = (framework.variable("matrix", "float64", name) for name in "xw")
     output = framework.tensor.tanh(framework.tensor.dot(x, w)).sum(axis=0)
     start = monotonic()
@@ -100,9 +95,7 @@ def linkers(context):
         folder = os.path.join(context.folder, linker)
         flags = [os.environ.get(variable), compile_flags(context.framework.name, folder)]
         environment = dict(os.environ, **{variable: ",".join(filter(None, flags))})
-        words = process.suite_command("linkers-probe", linker)
-        done = process.call(words, LINKER_LIMIT, environment)
-        result = process.answer(done)
+        result, done = process.ask(LINKER_LIMIT, environment, "linkers-probe", linker)
         if result is None:
             output = "it ran for %d s" % LINKER_LIMIT if done.timed_out else done.output.strip()
             detail = "linker=%s fails: %s" % (linker, output[-1000:])

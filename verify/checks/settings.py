@@ -157,8 +157,7 @@ def _openmp(context):
 def _probed(context, name, environ, *more):
     """Return what `main` prints in a process with these variables; None if that fails."""
     folder = os.path.join(context.folder, name)
-    words = process.suite_command("cost-probe", context.framework.name, folder, *more)
-    return process.answer(process.call(words, LIMIT, environ))
+    return process.ask(LIMIT, environ, "cost-probe", context.framework.name, folder, *more)[0]
 
 
 def slow_settings(context):

@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
+import importlib
 import json
 import os
 import pkgutil
@@ -36,6 +37,15 @@ VARIANTS = (
 def is_installed(name):
     """Return whether a module of that name is installed, without running it."""
     return pkgutil.find_loader(name) is not None if PY2 else find_spec(name) is not None
+
+
+def import_installed(*names):
+    """Import those of some modules that can be imported."""
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
 
 
 def normal(name):

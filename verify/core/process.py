@@ -41,6 +41,15 @@ def call(command, seconds, environment=None):
     return Done(process.returncode, output.decode("utf-8", "replace"), limit.is_over)
 
 
+def ask(seconds, environment, name, *arguments):
+    """Run one of the suite's programs, as `call` does; return (the JSON that it prints, its Done).
+
+    The former is None if it prints none.
+    """
+    done = call(suite_command(name, *arguments), seconds, environment)
+    return answer(done), done
+
+
 def answer(done, beginning=""):
     """Return the JSON in the last line that a program has printed; None if it has none.
 

@@ -8,6 +8,8 @@ from typing import Any
 
 # The suite is written for Python 2.7 too, so it has no types.
 report = importlib.import_module("verify.core.report")
+# The fix of an expectation with the variant v of the framework f.
+REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 
 
 def document(*checks: object, home: str = "/usr") -> dict[str, Any]:

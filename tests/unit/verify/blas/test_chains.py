@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from unit.helpers.suite import suite_module
-from unit.helpers.verification import context
+from unit.helpers.verification import REPAIR, context
 
 chains = suite_module("blas.chains")
 library = suite_module("blas.library")
@@ -16,7 +16,6 @@ SCIPYS = library.Library("openblas", "1", None, 8, "/x/scipy.libs/libscipy_openb
 OURS = SCIPYS._replace(path="/lib/libblas_threads.so.1")
 FLAVOUR = {"name": "openblas", "libraries": ["libblas_threads.so.1"], "alone": True}
 COST = "4 chains at a time start 32 threads on 8 processors: with one thread each they are "
-REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 SECOND = "not from the lock: numpy and scipy"
 EXPORT = "set this before Python starts, where several chains or processes run:\nexport "
 EXPORT += "OPENBLAS_NUM_THREADS=1"

@@ -32,55 +32,42 @@ class Handle:
             setattr(self, name, Function(result))
 
 
+SCIPYS = {
+    "scipy_openblas_get_config64_": b"OpenBLAS 0.3.31 DYNAMIC_ARCH Zen MAX_THREADS=64",
+    "scipy_openblas_get_corename64_": b"Zen",
+    "scipy_openblas_get_num_threads64_": 4,
+}
+OLD = {"openblas_get_config": b"NO_AFFINITY USE64BITINT", "blas_threads_adapt": 1}
+SKX = {"bli_arch_query_id": 2, "bli_arch_string": b"skx", "bli_thread_get_num_threads": -1}
+VERSION = {"bli_info_get_version_str": b"0.9.0"}
+
+
+# data: of a file that hides its symbols.
 @pytest.mark.parametrize(
-    ("results", "fields"),
+    ("results", "data", "fields"),
     [
-        (
-            {
-                "scipy_openblas_get_config64_": b"OpenBLAS 0.3.31 DYNAMIC_ARCH Zen MAX_THREADS=64",
-                "scipy_openblas_get_corename64_": b"Zen",
-                "scipy_openblas_get_num_threads64_": 4,
-            },
-            ("openblas", "0.3.31", "Zen", 4, "/lib/x.so", 64),
-        ),
-        (
-            {"openblas_get_config": b"NO_AFFINITY USE64BITINT", "blas_threads_adapt": 1},
-            ("openblas", None, None, None, "/lib/x.so", None, 1),
-        ),
-        (
-            {
-                "bli_info_get_version_str": b"0.9.0",
-                "bli_arch_query_id": 2,
-                "bli_arch_string": b"skx",
-                "bli_thread_get_num_threads": -1,
-            },
-            ("blis", "0.9.0", "skx", 1),
-        ),
-        (
-            {"bli_info_get_version_str": b"0.9.0", "blis_zen5_installed": 1},
-            ("blis", "0.9.0", "zen5", 1),
-        ),
-        ({"ATL_buildinfo": 0}, ("atlas", None, None, None)),
-        ({"armplversion": 0}, ("armpl", None, None, None)),
+        (SCIPYS, b"", ("openblas", "0.3.31", "Zen", 4, 64, None)),
+        (OLD, b"", ("openblas", None, None, None, None, 1)),
+        ({**VERSION, **SKX}, b"", ("blis", "0.9.0", "skx", 1)),
+        ({**VERSION, "blis_zen5_installed": 1}, b"", ("blis", "0.9.0", "zen5", 1)),
+        ({"ATL_buildinfo": 0}, b"", ("atlas", None, None, None)),
+        ({"armplversion": 0}, b"", ("armpl", None, None, None)),
+        ({}, b"\0libblis\0", ("blis", None, None, None)),
+        ({}, b"\0OpenBLAS\0", ("openblas", None, None, None)),
+        ({}, b"\0", (library.UNKNOWN, None, None, None)),
     ],
 )
 def test_identify_by_symbols(
-    results: dict[str, object], fields: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bindings, "loaded", lambda path: Handle(**results))
-    assert library.identify("/lib/x.so") == library.Library(*fields[:4], "/lib/x.so", *fields[5:])
-
-
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [(b"\0libblis\0", "blis"), (b"\0OpenBLAS\0", "openblas"), (b"\0", library.UNKNOWN)],
-)
-def test_identify_a_library_that_hides_its_symbols(
-    data: bytes, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    results: dict[str, object],
+    data: bytes,
+    fields: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (path := tmp_path / "libblas.so.3").write_bytes(data)
-    monkeypatch.setattr(bindings, "loaded", lambda path: Handle())
-    assert library.identify(str(path)).name == name
+    monkeypatch.setattr(bindings, "loaded", lambda path: Handle(**results))
+    found = library.identify(str(path))
+    assert found == library.Library(*fields[:4], str(path), *fields[4:])
 
 
 def test_describe_a_real_library_that_is_no_blas() -> None:

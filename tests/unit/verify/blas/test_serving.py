@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from unit.helpers.suite import suite_module
-from unit.helpers.verification import context
+from unit.helpers.verification import REPAIR, context
 
 serving = suite_module("blas.serving")
 bindings = suite_module("blas.bindings")
@@ -18,7 +18,6 @@ COMPILED, NUMPY = "/compiled/module.so", "/site-packages/numpy/core.so"
 LOCKED = {"variant": "v", "framework": "f"}
 OPENBLAS = {"name": "openblas", "ldflags": "-lopenblas", "libraries": ["libopenblas*"]}
 ALONE = {**LOCKED, "blas": {**OPENBLAS, "alone": True}}
-REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 FLAGS = {"compiledir": "/compiled", "cxx": "g++", "blas.ldflags": ""}
 
 
@@ -94,21 +93,6 @@ def test_the_library_that_products_call(
     assert detail.startswith("neither") or found.detail.count("scipy uses") == 1 + (len(calls) > 1)
     if "not known" in detail:
         assert "lead to it; put these lines into ~/.theanorc:" in found.fix
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "command"),
-    [
-        ("LD_LIBRARY_PATH", "/none:/odd", "export LD_LIBRARY_PATH=/none"),
-        ("LD_PRELOAD", "/odd/x.so", "unset LD_PRELOAD"),
-    ],
-)
-def test_a_variable_of_the_loader_is_named(
-    variable: str, value: str, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(variable, value)
-    found = check(monkeypatch, [(COMPILED, "/odd/x.so")], EXPECTED)
-    assert found.fix == f"{variable} leads to /odd/x.so:\n{command}"
 
 
 IGNORED = "-L/none/none -L/tmp -lm; the linker ignores what does not exist: /none/none"

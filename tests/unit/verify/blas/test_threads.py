@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from unit.helpers.suite import suite_module
-from unit.helpers.verification import context
+from unit.helpers.verification import REPAIR, context
 
 threads = suite_module("blas.threads")
 library = suite_module("blas.library")
@@ -22,7 +22,6 @@ OPENBLAS = library.Library("openblas", "1", None, 4, "/lib/x.so")
 PART = library.Library("mkl", "1", None, 4, "/lib/libmkl_intel_lp64.so.2")
 FRONT = {"blas": {"libraries": ["libblas_threads.so.1"]}, "flags": {"blas.ldflags": "-lx"}}
 FRONT.update(variant="v", framework="f")
-REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 EXPORT = "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=%d"
 LIMITED = "OMP_THREAD_LIMIT=1 limits it:\nunset OMP_THREAD_LIMIT"
 BUSY = "4 threads, 4 usable; 4.0 processors busy; with one requested: 1.0"

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.verification import context
+from unit.helpers.verification import REPAIR, context
 
 settings = importlib.import_module("verify.checks.settings")
 
 
 LOCKED = {"variant": "v", "framework": "f"}
-REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 OFF = "%s turns off compiled code or optimisation"
 REMOVE = "remove %s from THEANO_FLAGS"
 LEVEL = "gcc.cxxflags has %s, by which g++ leaves loops as they are"

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.verification import context
+from unit.helpers.verification import REPAIR, context
 
 versions = importlib.import_module("verify.checks.versions")
-REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from unit.helpers.devices import DEVICE, device_context, results
 from unit.helpers.suite import suite_module
 
 device_check = suite_module("device.check")
+drivers = suite_module("device.drivers")
 process = suite_module("core.process")
 
 
@@ -21,33 +22,37 @@ def expectation(device: str, **flags: str) -> dict[str, Any]:
     return {"flags": {"device": device, **flags}}
 
 
+# files: those of Theano's settings, of a diagnosis.
 @pytest.mark.parametrize(
-    ("environment", "user_flags", "device"),
+    ("environment", "user_flags", "files", "device"),
     [
-        ("opencl0:0", "", "opencl0:0"),
-        ("opencl0:0", "floatX=float32,device=opencl1:0", "opencl1:0"),
-        ("opencl0:0", "device=cpu", "opencl0:0"),
-        ("cuda", "device=opencl0:0", "cuda"),
-        ("cuda", "device=cuda1", "cuda1"),
-        ("cpu", "", None),
-        ("cpu", "device=opencl0:0", None),
+        ("opencl0:0", "", (), "opencl0:0"),
+        ("opencl0:0", "floatX=float32,device=opencl1:0", (), "opencl1:0"),
+        ("opencl0:0", "device=cpu", (), "opencl0:0"),
+        ("cuda", "device=opencl0:0", (), "cuda"),
+        ("cuda", "device=cuda1", (), "cuda1"),
+        ("cpu", "", (), None),
+        ("cpu", "device=opencl0:0", (), None),
+        (None, "", ("cuda1",), "cuda1"),
+        (None, "device=opencl0:0", ("cuda1",), "opencl0:0"),
+        (None, "device=cpu", ("cuda1",), None),
+        # The last file wins.
+        (None, "", ("cuda1", "cpu"), None),
     ],
 )
-def test_the_requested_device(environment: str, user_flags: str, device: str | None) -> None:
-    assert device_check.requested(expectation(environment), user_flags) == device
-
-
-def test_the_requested_device_of_a_diagnosis(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_requested_device(
+    environment: str | None,
+    user_flags: str,
+    files: tuple[str, ...],
+    device: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "rc").write_text("[global]\ndevice = cuda1\n")
-    monkeypatch.setenv("THEANORC", str(tmp_path / "rc"))
-    assert device_check.requested(None, "") == "cuda1"
-    assert device_check.requested(None, "device=opencl0:0") == "opencl0:0"
-    assert device_check.requested(None, "device=cpu") is None
-    (tmp_path / "last").write_text("[global]\ndevice = cpu\n")
-    monkeypatch.setenv("THEANORC", f"{tmp_path / 'rc'}:{tmp_path / 'last'}")
-    assert device_check.requested(None, "") is None
+    for name in files:
+        (tmp_path / name).write_text(f"[global]\ndevice = {name}\n")
+    monkeypatch.setenv("THEANORC", ":".join(str(tmp_path / name) for name in files))
+    locked = expectation(environment) if environment else None
+    assert device_check.requested(locked, user_flags) == device
 
 
 def replace_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
@@ -62,32 +67,25 @@ def replace_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) ->
     monkeypatch.setattr(process, "suite_command", lambda name, *more: [*command, *more])
 
 
-def test_an_available_device_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_probe(tmp_path, monkeypatch, f"print('noise'); send(opened={DEVICE!r})")
-    context = device_context(tmp_path, device=None)
-    check = device_check.check(context)
-    assert (check.status, check.detail) == ("pass", "opencl0:0: a device (1)")
-    assert (context.device, context.device_missing) == (DEVICE, False)
-
-
 @pytest.mark.parametrize(
-    ("body", "detail"),
+    ("body", "status", "detail"),
     [
-        ("send(missing='no driver', fix='install it')", "no driver: install it"),
-        ("print('loading'); time.sleep(60)", "did not answer within 1 s"),
-        ("print('bad driver', flush=True); os.abort()", "ended with status -6: bad driver"),
+        (f"print('noise'); send(opened={DEVICE!r})", "pass", "opencl0:0: a device (1)"),
+        ("send(missing='no driver', fix='install it')", "skip", "no driver: install it"),
+        ("print('loading'); time.sleep(60)", "skip", "did not answer within 1 s"),
+        ("print('bad', flush=True); os.abort()", "skip", "ended with status -6: bad: to see the"),
     ],
 )
 def test_a_missing_device_a_driver_that_hangs_and_one_that_aborts_are_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, detail: str
+    body: str, status: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replace_probe(tmp_path, monkeypatch, body)
-    monkeypatch.setattr(device_check, "OPENING", 1)
+    monkeypatch.setattr(device_check, "OPENING", 5 if status == "pass" else 1)
     context = device_context(tmp_path, device=None)
     check = device_check.check(context)
-    assert check.status == "skip"
-    assert detail in check.detail
-    assert (context.device, context.device_missing) == (None, True)
+    assert check.status == status and detail in check.detail
+    opened = DEVICE if status == "pass" else None
+    assert (context.device, context.device_missing) == (opened, opened is None)
 
 
 def test_a_step_that_aborts_or_hangs_does_not_stop_the_others(
@@ -128,9 +126,6 @@ def test_the_folder_that_the_probe_compiles_into(
     assert variables["POCL_CACHE_DIR"] == f"{tmp_path}/kernels"
 
 
-description = suite_module("device.drivers")
-
-
 def messages(capsys: pytest.CaptureFixture[str]) -> list[Any]:
     lines = capsys.readouterr().out.splitlines()
     return [
@@ -161,52 +156,41 @@ def test_each_step_begins_and_ends_with_a_message(
     ]
 
 
+def theano(device: str, is_open: bool = True) -> Any:
+    """Return a Theano that has opened a device, libgpuarray's second GPU."""
+    opened = SimpleNamespace(unique_id="0000:00:07.0")
+    gpuarray = SimpleNamespace(pygpu_activated=is_open, get_context=lambda name: opened)
+    return SimpleNamespace(gpuarray=gpuarray, config=SimpleNamespace(device=device))
+
+
 @pytest.mark.parametrize(
-    ("theano", "message", "fix"),
+    ("module", "key", "text"),
     [
-        (SimpleNamespace(), "Theano could not open cuda: ", "the device exists"),
-        (
-            SimpleNamespace(
-                gpuarray=SimpleNamespace(pygpu_activated=True), config=SimpleNamespace(device="cpu")
-            ),
-            "Theano opened cpu instead of cuda",
-            "remove `device` from THEANO_FLAGS",
-        ),
+        (theano("cuda", is_open=False), "missing", "Theano could not open cuda: "),
+        (theano("cpu"), "missing", "Theano opened cpu instead of cuda"),
+        # `cuda` is the first that it can open, not the first of all.
+        (theano("cuda"), "opened", "GPU cuda1"),
     ],
 )
-def test_a_device_that_theano_does_not_open_is_missing(
-    theano: object,
-    message: str,
-    fix: str,
+def test_the_device_that_theano_opens(
+    module: Any,
+    key: str,
+    text: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(
-        device_check, "find", lambda name: description.Device("a device", "1", name, {}, False)
-    )
-    monkeypatch.setitem(sys.modules, "theano", theano)
-    monkeypatch.setitem(sys.modules, "pygpu", None)
-    device_check.main(["cuda", "Gemm"])
-    (missing,) = messages(capsys)
-    assert missing["missing"].startswith(message)
-    assert missing["fix"].startswith(fix)
-
-
-def test_the_gpu_that_libgpuarray_took_is_described(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`cuda` is the first that it can open, not the first of all."""
-    context = SimpleNamespace(unique_id="0000:00:07.0")
-    gpuarray = SimpleNamespace(pygpu_activated=True, get_context=lambda name: context)
-    theano = SimpleNamespace(gpuarray=gpuarray, config=SimpleNamespace(device="cuda"))
-    monkeypatch.setitem(sys.modules, "theano", theano)
-    monkeypatch.setattr(
-        device_check, "find", lambda name: description.Device("GPU " + name, "1", name, {}, False)
-    )
+    monkeypatch.setattr(device_check, "find", found)
     monkeypatch.setattr(device_check.drivers, "cuda_number_at", {"0000:00:07.0": 1}.__getitem__)
+    monkeypatch.setitem(sys.modules, "theano", module)
+    monkeypatch.setitem(sys.modules, "pygpu", None)
     device_check.main(["cuda"])
-    [opened] = messages(capsys)
-    assert opened["opened"]["name"] == "GPU cuda1"
+    [message] = messages(capsys)
+    content = message["opened"]["name"] if key == "opened" else message["missing"]
+    assert content.startswith(text) and bool(message.get("fix")) is (key == "missing")
+
+
+def found(name: str) -> Any:
+    return drivers.Device("GPU " + name, "1", name, {}, False)
 
 
 class OtherError:
@@ -220,8 +204,6 @@ class OtherError:
 def test_another_error_of_the_import_is_not_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "theano", raising=False)
     monkeypatch.setattr(sys, "meta_path", [OtherError(), *sys.meta_path])
-    monkeypatch.setattr(
-        device_check, "find", lambda name: description.Device("a device", "1", name, {}, False)
-    )
+    monkeypatch.setattr(device_check, "find", found)
     with pytest.raises(RuntimeError, match="API version"):
         device_check.main(["cuda"])

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from unit.helpers.suite import suite_module
-from unit.helpers.verification import context
+from unit.helpers.verification import REPAIR, context
 
 libm = suite_module("elementwise.libm")
 bindings = suite_module("blas.bindings")
 
-REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 PREFIX = Path(sys.prefix).resolve()
 COMPAT = libm.MathLibrary(libm.COMPAT, "amdlibm-compat 1.0 (not AMD's), AVX2", "/lib/x.so")
 OWN = COMPAT._replace(path=f"{PREFIX}/lib/x.so")
@@ -67,11 +66,18 @@ NO_HEADER, NO_LIBRARY = (
 
 
 @pytest.mark.parametrize(
+    ("is_on", "expected", "is_checked"),
+    [(False, None, False), (True, None, True), (False, "False", False), (False, "True", True)],
+)
+def test_the_library_is_checked_where_it_is_expected(
+    is_on: bool, expected: str | None, is_checked: bool, environment: Any
+) -> None:
+    assert libm.is_expected(environment(is_on=is_on, expected=expected)) is is_checked
+
+
+@pytest.mark.parametrize(
     ("called", "options", "status", "detail"),
     [
-        # A flag that is off fails only where it is expected on.
-        ([COMPAT], {"is_on": False}, "skip", "lib.amdlibm is off: exp and the like are"),
-        ([COMPAT], {"is_on": False, "expected": "False"}, "skip", "lib.amdlibm is off: exp"),
         ([COMPAT], {"is_on": False, "expected": "True"}, "fail", "lib.amdlibm is off ("),
         (
             [None],
