@@ -40,8 +40,3 @@ class LockedPackage:
     def subdir(self) -> str:
         """The package's folder in its channel."""
         return self.url.rsplit("/", 2)[-2]
-
-    @property
-    def digests(self) -> Digests:
-        """Its digests and size."""
-        return Digests(self.sha256, self.md5, self.size)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import zstandard
@@ -192,7 +192,8 @@ class IndexEntry:
     def record(self) -> dict[str, Any]:
         """The package's metadata as in repodata.json."""
         known = {key: value for key, value in self.index.items() if value is not None}
-        return {**known, **asdict(self.package.digests)}
+        package = self.package
+        return {**known, "sha256": package.sha256, "md5": package.md5, "size": package.size}
 
     @property
     def recipe(self) -> Recipe:

@@ -111,16 +111,6 @@ def test_every_committed_recipe_has_pinned_sources_and_a_glibc_floor_if_native(
         assert len(floors) == (0 if recipe.build.noarch else 1), name
 
 
-def test_no_pin_but_one_is_of_a_suite_that_moves(workspace: Workspace) -> None:
-    """No released suite has SLEEF 3.8 or later; upstream's archive outlives Debian's revisions."""
-    pins = read_pins(workspace.sources_lock)
-    released = {"bullseye", "bookworm", "trixie"}
-    moving = {pin.name for pin in (*pins.debs, *pins.sources) if pin.suite not in released}
-    assert moving == {"sleef"}
-    [source] = read_recipes(workspace.recipes)["amdlibm-compat"].pins(pins)
-    assert isinstance(source, DebPin) and source.filename == "sleef_3.9.0.orig.tar.gz"
-
-
 def test_a_source_package_to_compile_gives_the_pins_of_its_files(tmp_path: Path) -> None:
     start, _, rest = RECIPE.partition("  - project")
     text = f"{start}  - suite: s\n    sources: [a]\nabout{rest.partition('about')[2]}"

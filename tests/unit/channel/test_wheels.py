@@ -248,9 +248,10 @@ def scipy(
     """
     names = [f"scipy_{name}" for name in functions]
     files: dict[str, str | bytes] = {
-        "scipy/linalg/m.so": elf_with(imports=names, needs=[BLAS]),
+        "scipy/linalg/m.so": elf_with(imports=names, needs=[BLAS, FORTRAN]),
         f"scipy.libs/{BLAS}": elf_with(exports=names, needs=["libonly_for_it.so"]),
         "scipy.libs/libonly_for_it.so": elf_library(),
+        f"scipy.libs/{FORTRAN}": elf_library(),
         "scipy/__config__.py": MESON,
         "scipy/a.py": "one",
         "scipy/linalg/tests/t.py": "",
@@ -258,7 +259,7 @@ def scipy(
     library = {f"usr/lib/{MULTIARCH}/blas/libblas.so.3": elf_with(exports=reference)}
     return make_context(
         tmp_path, {**SCIPY, **options}, wheel={**files, **(more or {})}, src=SRC,
-        debs={"libblas3": library},
+        debs={"libblas3": library}, requirements={"run": ["libgcc-runtime"]},
     )  # fmt: skip
 
 
@@ -269,7 +270,7 @@ def test_scipys_modules_call_the_environments_libblas_by_its_names(tmp_path: Pat
     # Another convention than MKL's: see recipes/libblas.
     assert {"dgemm_", "zdotcg", "dgesv_"} <= set(imported(module))
     assert not [name for name in imported(module) if name.startswith("scipy_")]
-    assert "libblas.so.3" in needed(module)
+    assert {"libblas.so.3", "libgfortran.so.5"} <= {*needed(module)}
     assert not (root / SITE / "scipy.libs").exists()
     assert (root / SITE / "scipy/__config__.py").read_text() == MESON_AFTER
     assert (root / SITE / "scipy/a.py").read_text() == "two"

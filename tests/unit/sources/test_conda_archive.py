@@ -128,46 +128,102 @@ SPARSE = b"".join(
         b"GNU.sparse.realsize=4",
     )
 )
+MEMBERS: list[tuple[list[Member], str]] = [
+    ([file("../outside")], "../outside: the path is outside of the folder"),
+    ([file("lib/../../outside")], "the path is outside of the folder"),
+    ([file("/etc/outside")], "/etc/outside: the path is outside of the folder"),
+    ([file("lib/a\nb")], "the path is not printable text"),
+    ([link("lib", "/tmp"), file("lib/outside")], "lib: a link is in the place of a folder"),
+    ([file("lib/outside"), link("lib", "/tmp")], "lib: a folder has the same path"),
+    ([link("a", "../.."), (member("a/b", tarfile.DIRTYPE), b"")], "a: a link is in the place"),
+    ([file("a"), file("a/b")], "a: a file is in the place of a folder"),
+    ([file("a"), file("a", b"other")], "a: two files have this path"),
+    ([file("a"), file("./a", b"other")], "a: two files have this path"),
+    ([link("a", "/etc/passwd", tarfile.LNKTYPE)], "/etc/passwd: the path is outside"),
+    ([link("a", "b", tarfile.LNKTYPE)], "a: a hard link to b, which is no file"),
+    ([link("b", "x"), link("a", "b", tarfile.LNKTYPE)], "a: a hard link to b, which is no"),
+    ([link("b", "/"), link("a", "b/x", tarfile.LNKTYPE)], "a: a hard link to b/x, which is"),
+    ([(member("pipe", tarfile.FIFOTYPE), b"")], "pipe: neither file, folder nor link"),
+    ([(member("disk", tarfile.BLKTYPE), b"")], "disk: neither file, folder nor link"),
+    *(
+        ([(member("odd", kind), b"14 path=lib/b\n"), file("lib/c")], "a header of the kind ")
+        for kind in (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE)
+    ),
+    *(
+        ([(member("odd", kind), bytes(2 << 20)), file("lib/c")], "or header of 2097152 bytes")
+        for kind in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE)
+    ),
+    (
+        [
+            (member("odd", tarfile.XHDTYPE), SPARSE),
+            file("lib/c", b"1\n0\n4\n".ljust(512, b"\0") + b"body"),
+        ],
+        "'lib/b' has holes",
+    ),
+]
+
+
+def entry(**changes: object) -> dict[str, object]:
+    return {"_path": "lib/a", "path_type": "hardlink", **changes}
+
+
+LISTED: list[tuple[object, str]] = [
+    (entry(_path="../outside"), "is outside of the folder"),
+    (entry(_path="/etc/passwd"), "is outside of the folder"),
+    (entry(_path="lib/none"), "'lib/none', which is missing"),
+    (entry(_path="./lib/a"), "without a plain path"),
+    ({"_path": 1}, "without a plain path"),
+    ("lib/a", "without a plain path"),
+    (entry(prefix_placeholder=""), "'lib/a' has no text to be replaced"),
+    (entry(prefix_placeholder=1), "'lib/a' has no text to be replaced"),
+    (
+        entry(_path="lib/link", prefix_placeholder="/x"),
+        "'lib/link' is a link, so no path can be written into it",
+    ),
+]
+ENTRY_POINTS = (
+    *("../../x = os:system", "a/b = os:system", ".. = os:system", "x = os:system('id')"),
+    *("x = os\nimport evil:main", "x", 1),
+)
+NO_ENTRY_POINTS: tuple[object, ...] = (
+    *({"noarch": "python"}, {"noarch": ["python"]}, [], "7"),
+    *({"noarch": {"entry_points": 1}}, {"noarch": {"entry_points": None}}),
+)
+DESCRIBED: list[tuple[object, str]] = [
+    *(
+        ({"noarch": {"type": "python", "entry_points": [p]}}, "an entry point is not plain")
+        for p in ENTRY_POINTS
+    ),
+    *((content, "info/link.json: no list of entry points") for content in NO_ENTRY_POINTS),
+    ("no JSON", ""),
+    ("[" * 100_000, ""),
+]
+INDEXED: list[tuple[str, Any, str]] = [
+    *((key, "../../odd", f"{key} is not plain: ") for key in ("name", "version", "build")),
+    ("python_site_packages_path", "../../outside", "../../outside: the path is outside"),
+    *(
+        ("python_site_packages_path", value, "is not the path of a folder")
+        for value in (1, {"a": 1}, ".")
+    ),
+]
 
 
 @pytest.mark.parametrize(
-    ("members", "message"),
+    ("members", "options", "message"),
     [
-        ([file("../outside")], "../outside: the path is outside of the folder"),
-        ([file("lib/../../outside")], "the path is outside of the folder"),
-        ([file("/etc/outside")], "/etc/outside: the path is outside of the folder"),
-        ([file("lib/a\nb")], "the path is not printable text"),
-        ([link("lib", "/tmp"), file("lib/outside")], "lib: a link is in the place of a folder"),
-        ([file("lib/outside"), link("lib", "/tmp")], "lib: a folder has the same path"),
-        ([link("a", "../.."), (member("a/b", tarfile.DIRTYPE), b"")], "a: a link is in the place"),
-        ([file("a"), file("a/b")], "a: a file is in the place of a folder"),
-        ([file("a"), file("a", b"other")], "a: two files have this path"),
-        ([file("a"), file("./a", b"other")], "a: two files have this path"),
-        ([link("a", "/etc/passwd", tarfile.LNKTYPE)], "/etc/passwd: the path is outside"),
-        ([link("a", "b", tarfile.LNKTYPE)], "a: a hard link to b, which is no file"),
-        ([link("b", "x"), link("a", "b", tarfile.LNKTYPE)], "a: a hard link to b, which is no"),
-        ([link("b", "/"), link("a", "b/x", tarfile.LNKTYPE)], "a: a hard link to b/x, which is"),
-        ([(member("pipe", tarfile.FIFOTYPE), b"")], "pipe: neither file, folder nor link"),
-        ([(member("disk", tarfile.BLKTYPE), b"")], "disk: neither file, folder nor link"),
+        *(([file("first"), *members], {"paths": []}, message) for members, message in MEMBERS),
         *(
-            ([(member("odd", kind), b"14 path=lib/b\n"), file("lib/c")], "a header of the kind ")
-            for kind in (tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_SPARSE)
+            ([file("lib/a"), link("lib/link", "a")], {"paths": [item]}, message)
+            for item, message in LISTED
         ),
-        *(
-            ([(member("odd", kind), bytes(2 << 20)), file("lib/c")], "or header of 2097152 bytes")
-            for kind in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE)
-        ),
-        (
-            [
-                (member("odd", tarfile.XHDTYPE), SPARSE),
-                file("lib/c", b"1\n0\n4\n".ljust(512, b"\0") + b"body"),
-            ],
-            "'lib/b' has holes",
-        ),
+        *(([], {"info": described(content)}, message) for content, message in DESCRIBED),
+        *(([], {key: value}, message) for key, value, message in INDEXED),
     ],
 )
-def test_members_that_are_refused(members: list[Member], message: str, tmp_path: Path) -> None:
-    refused(conda(tmp_path, file("first"), *members, paths=[]), message)
+def test_archives_that_are_refused(
+    members: list[Member], options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    refused(conda(tmp_path, *members, **options), message)
 
 
 def test_data_that_only_some_readers_see_are_refused(tmp_path: Path) -> None:
@@ -183,74 +239,6 @@ def test_data_that_only_some_readers_see_are_refused(tmp_path: Path) -> None:
         info = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
         hidden = tar(file("lib/a")).rstrip(b"\0") + bytes(507) + rest
         refused(write_conda(path, {"info": info, "pkg": hidden}), message)
-
-
-def entry(**changes: object) -> dict[str, object]:
-    return {"_path": "lib/a", "path_type": "hardlink", **changes}
-
-
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        (entry(_path="../outside"), "is outside of the folder"),
-        (entry(_path="/etc/passwd"), "is outside of the folder"),
-        (entry(_path="lib/none"), "'lib/none', which is missing"),
-        (entry(_path="./lib/a"), "without a plain path"),
-        ({"_path": 1}, "without a plain path"),
-        ("lib/a", "without a plain path"),
-        (entry(prefix_placeholder=""), "'lib/a' has no text to be replaced"),
-        (entry(prefix_placeholder=1), "'lib/a' has no text to be replaced"),
-        (
-            entry(_path="lib/link", prefix_placeholder="/x"),
-            "'lib/link' is a link, so no path can be written into it",
-        ),
-    ],
-)
-def test_lists_of_paths_that_are_refused(item: object, message: str, tmp_path: Path) -> None:
-    refused(conda(tmp_path, file("lib/a"), link("lib/link", "a"), paths=[item]), message)
-
-
-ENTRY_POINTS = (
-    *("../../x = os:system", "a/b = os:system", ".. = os:system", "x = os:system('id')"),
-    *("x = os\nimport evil:main", "x", 1),
-)
-
-
-NO_ENTRY_POINTS: tuple[object, ...] = (
-    *({"noarch": "python"}, {"noarch": ["python"]}, [], "7"),
-    *({"noarch": {"entry_points": 1}}, {"noarch": {"entry_points": None}}),
-)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        *(
-            ({"noarch": {"type": "python", "entry_points": [p]}}, "an entry point is not plain")
-            for p in ENTRY_POINTS
-        ),
-        *((content, "info/link.json: no list of entry points") for content in NO_ENTRY_POINTS),
-        ("no JSON", ""),
-        ("[" * 100_000, ""),
-    ],
-)
-def test_entry_points_that_are_refused(content: object, message: str, tmp_path: Path) -> None:
-    refused(conda(tmp_path, info=described(content)), message)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        *((key, "../../odd", f"{key} is not plain: ") for key in ("name", "version", "build")),
-        ("python_site_packages_path", "../../outside", "../../outside: the path is outside"),
-        *(
-            ("python_site_packages_path", value, "is not the path of a folder")
-            for value in (1, {"a": 1}, ".")
-        ),
-    ],
-)
-def test_indexes_that_are_refused(key: str, value: Any, message: str, tmp_path: Path) -> None:
-    refused(conda(tmp_path, **{key: value}), message)
 
 
 def test_an_archive_without_its_descriptions(tmp_path: Path) -> None:
