@@ -10,7 +10,6 @@ import http.server
 import io
 import os
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -64,20 +63,16 @@ def maker(
 ) -> Make:
     """Return the function that puts a package into the channel's folder, built if need be."""
     known: Mapping[str, IndexEntry] = {entry.path: entry for entry in entries}
-    locks = {path: threading.Lock() for path in known}
 
     def make(path: str) -> None:
         entry, target = known.get(path), folder / path
         if entry is None:
             return
-        # Clients ask for several packages at once; each is built by one thread.
-        with locks[path]:
-            if target.exists():
-                return
-            with explain_disk_errors(workspace.cache):
-                [package] = packages_of(workspace, channel, [entry], quiet=True).values()
-            with replace_atomically(target) as new:
-                link_or_copy(package, new)
+        # A lock in the cache lets one of several clients build it.
+        with explain_disk_errors(workspace.cache):
+            [package] = packages_of(workspace, channel, [entry], quiet=True).values()
+        with replace_atomically(target) as new:
+            link_or_copy(package, new)
 
     return make
 

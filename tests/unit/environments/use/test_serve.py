@@ -134,41 +134,21 @@ def test_a_server_takes_no_port_of_another(folder: Path) -> None:
         server_of(folder, port)
 
 
-def test_clients_at_once_get_a_package_that_is_built_once(
+def test_a_package_is_put_into_the_channel_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, six = Workspace(tmp_path, tmp_path / "cache"), entry("six")
-    folder = tmp_path / "channel"
+    folder, built = tmp_path / "channel", tmp_path / "built"
     write_channel(folder, (six,))
-    (tmp_path / "built").write_bytes(body("six"))
-    began, built = threading.Semaphore(0), []
-
-    def build(*arguments: object, **options: object) -> dict[str, Path]:
-        built.append(arguments)
-        # The other requests come while this one is under way.
-        for _ in range(4):
-            assert began.acquire(timeout=20)
-        return {six.path: tmp_path / "built"}
-
-    monkeypatch.setattr(serve, "packages_of", build)
-    made = maker(workspace, folder, read_channel(CHECKOUT), (six,))
-
-    def make(path: str) -> None:
-        began.release()
-        made(path)
-
-    answers: list[bytes] = []
-    with serving(folder, make) as port:
-        clients = [
-            threading.Thread(target=lambda: answers.append(get(port, six.path)), daemon=True)
-            for _ in range(4)
-        ]
-        for client in clients:
-            client.start()
-        for client in clients:
-            client.join(timeout=20)
-    assert [received.endswith(body("six")) for received in answers] == [True] * 4
-    assert len(built) == 1
+    built.write_bytes(body("six"))
+    answers = [{six.path: built}]
+    monkeypatch.setattr(serve, "packages_of", lambda *_, **options: answers.pop())
+    with serving(folder, maker(workspace, folder, read_channel(CHECKOUT), (six,))) as port:
+        for path in (six.path, six.path, "noarch/repodata.json"):
+            assert b"200" in get(port, path)[:20]
+        assert get(port, six.path).endswith(body("six"))
+        assert b"404" in get(port, "noarch/other.conda")[:20]
+    assert not answers
 
 
 def test_a_client_that_sends_nothing_is_cut(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
