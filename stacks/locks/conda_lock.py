@@ -6,6 +6,7 @@ form of the lock (FORM), and the hash of the specs that it was made for.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,16 +48,22 @@ class Content:
 
 
 def text_of(
-    packages: Sequence[LockedPackage], channel: str, *, made_by: str, specs: str, seal: str
+    packages: Sequence[LockedPackage],
+    channel: str,
+    *,
+    made_by: str,
+    specs: str,
+    files: Mapping[str, bytes],
 ) -> str:
     """Return the text of a conda-lock.yml; UsageError if `read` would refuse it.
 
-    The values may come from another channel's index.
+    The values may come from another channel's index. files: the others that its hash covers.
     """
+    seal = {PLATFORM: ""}
     content = {
         "version": 1,
         "metadata": {
-            "content_hash": {PLATFORM: seal},
+            "content_hash": seal,
             "channels": [{"url": channel, "used_env_vars": []}],
             "platforms": [PLATFORM],
             "sources": ["environment.yml"],
@@ -78,6 +85,7 @@ def text_of(
             for package in packages
         ],
     }
+    seal[PLATFORM] = seal_of(_sealed(content), files)
     text = yaml.dump(content, sort_keys=False, width=1000, Dumper=_Dumper)
     parsed, positions = yamlfile.parse(Path(NAME), text.encode())
     yamlfile.validate(parsed, positions, _File)
@@ -177,12 +185,15 @@ def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
     return Content(packages, channel, sealed, seal, form, made_by, specs)
 
 
-def sealed_of(text: str) -> str:
-    """Return what the seal of a conda-lock.yml covers: the file without it, as canonical JSON."""
-    return _sealed(yamlfile.parse(Path(NAME), text.encode())[0])
+def seal_of(sealed: str, files: Mapping[str, bytes]) -> str:
+    """Return a lock's content hash: of conda-lock.yml without it, and of the other files."""
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    text = json.dumps({NAME: sealed, "files": digests}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _sealed(content: Mapping[str, Any]) -> str:
+    """Return what the content hash covers: the file without it, as canonical JSON."""
     metadata = {key: value for key, value in content["metadata"].items() if key != "content_hash"}
     return json.dumps({**content, "metadata": metadata}, sort_keys=True)
 

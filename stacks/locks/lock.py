@@ -30,15 +30,7 @@ from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
-from stacks.locks.texts import (
-    ENVIRONMENT,
-    FILES,
-    REQUIREMENTS,
-    SIZES,
-    requirements_of,
-    seal_of,
-    specs_hash,
-)
+from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, requirements_of, specs_hash
 from stacks.sources.pins import File, IndexPin, canonical, read_pins
 from stacks.variants.variant import Variant, on_other_channel
 
@@ -152,7 +144,7 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
     if content.form > 1:
         files = {name: (folder / name) for name in SEALED}
         present = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
-        if content.seal != seal_of(content.sealed, present):
+        if content.seal != conda_lock.seal_of(content.sealed, present):
             raise UsageError(
                 f"{display_path(folder)}: the lock was edited or damaged",
                 expected="the files as `lock` wrote them, with the hash in conda-lock.yml",

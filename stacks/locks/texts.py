@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any
 
 import yaml
@@ -59,13 +58,6 @@ def specs_hash(variant: Variant) -> str:
     return hashlib.sha256(json.dumps(specs, sort_keys=True).encode()).hexdigest()
 
 
-def seal_of(sealed: str, files: Mapping[str, bytes]) -> str:
-    """Return a lock's content hash: of conda-lock.yml without it, and of the other files."""
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    text = json.dumps({"conda-lock.yml": sealed, "files": digests}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _text(name: str) -> str:
     """Return a name as YAML has it; a stack of the year 2024 may have it as its name."""
     return name if isinstance(yaml.safe_load(name), str) else f'"{name}"'
@@ -115,8 +107,11 @@ def texts_of(variant: Variant, contents: Contents, made_by: str) -> dict[str, st
         }
         files[FILES] = json.dumps(content, indent=1) + "\n"
     files[ENVIRONMENT] = "\n".join(lines) + "\n"
-    specs = specs_hash(variant)
-    conda = partial(conda_lock.text_of, contents.packages, channel, made_by=made_by, specs=specs)
-    sealed = conda_lock.sealed_of(conda(seal=""))
-    seal = seal_of(sealed, {name: text.encode() for name, text in files.items()})
-    return {conda_lock.NAME: conda(seal=seal), **files}
+    conda = conda_lock.text_of(
+        contents.packages,
+        channel,
+        made_by=made_by,
+        specs=specs_hash(variant),
+        files={name: text.encode() for name, text in files.items()},
+    )
+    return {conda_lock.NAME: conda, **files}
