@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import errno
+import http.server
+import queue
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,3 +159,27 @@ def test_a_client_that_sends_nothing_is_cut(folder: Path, monkeypatch: pytest.Mo
     with serving(folder) as port, socket.create_connection(("127.0.0.1", port)) as connection:
         connection.settimeout(60)
         assert connection.recv(1) == b""
+
+
+def test_a_server_of_all_locks_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: queue.Queue[http.server.ThreadingHTTPServer] = queue.Queue()
+
+    def start(*arguments: Any, **options: Any) -> http.server.ThreadingHTTPServer:
+        server = server_of(*arguments, **options)
+        started.put(server)
+        return server
+
+    monkeypatch.setattr(serve, "read_channel", lambda _: None)
+    monkeypatch.setattr(serve, "all_variants", lambda _: ())
+    monkeypatch.setattr(serve, "entries_of", lambda *_: (entry("six"),))
+    monkeypatch.setattr(serve, "server_of", start)
+    workspace = Workspace(tmp_path, tmp_path / "cache")
+    thread = threading.Thread(target=serve.serve, args=(workspace, 0), daemon=True)
+    thread.start()
+    server = started.get(timeout=60)
+    assert b'"name": "six"' in get(server.server_port, "noarch/repodata.json")
+    server.shutdown()
+    thread.join(timeout=60)
+    assert list(workspace.build.iterdir()) == []
