@@ -27,7 +27,7 @@ from stacks.environments import programs
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.programs import SUITE
 from stacks.profiles.run import PROGRAM
-from verify.workloads.rounds import NUMBA
+from verify.workloads.rounds import KERNELS, NUMBA
 
 PIECE = 1 << 16
 # Each BLAS library reads one of these.
@@ -233,7 +233,7 @@ def start_program(
     """Start the process of a turn's workload; raises CommandError."""
     candidate, options = turn.candidate, plan.options
     words: list[str | Path] = [candidate.place / "bin/python", SUITE]
-    if turn.is_of_kernels:
+    if turn.workload in KERNELS:
         words += ["bench-probe", candidate.variant.framework.module, turn.workload]
         words += ["quick"] if options.quick else []
     else:

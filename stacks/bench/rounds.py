@@ -77,9 +77,10 @@ class Crew:
         return series
 
     def _start(self, turn: Turn) -> None:
-        if self._batch != turn.batch:
+        batch = turn.workload, turn.threads, turn.start
+        if self._batch != batch:
             self.close()
-            self._batch = turn.batch
+            self._batch = batch
         subject = turn.candidate.variant.id
         together = self._plan.compiles_together(turn)
         for ending in self._plan.endings_of(turn):

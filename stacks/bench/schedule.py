@@ -49,16 +49,6 @@ class Turn:
     round: int
     start: int
 
-    @property
-    def is_of_kernels(self) -> bool:
-        """Whether its process times a kernel."""
-        return self.workload in KERNELS
-
-    @property
-    def batch(self) -> tuple[str, int, int]:
-        """What it shares with the turns of the same start of a workload, of all variants."""
-        return self.workload, self.threads, self.start
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -121,7 +111,7 @@ class Plan:
         """
         framework = turn.candidate.variant.framework
         is_default = framework.module == "pytensor" and int(framework.version.split(".")[0]) >= 3
-        is_one = turn.is_of_kernels or turn.workload == "check_blas"
+        is_one = turn.workload in (*KERNELS, "check_blas")
         without = is_one or (self.campaign and self.options.quick)
         return ("", NUMBA) if is_default and not without else ("",)
 

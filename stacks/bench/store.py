@@ -146,17 +146,16 @@ def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultEr
             )
         return StoredResult(path, result)
 
-    every = [*files(workspace, "*/*.json"), *files(workspace, f"*/*.json{PACKED}")]
-    paths = [path for path in every if path.parent.name != DEVICES]
-    return read_each(sorted(paths, key=lambda path: (path.parent.name, path.name)), read_in_place)
+    every = files(workspace, "*/*.json", f"*/*.json{PACKED}")
+    return read_each([path for path in every if path.parent.name != DEVICES], read_in_place)
 
 
-def files(workspace: Workspace, pattern: str) -> list[Path]:
-    """Return the files with a pattern below results/, by their names."""
+def files(workspace: Workspace, *patterns: str) -> list[Path]:
+    """Return the files with one of these patterns below results/, by folder and name."""
     # In a checkout both are one folder.
     folders = {workspace.published_results, workspace.results}
-    paths = [path for folder in folders for path in folder.glob(pattern)]
-    return sorted(paths, key=lambda path: path.name)
+    paths = [path for folder in folders for each in patterns for path in folder.glob(each)]
+    return sorted(paths, key=lambda path: (path.parent.name, path.name))
 
 
 def read_each(

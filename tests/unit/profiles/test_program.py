@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -97,13 +96,6 @@ def test_a_child_of_multiprocessing_has_a_report_of_its_own(
     assert len(program.read_processes(tmp_path / "reports")) == 1
 
 
-def test_a_program_without_the_framework_leaves_no_report(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    assert run(environment, "print('hello')").stdout == "hello\n"
-    assert program.read_processes(tmp_path / "reports") == []
-
-
 @pytest.mark.parametrize(
     ("words", "code", "found"),
     [
@@ -127,9 +119,3 @@ def test_a_missing_program_is_named(
 ) -> None:
     with pytest.raises(CommandError, match="cannot run no-such-program"):
         program.profile(own_workspace, variant, tmp_path, ["no-such-program"])
-
-
-def test_processes_come_in_the_order_of_their_ids(tmp_path: Path) -> None:
-    for number in (10, 9):
-        (tmp_path / f"{number}.json").write_text(json.dumps({"functions": []}))
-    assert [each["process"] for each in program.read_processes(tmp_path)] == [9, 10]
