@@ -25,10 +25,6 @@ PROGRAM = "workload"
 SCHEMA = 2
 
 
-class WorkloadError(StacksError):
-    """A workload failed."""
-
-
 def workload_words(workload: str, **options: int | str | bool) -> list[str]:
     """Return the program's arguments; 0, "" and False stand for the program's default."""
     words = [workload]
@@ -62,7 +58,7 @@ def profile(
 ) -> None:
     """Run a workload, print its tables, store its report.
 
-    words: the workload and its options. Raises WorkloadError if it fails, also for an unknown case.
+    words: the workload and its options. Raises StacksError if it fails, also for an unknown case.
     """
     with scratch() as folder:
         path = folder / "report.json"
@@ -75,7 +71,7 @@ def profile(
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:
-            error = WorkloadError(
+            error = StacksError(
                 f"{words[0]} failed on {variant.id}",
                 found=f"exit status {status}",
                 fix="see the program's own message above",

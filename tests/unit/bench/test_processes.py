@@ -36,6 +36,16 @@ for line in iter(sys.stdin.readline, ""):
     if asked.get("do") == "die": os.kill(os.getpid(), 9)
     say(pid=os.getpid(), asked=asked)
 """
+# Computes in a child, answers when that has ended, and waits.
+PARENT = """
+import os, time
+if not os.fork():
+    while time.process_time() < 0.2: pass
+    os._exit(0)
+os.wait()
+print("{}", flush=True)
+input()
+"""
 # Prints the process IDs of two loops, and waits.
 LOOPS = """
 from stacks.bench.machine import busy_loops
@@ -87,6 +97,15 @@ def test_it_answers_is_stopped_after_each_answer_and_killed_is_gone(
     assert 0 < program.processor_seconds() < 30
     program.kill()
     assert state(pid) == "" and machine.processor_seconds(pid) == 0
+
+
+def test_what_its_ended_children_computed_is_its_time() -> None:
+    parent = SuspendedProcess([sys.executable, "-c", PARENT], os.environ, 30.0)
+    try:
+        parent.answer()
+        assert parent.processor_seconds() > 0.15
+    finally:
+        parent.kill()
 
 
 @pytest.mark.parametrize(

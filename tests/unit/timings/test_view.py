@@ -13,11 +13,7 @@ import pytest
 from stacks.bench import store
 from stacks.bench.result import Run, Subject
 from stacks.bench.rows import beside
-from stacks.core.workspace import Workspace
-from stacks.locks import lock
-from stacks.timings.command import current_locks
 from stacks.timings.view import CurrentLock, MachineTable, View
-from stacks.variants.load import all_variants, load_variant
 from unit.helpers.benching import (
     BASE,
     FAST,
@@ -253,13 +249,3 @@ def test_the_machine_with_the_most_current_environments_is_the_first(tmp_path: P
     view = read(tmp_path, {BASE.id: CurrentLock("1" * 64, 71_000_000)})
     assert [table.machine.name for table in view.machines] == ["elsewhere", "here-2-cores"]
     assert view.downloads == (71_000_000, 71_000_000)
-
-
-def test_each_variant_has_its_lock(workspace: Workspace) -> None:
-    locks = current_locks(workspace)
-    assert set(locks) == {variant.id for variant in all_variants(workspace)}
-    variant = load_variant(workspace, "pip-openblas", "theano-1.0.5")
-    locked = lock.read(workspace, variant)
-    # As Candidate.subject writes it.
-    assert locks[variant.id].sha256 == locked.sha256
-    assert locks[variant.id].size > sum(locked.sizes.values()) > 10**6
