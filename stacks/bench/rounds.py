@@ -17,7 +17,7 @@ from stacks.bench.processes import (
     start_program,
 )
 from stacks.bench.result import Missing, Run, Series
-from stacks.bench.schedule import Plan, Turn, remaining
+from stacks.bench.schedule import Plan, Turn, seconds_left
 from stacks.core import cores
 from stacks.core.console import Progress, plural, show_error
 from stacks.core.errors import StacksError
@@ -141,14 +141,10 @@ def run(plan: Plan, open_process: Open = SuspendedProcess) -> Timed:
     """
     # Before this process is pinned to some of them.
     every, usable = list(plan.turns()), cores.affine()
-    done: list[tuple[Turn, float]] = []
-    runs: list[Run] = []
-    pinned = True
+    runs, pinned, start = list[Run](), True, time.monotonic()
     with closing(Crew(plan, open_process)) as crew, Progress(len(every)) as progress:
         for number, turn in enumerate(every):
-            seconds, is_whole = remaining(done, every[number:])
-            progress.update(_title(turn, plan), number, seconds, is_whole=is_whole)
-            begun = time.monotonic()
+            progress.update(_title(turn, plan), number, seconds_left(start, number, len(every)))
             # The loops start outside of the pinned block, so that the system places them freely.
             with (
                 machine.busy_loops(plan.options.busy if turn.round else 0) as loops,
@@ -156,7 +152,6 @@ def run(plan: Plan, open_process: Open = SuspendedProcess) -> Timed:
             ):
                 runs += _take(turn, crew, loops, usable)
             pinned = pinned and allowed
-            done.append((turn, time.monotonic() - begun))
     answered = [each for one in runs for each in _without(crew.missing, one)]
     if crew.errors and not answered:
         raise crew.errors[0]

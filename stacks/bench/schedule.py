@@ -133,24 +133,6 @@ def rotated(items: Sequence[T], number: int) -> tuple[T, ...]:
     return (*items[first:], *items[:first])
 
 
-def remaining(done: Sequence[tuple[Turn, float]], left: Sequence[Turn]) -> tuple[float, bool]:
-    """Return the seconds that turns will take, and whether that is of all of them.
-
-    done: turns with their seconds, by which those like them are estimated: of the same variant, or
-    else of another one. A turn of a kind without an example counts as none.
-    """
-    known: dict[object, float] = {}
-    for turn, seconds in done:
-        kind = (turn.workload, turn.threads, turn.round == 0)
-        known[kind] = known[turn.candidate.variant.id, kind] = seconds
-    total, is_whole = 0.0, True
-    for turn in left:
-        kind = (turn.workload, turn.threads, turn.round == 0)
-        seconds = known.get((turn.candidate.variant.id, kind), known.get(kind, -1.0))
-        total, is_whole = total + max(seconds, 0.0), is_whole and seconds >= 0
-    return total, is_whole
-
-
 def seconds_left(begun: float, done: int, total: int) -> float:
     """Return how long the rest takes if it goes on as since `begun`; 0 at first.
 

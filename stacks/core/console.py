@@ -145,18 +145,17 @@ class Progress:
         """End it: nothing more is printed."""
         self._shown.close()
 
-    def update(self, turn: str, done: int, seconds: float = 0.0, *, is_whole: bool = True) -> None:
+    def update(self, turn: str, done: int, seconds: float = 0.0) -> None:
         """Show the turn that begins.
 
         turn: for people; up to a colon it names the part. done: turns that have ended. seconds:
-        left, 0 if unknown. is_whole: whether they are of all turns.
+        left, 0 if unknown.
         """
         from rich.text import Text
 
         before, part = (name.partition(":")[0] for name in (self._turn, turn))
-        about = "about" if is_whole else "at least"
         self._turn, self._done = turn, done
-        self._left = f"{about} {duration(seconds)} left" if seconds >= 1 else ""
+        self._left = f"about {duration(seconds)} left" if seconds >= 1 else ""
         self._status.update(Text(self._line(turn)))
         if self._parts and part != before and not self._console.is_terminal:
             self.print(f"{self._line(part)} ...")

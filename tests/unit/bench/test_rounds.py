@@ -14,7 +14,7 @@ import pytest
 from stacks.bench import processes as bench_processes
 from stacks.bench import rounds
 from stacks.bench.processes import NoAnswerError, SuspendedProcess
-from stacks.bench.schedule import Plan, remaining
+from stacks.bench.schedule import Plan
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError
 from unit.helpers.benching import PASSED, candidate, kernels_of, plan
@@ -89,14 +89,6 @@ def test_slow_programs_start_once_on_all_threads(
     found = list(dataclasses.replace(of, options=chosen).turns())
     assert max(turn.start for turn in found) == starts
     assert tuple(dict.fromkeys(turn.threads for turn in found)) == counts
-
-
-def test_the_remaining_time_is_estimated_from_turns_of_the_same_kind() -> None:
-    ntm = list(programs("blis", "mkl", rounds=2).turns())
-    assert remaining([], ntm) == (0, False)
-    assert remaining([(ntm[0], 300.0)], ntm[1:]) == (300, False), "no call is known yet"
-    done = list(zip(ntm[:4], [300.0, 300.0, 10.0, 2.0], strict=True))
-    assert remaining(done, ntm[4:]) == (12, True)
 
 
 def test_kernels_run_under_variables_that_are_not_the_users(

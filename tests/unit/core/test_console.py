@@ -58,7 +58,7 @@ def test_a_log_has_a_line_for_each_part_and_those_that_are_printed() -> None:
     log = io.StringIO()
     with Progress(3, file=log) as progress:
         progress.update("round 1 of 2: mkl", 0)
-        progress.update("round 1 of 2: blis", 1, 300.0, is_whole=False)
+        progress.update("round 1 of 2: blis", 1, 300.0)
         progress.update("round 2 of 2: mkl", 2, 600.0)
         progress.print("stored")
     assert log.getvalue().splitlines() == [
@@ -73,12 +73,12 @@ def test_a_log_hears_of_long_work_again_and_again(monkeypatch: pytest.MonkeyPatc
     reading, writing = os.pipe()
     with os.fdopen(reading) as log, os.fdopen(writing, "w") as file:
         with Progress(2, parts=False, file=file) as progress:
-            progress.update("compiling: mkl", 1, 400.0, is_whole=False)
+            progress.update("compiling: mkl", 1, 400.0)
             lines = [log.readline(), log.readline()]
         monkeypatch.setattr(sys, "stderr", file)
         with step("channel", "54 packages"):
             assert log.readline() == "  channel (54 packages) ... 0 s\n"
-    line = "  compiling: mkl, 1 of 2 turns done, at least 7 min left ... 0 s\n"
+    line = "  compiling: mkl, 1 of 2 turns done, about 7 min left ... 0 s\n"
     assert lines == [line, line]
 
 
