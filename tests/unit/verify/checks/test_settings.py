@@ -20,28 +20,29 @@ UNKNOWN = "correct on_unused_imput below `flags:` in the variant's file, then lo
 ON = "no setting turns compiled code off"
 
 
+NO_LD, NO_CXX = (
+    "blas.ldflags is empty, not -la (nothing sets it)",
+    "cxx is empty, not g++ (THEANO_FLAGS)",
+)
+FILE_OFF = f"{OFF % 'linker=py'}; cxx is empty: nothing can be compiled"
+FILE_FIX = "remove from FILE:\n[global]\nlinker = py\ninstall a C++"
+OWN_FILE = "# own: a repair would change nothing\n[global]\non_unused_imput = 1\n"
+NO_FLAG = "theano 1.0.5 has no flag on_unused_imput"
+GXX, CXXFLAGS = {"cxx": "g++"}, "remove gcc.cxxflags from THEANO_FLAGS, then "
+MINE, THEIRS = (
+    {"base_compiledir": "/mine", "mode": "Mode"},
+    {"base_compiledir": "/e", "mode": "Mode"},
+)
+
+
 # flags: the framework's; user_flags: the variable, for which "" is None of them; file: the one that
 # THEANORC names, the environment's own where it begins with a comment; locked: the flags of the
 # expectation, None in a diagnosis. fix: how it begins, None where the check passes.
 @pytest.mark.parametrize(
     ("flags", "user_flags", "file", "locked", "detail", "fix"),
     [
-        (
-            {"blas.ldflags": ""},
-            "",
-            "",
-            {"blas.ldflags": "-la"},
-            "blas.ldflags is empty, not -la (nothing sets it)",
-            REPAIR,
-        ),
-        (
-            {},
-            "",
-            "# own: a repair would change nothing\n[global]\non_unused_imput = 1\n",
-            {"on_unused_imput": "warn"},
-            "theano 1.0.5 has no flag on_unused_imput",
-            UNKNOWN,
-        ),
+        ({"blas.ldflags": ""}, "", "", {"blas.ldflags": "-la"}, NO_LD, REPAIR),
+        ({}, "", OWN_FILE, {"on_unused_imput": "warn"}, NO_FLAG, UNKNOWN),
         *(
             ({flag: value}, setting, "", locked, OFF % setting, REMOVE % setting)
             for flag, value in (
@@ -50,45 +51,24 @@ ON = "no setting turns compiled code off"
                 ("cmodule.remove_gxx_opt", "True"),
             )
             for setting in (f"{flag}={value}",)
-            for locked in (None, {"cxx": "g++"})
+            for locked in (None, GXX)
         ),
         *(
             ({"gcc.cxxflags": options}, f"gcc.cxxflags='{options}'", "", None, detail, fix)
             for options, detail, fix in (
-                ("-O0 -g", LEVEL % "-O0", "remove gcc.cxxflags from THEANO_FLAGS, then "),
-                ("-O3 -Og", LEVEL % "-Og", "remove gcc.cxxflags from THEANO_FLAGS, then "),
+                ("-O0 -g", LEVEL % "-O0", CXXFLAGS),
+                ("-O3 -Og", LEVEL % "-Og", CXXFLAGS),
                 ("-O0 -O2", ON, None),
                 ("-g", ON, None),
             )
         ),
         # The framework takes this linker without a compiler: no fault of its own.
-        (
-            {"linker": "py", "cxx": ""},
-            "cxx=",
-            "",
-            {"cxx": "g++"},
-            "cxx is empty, not g++ (THEANO_FLAGS)",
-            "remove cxx= from THEANO_FLAGS",
-        ),
-        (
-            {"linker": "py", "cxx": ""},
-            "",
-            "[global]\nlinker = py\n",
-            None,
-            f"{OFF % 'linker=py'}; cxx is empty: nothing can be compiled",
-            "remove from FILE:\n[global]\nlinker = py\ninstall a C++",
-        ),
+        ({"linker": "py", "cxx": ""}, "cxx=", "", GXX, NO_CXX, "remove cxx= from THEANO_FLAGS"),
+        ({"linker": "py", "cxx": ""}, "", "[global]\nlinker = py\n", None, FILE_OFF, FILE_FIX),
         # Spaces and the case of truth values do not matter.
         ({"mode": "Mode"}, "", "", {"cxx": "  g++ ", "mode": "Mode"}, "2 in force", None),
         # The folder of compiled modules is the user's choice.
-        (
-            {"base_compiledir": "/mine", "mode": "Mode"},
-            "base_compiledir=/mine",
-            "",
-            {"base_compiledir": "/environment", "mode": "Mode"},
-            "1 in force",
-            None,
-        ),
+        (MINE, "base_compiledir=/mine", "", THEIRS, "1 in force", None),
     ],
 )
 def test_the_settings_in_force(
