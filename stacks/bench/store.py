@@ -153,7 +153,7 @@ def read_all(workspace: Workspace) -> tuple[list[StoredResult], list[BadResultEr
 def files(workspace: Workspace, *patterns: str) -> list[Path]:
     """Return the files with one of these patterns below results/, by folder and name."""
     # In a checkout both are one folder.
-    folders = {workspace.published_results, workspace.results}
+    folders = {workspace.root / "results", workspace.results}
     paths = [path for folder in folders for each in patterns for path in folder.glob(each)]
     return sorted(paths, key=lambda path: (path.parent.name, path.name))
 

@@ -52,19 +52,9 @@ class Workspace:
         return self.root / "verify"
 
     @property
-    def docker(self) -> Path:
-        """The Dockerfiles and their template."""
-        return self.root / "docker"
-
-    @property
     def results(self) -> Path:
         """The results of `bench` here, by machine."""
         return (self.home or self.root) / "results"
-
-    @property
-    def published_results(self) -> Path:
-        """The results that the project comes with, by machine."""
-        return self.root / "results"
 
     @property
     def build(self) -> Path:

@@ -76,7 +76,7 @@ class BaseFile(Strict):
 
 def read_base_file(workspace: Workspace) -> BaseFile:
     """Return the content of docker/base.yaml; UsageError if the file is invalid."""
-    return yamlfile.load(workspace.docker / "base.yaml", BaseFile)
+    return yamlfile.load(workspace.root / "docker/base.yaml", BaseFile)
 
 
 def pins(workspace: Workspace) -> tuple[DebPin, ...]:

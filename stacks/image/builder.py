@@ -54,7 +54,7 @@ class BuilderFile(Strict):
 
 def read_builder_file(workspace: Workspace) -> BuilderFile:
     """Return the content of docker/builder.yaml; UsageError if the file is invalid."""
-    return yamlfile.load(workspace.docker / "builder.yaml", BuilderFile)
+    return yamlfile.load(workspace.root / "docker/builder.yaml", BuilderFile)
 
 
 def static_pin(workspace: Workspace) -> DebPin:

@@ -19,27 +19,20 @@ from stacks.sources.pins import Pins, read_pins, write_pins
 from stacks.sources.repin import FileRequest, difference, repin
 
 
-def source_packages(workspace: Workspace) -> set[DebRequest]:
-    """Return every source package that is published or compiled, by the recipes."""
-    return {
-        DebRequest(each.suite, name, is_source=True)
-        for recipe in read_recipes(workspace.recipes).values()
-        for each in (*recipe.about.sources, *recipe.source)
-        if isinstance(each, Sources)
-        for name in each.sources
-    }
-
-
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
     """Return every deb and file that the recipes, the images and notebooks need.
 
-    With them are the wheel that has the addresses of Debian's archive, and the table of its suites
-    (for `pin --alive`).
+    With them are the source packages that are published or compiled, the wheel that has the
+    addresses of Debian's archive, and the table of its suites (for `pin --alive`).
     """
-    sources = [s for recipe in read_recipes(workspace.recipes).values() for s in recipe.source]
+    recipes = read_recipes(workspace.recipes).values()
+    sources = [s for recipe in recipes for s in recipe.source]
     content = base.read_base_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
     debs |= {DebRequest(content.suite, name) for name in (*content.debs, debian_release.PACKAGE)}
+    whole = [s for s in sources if isinstance(s, Sources)]
+    whole += [s for recipe in recipes for s in recipe.about.sources]
+    debs |= {DebRequest(s.suite, name, is_source=True) for s in whole for name in s.sources}
     static = builder.read_builder_file(workspace)
     debs.add(DebRequest(static.suite, static.deb))
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
@@ -60,7 +53,6 @@ def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozen
     archive has ended, so that its Valid-Until is past; UsageError if no recipe takes one of them.
     """
     debs, files = required_sources(workspace)
-    debs |= source_packages(workspace)
     names = sorted({deb.suite for deb in debs})
     if unknown := sorted(expired - set(names)):
         raise UsageError(

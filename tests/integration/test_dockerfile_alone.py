@@ -120,7 +120,7 @@ def build(engine: BuildKit, workspace: Workspace) -> Build:
     """Give the function that builds the Dockerfile under options of buildx."""
     words = ["buildx", "build", "--progress=plain", "--build-arg", "VARIANT=openblas"]
     # The engine has no bridge; its own network has the tests' server and nothing else.
-    words += ["--network=host", "--file", str(workspace.docker / "Dockerfile")]
+    words += ["--network=host", "--file", str(workspace.root / "docker/Dockerfile")]
     return lambda *options: engine.call(*words, *options, workspace.envs)
 
 

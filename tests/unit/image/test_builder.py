@@ -101,7 +101,7 @@ def test_the_code_has_one_mode_whatever_the_checkouts_is(tmp_path: Path) -> None
 
 @pytest.fixture
 def text(workspace: Workspace) -> str:
-    return (workspace.docker / "Dockerfile").read_text()
+    return (workspace.root / "docker/Dockerfile").read_text()
 
 
 def test_a_build_from_a_web_server_runs_no_program_that_the_server_chose(
