@@ -10,7 +10,6 @@ from __future__ import annotations
 import http.client
 import io
 import logging
-import re
 import socket
 import threading
 import time
@@ -199,10 +198,10 @@ def redirect_target(
     if "\ufffd" in location or not location.isprintable():
         raise FetchError(what, found=ascii(public_url(location)[:200]), fix=OTHER_SERVER)
     asked = urlsplit(address)
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//", location):
-        target = f"{asked.scheme}:{location}" if location.startswith("//") else location
-    else:
+    try:
         target = urljoin(address, location)
+    except ValueError:
+        target = location
     parts = urlsplit(check_address(target, what, OTHER_SERVER))
     if asked.scheme == "https" != parts.scheme and not is_trusted(target):
         raise FetchError(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pysequoia import Cert, verify
 
-from stacks.core.disk import explain_disk_errors, scratch
+from stacks.core.disk import scratch
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.sources.mirrors import public_url
 from stacks.sources.unpack import unpack_deb
@@ -38,28 +38,19 @@ def archive_keys() -> Keys:
     Raises FetchError if the file is missing or has no keys.
     """
     path = Path(os.environ.get("DEBIAN_KEYRING") or KEYRING).absolute()
-    fix = (
-        "set DEBIAN_KEYRING to the keyring of Debian's package debian-archive-keyring, or unset it"
-    )
-    with explain_disk_errors(path):
-        try:
-            content = path.read_bytes()
-        except FileNotFoundError as error:
-            raise FetchError(
-                "the keys of Debian's archive are missing",
-                expected=path,
-                found="no such file",
-                fix=fix,
-            ) from error
     try:
-        keys = tuple(Cert.split_bytes(content))
-    # What pysequoia raises for bytes that are no keys.
-    except (RuntimeError, ValueError) as error:
+        keys = tuple(Cert.split_bytes(path.read_bytes()))
+        if not keys:
+            raise ValueError("it has no keys")
+    # pysequoia raises a RuntimeError or a ValueError for bytes that are no keys.
+    except (OSError, RuntimeError, ValueError) as error:
         raise FetchError(
-            f"{path} is not an OpenPGP keyring", found=reason(error), fix=fix
+            "the keys of Debian's archive cannot be read",
+            expected=f"an OpenPGP keyring: {path}",
+            found=reason(error),
+            fix="set DEBIAN_KEYRING to the keyring of Debian's package debian-archive-keyring, or "
+            "unset it",
         ) from error
-    if not keys:
-        raise FetchError(f"{path} has no keys", fix=fix)
     return keys
 
 

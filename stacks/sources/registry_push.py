@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 import requests
 
+from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError
 from stacks.sources.connection import Allowance
 from stacks.sources.download import size_at
@@ -46,14 +47,10 @@ class Blob:
     @property
     def digest(self) -> str:
         """The digest as registries write it."""
-        digest = hashlib.sha256()
-        if isinstance(self.content, bytes):
-            digest.update(self.content)
-        else:
-            with self.content.open("rb") as file:
-                while block := file.read(1 << 20):
-                    digest.update(block)
-        return f"sha256:{digest.hexdigest()}"
+        content = self.content
+        if isinstance(content, Path):
+            return f"sha256:{sha256_of(content)}"
+        return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 class RegistryWriter:
