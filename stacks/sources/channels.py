@@ -32,19 +32,14 @@ from stacks.sources.web import Web, environment_web
 CHANNEL = "THEANO_STACKS_CHANNEL"
 # The committed list of published channels, in the checkout's folder.
 COMMITTED = "channels.yaml"
-# The release of a repository that has the packages and their list.
-RELEASE = "channel"
+# The list of the packages in the release `channel` of a repository.
 LIST = "index.sha256"
-# Where each forge has the files of a repository's release: its own documentation.
-FORGES = {
-    "github.com": "https://github.com/{repository}/releases/download/{release}",
-    "codeberg.org": "https://codeberg.org/{repository}/releases/download/{release}",
-    "gitlab.com": "https://gitlab.com/{repository}/-/releases/{release}/downloads",
-}
+# Where GitHub has the files of that release; `.github/workflows/channel.yml` writes it.
+ADDRESS = "https://github.com/{repository}/releases/download/channel"
 _REMOTE = re.compile(
-    r"(?:(?:https?|ssh|git)://(?:[^/@]*@)?|[^/@:]+@)"
-    r"(?P<host>[^/:@]+)(?::[0-9]+(?=/))?[/:]"
-    r"(?P<repository>[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)+)/?"
+    r"(?:(?:https?|ssh|git)://(?:[^/@]*@)?|[^/@:]+@)github\.com(?::[0-9]+(?=/))?[/:]"
+    r"(?P<repository>[A-Za-z0-9._-]+/[A-Za-z0-9._-]+?)(?:\.git)?/?",
+    re.IGNORECASE,
 )
 
 # Seconds, and tries after the first: another place or the sources can take over.
@@ -63,8 +58,8 @@ class _Channels(Strict):
 def published_places(workspace: Workspace, web: Web | None = None) -> list[Place]:
     """Return the channels to ask as places of packages, each once.
 
-    THEANO_STACKS_VENDOR, THEANO_STACKS_CHANNEL, channels.yaml, then the releases of the git remote
-    if it is on a known forge. web: the access to servers; by default one that gives a channel up
+    THEANO_STACKS_VENDOR, THEANO_STACKS_CHANNEL, channels.yaml, then the release of the git remote
+    if it is on GitHub. web: the access to servers; by default one that gives a channel up
     soon, as others can take over. Raises UsageError for an address that cannot be one, and if there
     is no vendored folder.
     """
@@ -167,12 +162,9 @@ def _checked(address: str, where: str) -> str:
 
 
 def release_address(remote: str) -> str | None:
-    """Return where the release of a git remote's repository is, None if its forge is not known."""
+    """Return where the release of a git remote's repository is, None if it is not on GitHub."""
     match = _REMOTE.fullmatch(remote)
-    template = FORGES.get(match["host"].lower()) if match else None
-    if match is None or template is None:
-        return None
-    return template.format(repository=match["repository"].removesuffix(".git"), release=RELEASE)
+    return ADDRESS.format(repository=match["repository"]) if match else None
 
 
 def _git_remote(root: Path) -> str | None:
