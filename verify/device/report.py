@@ -55,8 +55,8 @@ def checks_and_timings(context, results):
         context.device["optimiser"] = results["optimiser"].get("result")
     # Each with the function that returns (status, detail, [Timing]), and what its fix is about.
     steps = [(name, _computed, name) for name in COMPUTED]
-    steps += [("left on the host", _left, GRAPHS), ("speed", _speed, "Gemm")]
-    steps += [("products", _products, "Gemm")]
+    steps += [("left on the host", _left, GRAPHS)]
+    steps += [(name, _products, "Gemm") for name in ("speed", "products")]
     steps += [(name, _optimiser, GRAPHS) for name in ("optimiser", "large optimiser")]
     checks, timings = [], []
     for name, function, subject in steps:
@@ -123,38 +123,26 @@ def _left(context, name, result):
     return SKIP, "Theano %s: %s" % (why, functions), []
 
 
-def _speed(context, name, result):
-    """Judge the one product of speed.measure."""
-    best, alone = max(result["theano"]), max(result["alone"])
-    words = (best, result["size"], 100 * best / alone, result["blas"], alone)
-    detail = "%.1f GFLOP/s at %d, %.0f %% of %s alone (%.1f)" % words
-    detail += _of_peak(context, "float32", best)
-    timings = _product_timings("float32 %d" % result["size"], result)
-    check_blas = "device check_blas float32 %d" % result["size"]
-    timings.append(timing(check_blas, "s", [result["check_blas"]]))
-    return PASS if best >= LEAST_OF_BLAS * alone else FAIL, detail, timings
-
-
 def _products(context, name, result):
-    """Judge the products of speed.ALL_SIZES."""
-    if not result:
-        return SKIP, "other programs hold the device's memory", []
+    """Judge the product of speed.measure, or those of speed.ALL_SIZES."""
+    is_one = name == "speed"
     shares, words, timings = [], [], []
-    for one in result:
+    for one in [dict(result, dtype="float32")] if is_one else result:
         product = "%(dtype)s %(size)d" % one
         best, alone = max(one["theano"]), max(one["alone"])
         shares.append(best / alone)
-        figures = (product, best, 100 * best / alone, _of_peak(context, one["dtype"], best))
-        words.append("%s: %.1f GFLOP/s, %.0f %% of the BLAS alone%s" % figures)
-        timings += _product_timings(product, one)
+        blas, peak = one.get("blas", "the BLAS"), _of_peak(context, one["dtype"], best)
+        figures = (product, best, 100 * best / alone, blas, peak)
+        words.append("%s: %.1f GFLOP/s, %.0f %% of %s alone%s" % figures)
+        timings += [
+            timing("device Gemm " + product, "GFLOP/s", one["theano"]),
+            timing("device BLAS alone " + product, "GFLOP/s", one["alone"]),
+        ]
+    if not shares:
+        return SKIP, "other programs hold the device's memory", []
+    if is_one:
+        timings.append(timing("device check_blas " + product, "s", [result["check_blas"]]))
     return PASS if min(shares) >= LEAST_OF_BLAS else FAIL, "; ".join(words), timings
-
-
-def _product_timings(product, result):
-    return [
-        timing("device Gemm " + product, "GFLOP/s", result["theano"]),
-        timing("device BLAS alone " + product, "GFLOP/s", result["alone"]),
-    ]
 
 
 def _of_peak(context, dtype, rate):
