@@ -44,7 +44,7 @@ def main(suite_folder, readers, how):
     sizes.readers = readers
     parameters, cost = ntm.training_cost(ops, sizes)
     names = sorted(parameters)
-    gradients = ops.grad(cost, [parameters[name] for name in names])
+    gradients = ops.tensor.grad(cost, [parameters[name] for name in names])
     function = framework.module.function([], [cost] + gradients)
     slopes = function()[1:]
     cost_alone = framework.module.function([], cost)

@@ -20,7 +20,7 @@ def describe(function):
     Functions with the same signature have the same number of each operation, also inside scans.
     Addresses, the order of execution and the names of variables do not count.
     """
-    return of_graph(graph_of(function))
+    return of_graph(function.maker.fgraph)
 
 
 def of_graph(fgraph):
@@ -42,11 +42,6 @@ def of_graph(fgraph):
         "nodes": sum(counts.values()),
         "scans": sorted(scans, key=lambda scan: (scan["name"], scan["signature"])),
     }
-
-
-def graph_of(function):
-    """Return the graph of a compiled function."""
-    return function.maker.fgraph
 
 
 def op_name(op):
@@ -78,7 +73,7 @@ def machine_of(function):
 
 def functions_in(function):
     """Return a compiled function and those of its scans, at any depth."""
-    nodes = _with_scans(graph_of(function).toposort())
+    nodes = _with_scans(function.maker.fgraph.toposort())
     return [function] + [inner for inner in map(inner_function, nodes) if inner is not None]
 
 
@@ -158,7 +153,7 @@ def _with_scans(nodes):
     result = list(nodes)
     for inner in map(inner_function, nodes):
         if inner is not None:
-            result += _with_scans(graph_of(inner).toposort())
+            result += _with_scans(inner.maker.fgraph.toposort())
     return result
 
 

@@ -85,7 +85,7 @@ def lstm(ops, small):
 
 def _training(ops, name, cost, parameters, rate, sizes, more=(), slow=None):
     """Return the step that lowers a cost by gradient descent. more: further updates."""
-    gradients = ops.grad(cost, parameters)
+    gradients = ops.tensor.grad(cost, parameters)
     updates = [(p, p - rate * gradient) for p, gradient in zip(parameters, gradients)]
     return Model(name, cost, updates + list(more), vars(sizes), slow=slow)
 

@@ -31,6 +31,7 @@ class Ops(object):
         # Constants and means get this precision; some would be float64 else.
         framework.config.floatX = dtype
         self.module = framework.module
+        self.batched_dot = framework.batched_dot
 
     def shared(self, value, name=None):
         """Return a shared variable; floats get the workload's precision."""
@@ -84,14 +85,6 @@ class Ops(object):
         if self.framework.name == "aesara":
             return importlib.import_module("aesara.tensor.nnet").softmax(x, axis=-1)
         return self.tensor.special.softmax(x, axis=-1)
-
-    def batched_dot(self, left, right):
-        """Return the products of two stacks of matrices."""
-        return self.framework.batched_dot(left, right)
-
-    def grad(self, cost, parameters):
-        """Return the gradients of a cost."""
-        return self.tensor.grad(cost, parameters)
 
     def correlate_rows(self, wide, kernels, rows, width):
         """Convolve each row of `wide` (rows, 2 width - 1) with its row of `kernels` (rows, width).

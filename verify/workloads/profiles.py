@@ -69,7 +69,7 @@ def compile_times_of(profile):
 
 def of_function(function):
     """Return the profile of a function's calls: totals, three tables, and its scans' profiles."""
-    content = _content(function.profile, graph.graph_of(function))
+    content = _content(function.profile, function.maker.fgraph)
     return dict(content, tips=printed(function.profile, "print_tips"))
 
 
@@ -121,7 +121,7 @@ def scans_of(fgraph):
             "seconds": profile.call_time,
             "vm_seconds": profile.vm_call_time,
         }
-        inner_graph = graph.graph_of(inner)
+        inner_graph = inner.maker.fgraph
         content.update(_tables(profile, inner_graph))
         content["scans"] = scans_of(inner_graph)
         scans.append(content)

@@ -195,7 +195,7 @@ class _CompiledCase(object):
             "memory": None if self.is_on_device else self._memory(),
             "profile": None,
         }
-        nodes = graph.graph_of(self.function).toposort()
+        nodes = self.function.maker.fgraph.toposort()
         if any(graph.is_on_device(node) for node in nodes):
             content["places"] = dict(graph.places(nodes)._asdict())
         if self.function.profile:

@@ -140,7 +140,7 @@ def ntm(ops, small):
     sizes = SMALL_NTM if small else NTM
     parameters, cost = training_cost(ops, sizes)
     names = sorted(parameters)
-    gradients = ops.grad(cost, [parameters[name] for name in names])
+    gradients = ops.tensor.grad(cost, [parameters[name] for name in names])
     updates = []
     for name, gradient in zip(names, gradients):
         updates += _rmsprop(ops, parameters[name], gradient)

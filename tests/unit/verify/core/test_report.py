@@ -22,11 +22,6 @@ def test_the_report_follows_its_schema() -> None:
     jsonschema.validate(document(), SCHEMA)
 
 
-def test_the_schema_refuses_unknown_keys() -> None:
-    with pytest.raises(jsonschema.ValidationError, match="host"):
-        jsonschema.validate({**document(), "host": "x"}, SCHEMA)
-
-
 def test_the_schema_needs_a_fix_for_every_failed_check() -> None:
     bad = document(report.Check("scan in C", "fail", "it is Python", None))
     with pytest.raises(jsonschema.ValidationError):

@@ -91,22 +91,6 @@ def test_a_missing_device_has_status_3_and_another_one_status_2(
     assert cli.main(["ntm"]) == 0
 
 
-def test_jax_names_its_device(
-    environment: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    device = cli.devices.Device("a GPU", "CUDA 13.0", "cuda0", {}, False)
-    started: list[Any] = []
-
-    def start(framework: Any, expectation: Any, arguments: Any, device: Any) -> int:
-        started.append(device)
-        return 0
-
-    monkeypatch.setattr(cli.devices, "find_jax", lambda: device)
-    monkeypatch.setattr(cli, "_start", start)
-    assert cli.main(["mlp", "--linker", "jax"]) == 0
-    assert started == [dict(device._asdict())]
-
-
 class Run:
     """A workload with one case."""
 

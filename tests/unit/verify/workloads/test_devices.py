@@ -167,7 +167,7 @@ class Samples(list[list[int]]):
 @pytest.mark.parametrize("static", [False, True])
 def test_a_minibatch_has_the_same_rows_with_fixed_shapes(static: bool) -> None:
     framework = SimpleNamespace(
-        name="pytensor", tensor=None, config=SimpleNamespace(floatX=None), module=None
+        name="pytensor", tensor=None, config=SimpleNamespace(), module=None, batched_dot=None
     )
     made = ops_module.Ops(framework, "float32", False, static=static)
     assert made.minibatch([Samples([[0], [1], [2], [3]])], 1, 2) == [[[2], [3]]]
