@@ -123,9 +123,10 @@ class _Supervisor(object):
     def watch(self):
         """Wait for the child to end, or end it; return as `run`."""
         sources, quiet = [self.steps], 0.0
-        part = min(self.limit / 20.0, POLL, BEAT)
         began = said = time.time()
         while not self.ended():
+            # After the end of the pipe that of the process follows at once.
+            part = min(self.limit / 20.0, POLL if sources else POLL / 10)
             has_step = _readable(sources, part)
             quiet = 0.0 if has_step else quiet + part
             if time.time() - said >= BEAT:
