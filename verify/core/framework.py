@@ -162,16 +162,12 @@ class LoadedFramework(object):
         finally:
             self.config.allow_gc = before
 
-    def nodes(self, function):
-        """Return the apply nodes of a compiled function, sorted."""
-        return function.maker.fgraph.toposort()
-
     def implementations(self, function):
         """Return [(node, "C", "Py", or None if it never ran)] from the function's profile."""
         is_c = function.profile.apply_cimpl
         return [
             (node, ("C" if is_c[node] else "Py") if node in is_c else None)
-            for node in self.nodes(function)
+            for node in function.maker.fgraph.toposort()
         ]
 
     def compile_seconds(self, function):
