@@ -49,7 +49,7 @@ def test_the_insides_of_scans_count() -> None:
     assert (content["nodes"], scan["name"], scan["nodes"]) == (2, "walk}", 1)
     assert scan["signature"] == signature(Op("Dot22"))
     assert content["signature"] != signature(walk(Op("Gemm")), Op("Sum"))
-    assert len(graph.functions_in(function(walk(walk())))) == 3
+    assert len(graph.functions_in(function(walk(walk(walk()))))) == 4
 
 
 def test_a_scan_that_pytensor_has_not_compiled_has_no_inner_function() -> None:

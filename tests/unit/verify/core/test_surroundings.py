@@ -16,6 +16,7 @@ surroundings = importlib.import_module("verify.core.surroundings")
     ("name", "values", "unknown"),
     [
         ("PYTHONHOME", "/usr", ""),
+        ("PIP_DRY_RUN", "1", ""),
         ("PYTHONPATH", "/x", ""),
         ("PYTHONOPTIMIZE", "1 2", "0"),
         ("PYTHONWARNINGS", "error::DeprecationWarning", "ignore"),

@@ -218,10 +218,12 @@ def test_other_children_of_the_supervisor_live_on(start: Start) -> None:
 def test_ignored_signals_stay_ignored(start: Start) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        process = start("print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN); return 0")
+        process = start("while True: signal.pause()")
     finally:
         signal.signal(signal.SIGHUP, before)
     with process:
-        process.send_signal(signal.SIGHUP)
-        out, _ = process.communicate()
-    assert (process.returncode, out.splitlines()[2]) == (0, "True")
+        begun(process)
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            process.send_signal(number)
+        process.communicate()
+    assert process.returncode == -signal.SIGTERM
