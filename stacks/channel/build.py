@@ -62,7 +62,7 @@ def obtain_packages(
     with _counted(len(packages), quiet) as (origins, summaries):
         found = {}
         for each in packages:
-            if built := package.sound(workspace, each.file_name, each.sha256):
+            if built := package.cached(workspace, each.file_name, each.sha256):
                 found[each.file_name] = built
         if missing := [each for each in packages if each.file_name not in found]:
             # Loaded here: most runs find all in the cache and need no HTTP library.

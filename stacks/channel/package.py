@@ -54,7 +54,7 @@ PACKAGES, BUILT = "packages", "built"
 def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:
     """Return the package with this file name and SHA-256 if it is in the cache, else None.
 
-    A damaged file is not the package.
+    A damaged file is not the package; a line says that it is there.
     """
     packages = workspace.cache / PACKAGES
     # Second: where versions before the first release kept it.
@@ -65,15 +65,9 @@ def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:
                     return Built(path, sha256)
             except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 continue
-    return None
-
-
-def sound(workspace: Workspace, name: str, sha256: str) -> Built | None:
-    """Do as `cached`, and print a line if the package is there and damaged."""
-    built = cached(workspace, name, sha256)
-    if built is None and (workspace.cache / PACKAGES / sha256).exists():
+    if (packages / sha256).exists():
         print(f"{name}: damaged in the cache; it is made again", file=sys.stderr)
-    return built
+    return None
 
 
 def build(workspace: Workspace, offer: Offer, pins: Pins) -> Built:
@@ -117,7 +111,7 @@ def built_before(workspace: Workspace, offer: Offer) -> Built | None:
             sha256 = path.read_text()
         except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
             return None
-    return sound(workspace, offer.file_name, sha256) if re.fullmatch(SHA256, sha256) else None
+    return cached(workspace, offer.file_name, sha256) if re.fullmatch(SHA256, sha256) else None
 
 
 def add(workspace: Workspace, file: Path, name: str, sha256: str) -> Built:
