@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import candidates, user_program
+from stacks.bench import campaign, candidates, user_program
 from stacks.bench import recommend as recommending
 from stacks.bench.candidates import Candidate
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments.care import verify
+from stacks.environments.make import build
 from stacks.locks.lock import Lock
 from stacks.variants import stack
 from stacks.variants.load import load_variant
@@ -119,6 +121,20 @@ def test_a_stack_that_may_stay_as_it_is(
 ) -> None:
     recommend(("blis", "mkl", "openblas"), *best)
     assert line.format(own.file) in capsys.readouterr().out
+
+
+def test_a_stack_without_a_current_lock_is_locked_before_it_is_built_and_verified(
+    workspace: Workspace, own: Variant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(build, "relock", lambda *_: done.append("lock"))
+    monkeypatch.setattr(build, "make_environment", lambda *_: done.append("make"))
+    monkeypatch.setattr(verify, "verify_variant", lambda *_, brief: done.append("verify"))
+    campaign.make_and_verify(workspace, own)
+    assert done == ["lock", "make", "verify"]
+    # The locks of the project are its authors'.
+    campaign.make_and_verify(workspace, load_variant(workspace, "mkl"))
+    assert done[3:] == ["make", "verify"]
 
 
 def test_one_flavour_is_no_choice(recommend: Callable[..., None]) -> None:
