@@ -18,11 +18,11 @@ from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
 from stacks.core import jsonfile
-from stacks.core.errors import FetchError
+from stacks.core.errors import FetchError, IntegrityError
 from stacks.sources.connection import OTHER_SERVER, check_address
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import PipSettings, public_url
-from stacks.sources.pins import canonical
+from stacks.sources.pins import Pin, canonical
 from stacks.sources.web import MissingError, Web, environment_bundle
 
 ACCEPT = (
@@ -51,11 +51,6 @@ class Index:
         self._lock = threading.Lock()
         self._pages: dict[str, _Page] = {}
 
-    @property
-    def name(self) -> str:
-        """The address for messages."""
-        return public_url(self.address)
-
     def address_of(self, project: str) -> str:
         """Return the address of a project's page."""
         return self.address if self.flat else f"{self.address.rstrip('/')}/{canonical(project)}/"
@@ -79,6 +74,24 @@ class Index:
         if isinstance(page.links, FetchError):
             raise page.links
         return tuple(link for link in page.links if link.filename == filename)
+
+    def urls(self, pin: Pin) -> list[str]:
+        """Return the addresses that may have the pinned bytes, those with the pinned SHA-256 first.
+
+        Raises NotListedError, and IntegrityError if the index lists other bytes under the name.
+        """
+        links = self.links_to(pin.name, pin.filename)
+        possible = [link for link in links if link.sha256 in (None, pin.sha256)]
+        if not links:
+            raise NotListedError(public_url(self.address_of(pin.name)))
+        if not possible:
+            raise IntegrityError(
+                f"{pin.filename}: the index has other bytes under this name",
+                expected=f"sha256 {pin.sha256}",
+                found=f"sha256 {links[0].sha256} at {public_url(links[0].url)}",
+                fix="check which index of pip's configuration has it; `./invoke pin` accepts it",
+            )
+        return [link.url for link in sorted(possible, key=lambda link: link.sha256 is None)]
 
 
 @dataclass

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.sources.download import size_at
 from stacks.sources.mirrors import pip_settings, public_url, vendored_folder, vendored_path
-from stacks.sources.package_index import Index, NotListedError, indexes_of
+from stacks.sources.package_index import indexes_of
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin
 from stacks.sources.web import MissingError, TransientError, Web, environment_web
@@ -51,28 +51,8 @@ def mirror_place(web: Web, root: str) -> Place:
 
 def index_places(stop: threading.Event) -> list[Place]:
     """Return the indexes and the find-links of pip's configuration, in pip's order."""
-    return [index_place(index) for index in indexes_of(stop, pip_settings())]
-
-
-def index_place(index: Index) -> Place:
-    """Return the place of files that a package index is."""
-
-    def urls(pin: Pin) -> Sequence[str]:
-        """Return the links that may have the pinned bytes, those with the pinned SHA-256 first."""
-        links = index.links_to(pin.name, pin.filename)
-        possible = [link for link in links if link.sha256 in (None, pin.sha256)]
-        if not links:
-            raise NotListedError(public_url(index.address_of(pin.name)))
-        if not possible:
-            raise IntegrityError(
-                f"{pin.filename}: the index has other bytes under this name",
-                expected=f"sha256 {pin.sha256}",
-                found=f"sha256 {links[0].sha256} at {public_url(links[0].url)}",
-                fix="check which index of pip's configuration has it; `./invoke pin` accepts it",
-            )
-        return [link.url for link in sorted(possible, key=lambda link: link.sha256 is None)]
-
-    return Place(index.name, index.web, (IndexPin,), urls)
+    indexes = indexes_of(stop, pip_settings())
+    return [Place(public_url(x.address), x.web, (IndexPin,), x.urls) for x in indexes]
 
 
 def locked_places(web: Web, pins: Sequence[CondaPin]) -> list[Place]:

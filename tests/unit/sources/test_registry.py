@@ -107,10 +107,10 @@ def test_neither_password_nor_token_follows_a_redirect_to_another_host(
 ) -> None:
     user = log_in(docker_config, guarded.url.removeprefix("http://"))
     with serving() as other:
-        other.files |= {"/token": b'{"token": "abc"}', "/blob": BODY}
+        other.files |= {"/token": b'{"token": "abc"}', BLOB: BODY}
         guarded.plans[TOKEN] = [Answer(307, headers={"Location": "/moved"})]
         guarded.plans["/moved"] = [Answer(307, headers={"Location": f"{other.url}/token"})]
-        guarded.plans[BLOB].append(Answer(307, headers={"Location": f"{other.url}/blob"}))
+        guarded.plans[BLOB].append(Answer(307, headers={"Location": f"{other.url}{BLOB}"}))
         assert fetch(guarded, tmp_path) == BODY
     assert sent(guarded) == [None, f"Basic {user}", f"Basic {user}", "Bearer abc"]
     assert sent(other) == [None, None]
