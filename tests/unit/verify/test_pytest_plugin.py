@@ -13,17 +13,9 @@ CHECKS = (report.failed("kernels", "Nehalem", "unset\nit"), report.skipped("scan
 @pytest.mark.parametrize(
     ("content", "without", "message"),
     [
-        (
-            document(*CHECKS),
-            (),
-            "shows all)\nkernels: Nehalem\n  fix: ",
-        ),
+        (document(*CHECKS), (), "shows all)\nkernels: Nehalem\n  fix: "),
         (document(*CHECKS), ["kernels"], None),
-        (
-            document(*CHECKS),
-            ["kernel"],
-            "no check of blas-verify has this name\n  fix: take one",
-        ),
+        (document(*CHECKS), ["kernel"], "no check of blas-verify has this name\n  fix: take one"),
         (document(*CHECKS), "kernels", "no check of blas-verify has this name"),
         ("this Python has no NumPy", (), "this Python has no NumPy"),
     ],
