@@ -129,7 +129,8 @@ def _unmet(kept: Collection[Addition], prefix: Path) -> Iterator[tuple[str, str]
         "--disable-pip-version-check",
     ]
     env = environment(prefix) | {"PIP_CONFIG_FILE": os.devnull, "PYTHONPATH": ""}
-    output = call(words, env=env, accepted=(0, 1))
+    # A pip that cannot check is no reason to end the build.
+    output = call(words, env=env, accepted=range(256))
     names = {addition.key: addition.name for addition in kept}
     for line in filter(None, output.splitlines()):
         if name := names.get(canonicalize_name(line.split()[0])):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -206,16 +205,6 @@ def test_the_lock_of_a_stack_does_not_follow_its_folder(room: Workspace, tmp_pat
         found.append(files(room, variant))
     assert found[0] == found[1]
     assert json.loads(found[0]["files.json"])["own"][0]["name"] == "h5py"
-
-
-def test_the_command_in_a_message_is_quoted_for_a_shell(workspace: Workspace) -> None:
-    variant = load_variant(workspace, "mkl@here")
-    channel = "http://here/$(id)`id`;id&'\"#x"
-    command = lock.command_of(variant, channel).removeprefix("./invoke")
-    done = subprocess.run(
-        ["/bin/sh", "-c", f"printf '%s\\n' {command}"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.splitlines() == ["lock", "--variant", "mkl", "--channel", channel]
 
 
 def test_conda_reads_the_specs_and_a_name_that_is_text(room: Workspace, tmp_path: Path) -> None:

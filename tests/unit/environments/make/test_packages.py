@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import platform
-from pathlib import Path
 
 import pytest
 
-from stacks.channel import assemble
 from stacks.channel.offers import read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
-from stacks.environments.folders import key_of
 from stacks.environments.make import packages
-from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import ACCELERATOR, SCAN_FIX
-
-LOCK = Lock(packages=(), requirements=())
 
 
 @pytest.mark.parametrize(
@@ -38,25 +32,6 @@ def test_packages_beside_another_channels(
     assert [offer.recipe.package.name for offer in offers] == names
     accelerator = [o for o in offers if o.recipe.package.name in (ACCELERATOR, SCAN_FIX)]
     assert {offer.file_name for offer in accelerator} <= read_channel(workspace).offers.keys()
-
-
-def test_environment_of_another_channel_depends_on_them(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = ("openblas", "openblas@conda-forge")
-    variants = [load_variant(workspace, name) for name in names]
-    before = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
-    monkeypatch.setattr(assemble, "recipe_hash", lambda recipe, pins: "1" * 64)
-    after = [key_of(workspace, variant, LOCK, Path("/a")) for variant in variants]
-    assert before[0] == after[0] and before[1] != after[1]
-
-
-def test_they_are_built(workspace: Workspace) -> None:
-    variant = load_variant(workspace, "openblas@conda-forge")
-    parts = packages._unlocked_parts(workspace, variant, read_channel(workspace).pins, [])
-    files = {name for part in parts for name in part.files("3.9")}
-    folder = "lib/python3.9/site-packages"
-    assert {f"{folder}/theano_stacks_quick.pth", f"{folder}/theano_stacks_scan.py"} <= files
 
 
 @pytest.mark.parametrize(

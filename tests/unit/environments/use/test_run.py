@@ -63,6 +63,7 @@ def test_a_program_has_the_environments_variables_and_none_of_another_python(
     for folder in ("prefix/lib/python3.9/site-packages/numpy", "mine/numpy", "project/train"):
         (tmp_path / folder).mkdir(parents=True)
     kept = {"PIP_INDEX_URL": "/index", "PYTHONOPTIMIZE": "2", "OMP_NUM_THREADS": "2"}
+    kept["THEANO_FLAGS"] = "blas.ldflags="
     left = dict.fromkeys(("VIRTUAL_ENV", "CONDA_DEFAULT_ENV", "PYTHONHOME"), "/another")
     path = f"{tmp_path}/mine:{tmp_path}/project"
     others = {"PIP_USER": "1", "CONDA_PREFIX": "/another", "PYTHONPATH": path}
@@ -75,6 +76,7 @@ def test_a_program_has_the_environments_variables_and_none_of_another_python(
     assert not {*left, "PIP_USER"} & set(env)
     warnings = capsys.readouterr().err
     assert "PYTHONOPTIMIZE=2 leaves out the checks" in warnings
+    assert warnings.count("'-lblas_threads -lopenblas': this is no longer openblas\n") == 1
     assert f"PYTHONPATH={tmp_path}/mine" in warnings and "hides its numpy" in warnings
     assert "OMP_NUM_THREADS" not in warnings
     # A project's folder hides nothing: it is not named.
@@ -90,20 +92,6 @@ def test_a_program_ends_with_its_reader_as_in_a_shell() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
     )
     assert (output.stdout, output.stderr) == (f"y\n{128 + signal.SIGPIPE}\n", "")
-
-
-def test_overridden_settings_are_printed_once(
-    variant: Variant,
-    start: Start,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("THEANO_FLAGS", "blas.ldflags=")
-    start(partial(run_module.run, variant, Path("/prefix"), ["true"]))
-    assert capsys.readouterr().err == (
-        "warning: THEANO_FLAGS sets blas.ldflags to '', "
-        "where the variant needs '-lblas_threads -lopenblas': this is no longer openblas\n"
-    )
 
 
 @pytest.mark.parametrize(
