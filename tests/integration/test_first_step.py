@@ -16,6 +16,7 @@ from integration.conftest import Prefix
 from integration.programs import called
 
 DRIVER = Path(__file__).with_name("first_step_driver.py")
+RANDOM = Path(__file__).with_name("random_scans_driver.py")
 STALE = Path(__file__).with_name("stale_graph_driver.py")
 FRAMEWORKS = ["theano-1.0.5", "theano-0.8.2"]
 # Compiles two functions, then says by which options their modules were compiled.
@@ -64,9 +65,11 @@ def run(
     return done
 
 
-def driven(place: Path, folder: Path, **variables: str) -> dict[str, Any]:
-    """Return what the driver prints as JSON, and its messages."""
-    done = run(place, folder, DRIVER, **variables)
+def driven(
+    place: Path, folder: Path, *words: str, driver: Path = DRIVER, **variables: str
+) -> dict[str, Any]:
+    """Return what a driver prints as JSON, and its messages."""
+    done = run(place, folder, driver, *words, **variables)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {**found, "message": done.stderr}
 
@@ -124,6 +127,20 @@ def test_graphs_of_several_modes_are_found(prefix: Prefix, tmp_path: Path, frame
     place = prefix(framework, "openblas")
     starts = [json.loads(run(place, tmp_path, "-c", MODES).stdout) for _ in range(2)]
     assert starts == [{"hits": 0, "kept": 3, "not kept": 0}, {"hits": 3, "kept": 0, "not kept": 0}]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_random_scans_compute_what_they_do_without_the_accelerator(
+    prefix: Prefix, tmp_path: Path, framework: str
+) -> None:
+    place = prefix(framework, "openblas")
+    words = ("0", "8")
+    plain = driven(place, tmp_path, *words, driver=RANDOM, THEANO_STACKS_QUICK="0")
+    first, second = (driven(place, tmp_path, *words, driver=RANDOM) for _ in range(2))
+    assert second["found"]["hits"] == first["found"]["kept"] >= 8
+    assert second["results"] == first["results"]
+    for one, other in zip(first["results"], plain["results"], strict=True):
+        assert flat(one["values"]) == pytest.approx(flat(other["values"]), rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
