@@ -28,8 +28,6 @@ NOISY = 0.6
 # Pairs of a product and the peak, and the seconds of the peak in a pair, on each thread.
 SAMPLES, PAIRED = 5, 0.04
 LARGER = 4000
-# At most so large on one thread: there no thread waits for another, so a smaller one says as much.
-ALONE = 1000
 
 processor_clock = time.process_time if hasattr(time, "process_time") else time.clock
 
@@ -48,7 +46,7 @@ def products(context):
         rates = _in_pairs(context, update, size, dtype)
         context.gemm[dtype] = list(rates)
         timings.append(timing("Gemm %s %d" % (dtype, size), "GFLOP/s", rates))
-        context.alone[dtype] = _one_thread_rate(context, update, min(size, ALONE), dtype)
+        context.alone[dtype] = _one_thread_rate(context, update, size, dtype)
         # Where the calls would not take too long.
         if context.full and SAMPLES * 0.2e-9 * LARGER**3 / max(rates) <= LONGEST:
             update.resize(LARGER)
@@ -145,7 +143,6 @@ def _one_thread_rate(context, update, size, dtype):
 
     Sets the peak of one thread to that of the best pair.
     """
-    update.resize(size)
     serving = context.serving
     is_set = serving and library.set_threads(serving.path, 1)
 
