@@ -119,9 +119,9 @@ def run(arguments, folder):
     # An environment of the builder's keeps what it compiles for its next verification.
     keeps = expectation and not arguments.full
     verified = configuration.verified_modules(expectation) if keeps else None
-    if keeps:
-        configuration.keep_numba(compiled, expectation)
     if verified:
+        if expectation["module"] == "pytensor":
+            configuration.keep_numba(compiled, verified)
         configuration.take(verified, compiled, modules=False, extensions=True)
     configuration.keep_bytecode(os.path.join(folder, "bytecode"))
     # Modules of other environments would hide a broken compiler. Until it has compiled a function,

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import sys
 
 from verify.core.machine import cpu_field
@@ -27,6 +28,7 @@ MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 KEY = "key.pkl"
 # What the copy of such a folder has besides: the digest of its files.
 DIGEST = "digest"
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def config_lines(section, option, value):
@@ -158,34 +160,42 @@ def use_compile_folder(folder, names=MODULES):
         add_flag(name, compile_flags(name, folder))
 
 
-def keep_numba(folder, expectation):
-    """Keep what PyTensor's numba compiles in the environment's own compile folder.
-
-    There it is a program's, too: numba takes a function if its own version, the processor and the
-    function are the same. folder: the compile folder in use, which does not exist yet. Without
-    permission to write into the environment nothing is kept.
-    """
-    own = expectation["flags"].get("base_compiledir")
-    if expectation["module"] != "pytensor" or not own:
-        return
-    kept = os.path.join(own, NUMBA)
-    if not os.path.isdir(kept) and os.access(own, os.W_OK):
-        os.mkdir(kept)
-    if os.access(kept, os.W_OK):
-        os.mkdir(folder)
-        os.symlink(kept, os.path.join(folder, NUMBA))
-
-
 def verified_modules(expectation):
     """Return the folder of what verifications of the same packages have compiled here, or None.
 
-    The builder names it, in its cache. What one processor runs, another may not.
+    The builder names its place, in a cache that users may share. What is compiled is executed: so
+    each user has a folder, which nobody else may write. What one processor runs, another may not.
     """
-    folder = expectation.get("verified")
-    if not folder:
+    place = expectation.get("verified")
+    if not place:
         return None
-    features = (cpu_field("flags") or "").encode("ascii", "replace")
-    return os.path.join(folder, hashlib.sha256(features).hexdigest()[:16])
+    features = hashlib.sha256((cpu_field("flags") or "").encode("ascii", "replace")).hexdigest()
+    folder = os.path.join(place, "%s-%d" % (features[:16], os.geteuid()))
+    try:
+        if not os.path.isdir(folder):
+            os.makedirs(folder, 0o700)
+        status = os.lstat(folder)
+    except EnvironmentError:
+        return None
+    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return folder if is_own and not status.st_mode & OTHERS_MAY_WRITE else None
+
+
+def keep_numba(folder, verified):
+    """Keep what PyTensor's numba compiles for the next verification, too.
+
+    numba takes a function if its own version, the processor and the function are the same. folder:
+    the compile folder in use, which does not exist yet. verified: that of verified_modules.
+    """
+    kept = os.path.join(verified, NUMBA)
+    try:
+        if not os.path.isdir(kept):
+            os.mkdir(kept)
+        os.mkdir(folder)
+        os.symlink(kept, os.path.join(folder, NUMBA))
+    except EnvironmentError:
+        # Without a place for it nothing is kept.
+        return
 
 
 def take(source, target, modules=True, extensions=False):

@@ -53,15 +53,38 @@ def test_a_persons_own_compile_folder_is_not_used(
     assert flags.endswith("base_compiledir=/tmp/a,compiledir=/tmp/a/compiledir")
 
 
-def test_what_numba_compiles_is_kept_in_the_environments_own_folder(tmp_path: Path) -> None:
-    (own := tmp_path / "own").mkdir()
-    for module, name in (("theano", "none"), ("pytensor", "first"), ("pytensor", "second")):
-        expectation = {"module": module, "flags": {"base_compiledir": str(own)}}
-        compiling.keep_numba(str(tmp_path / name), expectation)
-        if module == "pytensor":
-            (tmp_path / name / "numba" / name).touch()
-    assert sorted(path.name for path in (own / "numba").iterdir()) == ["first", "second"]
-    assert not (tmp_path / "none").exists()
+def test_what_numba_compiles_is_kept(tmp_path: Path) -> None:
+    verified = compiling.verified_modules({"verified": str(tmp_path / "cache")})
+    for name in ("first", "second"):
+        compiling.keep_numba(str(tmp_path / name), verified)
+        (tmp_path / name / "numba" / name).touch()
+    assert sorted(path.name for path in Path(verified, "numba").iterdir()) == ["first", "second"]
+    compiling.keep_numba(str(tmp_path / "third"), str(tmp_path / "gone"))
+    assert not (tmp_path / "third").exists()
+
+
+def test_only_a_folder_that_nobody_else_may_write_has_kept_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write there could have another user run a program."""
+    expectation = {"verified": str(tmp_path / "cache")}
+    monkeypatch.setattr(compiling, "cpu_field", lambda name: "avx2")
+    before = os.umask(0o002)
+    folder = Path(compiling.verified_modules(expectation))
+    os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700 and folder.parent == tmp_path / "cache"
+    assert compiling.verified_modules(expectation) == str(folder)
+    monkeypatch.setattr(compiling, "cpu_field", lambda name: "avx2 avx512f")
+    assert compiling.verified_modules(expectation) != str(folder)
+    monkeypatch.setattr(compiling, "cpu_field", lambda name: "avx2")
+    folder.chmod(0o770)
+    assert compiling.verified_modules(expectation) is None
+    folder.chmod(0o700)
+    folder.rename(tmp_path / "mine")
+    folder.symlink_to(tmp_path / "mine")
+    assert compiling.verified_modules(expectation) is None
+    # As in an image, which has no cache.
+    assert compiling.verified_modules({}) is None
 
 
 def test_modules_are_shared_from_a_folder_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
