@@ -76,7 +76,7 @@ class Row:
 
 def nutpie(flavour: str, backend: str, packages: tuple[str, ...] = ()) -> Row:
     """Return a row of PyMC 6 with nutpie."""
-    how, arguments = f"nutpie, {backend}", ("--backend", backend)
+    how, arguments = f"nutpie, {backend.replace('jax', 'JAX')}", ("--backend", backend)
     return Row("pymc-6.4-nutpie", flavour, how, "", "", arguments, packages, NUTPIE_DRAWS)
 
 
