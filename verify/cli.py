@@ -152,6 +152,7 @@ def run(arguments, folder):
         progress.end()
     content = suite.document(context, checks, timings)
     if verified and content["ok"]:
+        configuration.make_private(verified)
         for name in ("compiled", "scan", "registers"):
             configuration.take(os.path.join(folder, name), verified, extensions=True)
     width, colour = table.terminal_width(), table.wants_colour()

@@ -165,6 +165,7 @@ def verified_modules(expectation):
 
     The builder names its place, in a cache that users may share. What is compiled is executed: so
     each user has a folder, which nobody else may write. What one processor runs, another may not.
+    It may not exist yet: see make_private.
     """
     place = expectation.get("verified")
     if not place:
@@ -172,13 +173,20 @@ def verified_modules(expectation):
     features = hashlib.sha256((cpu_field("flags") or "").encode("ascii", "replace")).hexdigest()
     folder = os.path.join(place, "%s-%d" % (features[:16], os.geteuid()))
     try:
-        if not os.path.isdir(folder):
-            os.makedirs(folder, 0o700)
         status = os.lstat(folder)
     except EnvironmentError:
-        return None
+        return folder
     is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     return folder if is_own and not status.st_mode & OTHERS_MAY_WRITE else None
+
+
+def make_private(folder):
+    """Make a folder that only its user may write; without permission it stays missing."""
+    if not os.path.lexists(folder):
+        try:
+            os.makedirs(folder, 0o700)
+        except EnvironmentError:
+            return
 
 
 def keep_numba(folder, verified):
@@ -188,6 +196,7 @@ def keep_numba(folder, verified):
     the compile folder in use, which does not exist yet. verified: that of verified_modules.
     """
     kept = os.path.join(verified, NUMBA)
+    make_private(verified)
     try:
         if not os.path.isdir(kept):
             os.mkdir(kept)

@@ -59,7 +59,8 @@ def test_what_numba_compiles_is_kept(tmp_path: Path) -> None:
         compiling.keep_numba(str(tmp_path / name), verified)
         (tmp_path / name / "numba" / name).touch()
     assert sorted(path.name for path in Path(verified, "numba").iterdir()) == ["first", "second"]
-    compiling.keep_numba(str(tmp_path / "third"), str(tmp_path / "gone"))
+    (tmp_path / "file").touch()
+    compiling.keep_numba(str(tmp_path / "third"), str(tmp_path / "file/gone"))
     assert not (tmp_path / "third").exists()
 
 
@@ -69,8 +70,11 @@ def test_only_a_folder_that_nobody_else_may_write_has_kept_modules(
     """Whoever may write there could have another user run a program."""
     expectation = {"verified": str(tmp_path / "cache")}
     monkeypatch.setattr(compiling, "cpu_field", lambda name: "avx2")
-    before = os.umask(0o002)
     folder = Path(compiling.verified_modules(expectation))
+    # Nothing is left of a verification that is interrupted.
+    assert not (tmp_path / "cache").exists()
+    before = os.umask(0o002)
+    compiling.make_private(str(folder))
     os.umask(before)
     assert folder.stat().st_mode & 0o777 == 0o700 and folder.parent == tmp_path / "cache"
     assert compiling.verified_modules(expectation) == str(folder)
