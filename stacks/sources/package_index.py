@@ -96,7 +96,7 @@ class Index:
 
 @dataclass
 class _Page:
-    """The links of a page, or why it cannot be had; None before it was asked for."""
+    """The links of a page, or why there are none. None: it was not asked for yet."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     links: tuple[Link, ...] | FetchError | None = None
