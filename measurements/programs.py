@@ -32,7 +32,7 @@ from stacks.channel.settings_files import MODULES_VARIABLE
 from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build
-from stacks.profiles.program import ProgramError
+from stacks.profiles.run import ProgramError
 from stacks.timings import samplers
 from stacks.variants import stack
 from stacks.variants.load import load_variant

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import machine
-from stacks.bench.result import Device, MeasuredPackage, Subject
+from stacks.bench.result import Device, MeasuredPackage, Subject, is_here
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
@@ -80,7 +79,7 @@ def _report(
     A folder may be shared by machines: the peak and the name would be another one's.
     """
     report = read_report(workspace, variant)
-    if report is None or not machine.is_here(report):
+    if report is None or not is_here(report):
         return None
     made = (place / settings.EXPECTATION).stat().st_mtime
     actual = {(each["name"], each["sha256"]) for each in report.get("packages", ())}

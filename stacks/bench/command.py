@@ -1,24 +1,41 @@
-"""`./invoke bench` and `./invoke results`."""
+"""`./invoke bench`, also of all variants, and `./invoke results`.
+
+`bench --all` times every variant that verifies on this machine, one framework at a time. It may be
+stopped and started again: what is stored, of the same locks and settings, is not timed a second
+time.
+"""
 
 from __future__ import annotations
 
 import datetime
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from stacks.bench import machine, rounds, store
+from stacks.bench import candidates, rounds, store
+from stacks.bench import result as results
 from stacks.bench import rows as bench_rows
 from stacks.bench.candidates import Candidate, choose_candidates
+from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.result import Result, Run, Settings
-from stacks.bench.schedule import BenchOptions, Plan, split
+from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions, Plan, seconds_left, split
 from stacks.core import cores
+from stacks.core.console import duration, next_step, plural, show_error
 from stacks.core.disk import INSTALLED
-from stacks.core.errors import UsageError
+from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace, revision
+from stacks.environments.care import verify
+from stacks.environments.make import build
+from stacks.locks import lock
+from stacks.variants.load import all_variants, framework_named
+from stacks.variants.variant import Variant
 
 # What a user does with a result: the page of timings belongs to a checkout.
 NEXT = "./invoke results" if INSTALLED else "./invoke publish"
+# Of `bench --all`.
+WORKLOADS = "gemm,elementwise,check_blas,logreg,mlp,lenet,lstm"
+
+Make = Callable[[Workspace, Variant], None]
 
 
 def bench(
@@ -31,8 +48,8 @@ def bench(
 ) -> None:
     """Time variants in turn, store the result and print it; raises what `timed` raises."""
     options.check()
-    candidates = choose_candidates(workspace, split(variants), framework)
-    result = timed(workspace, candidates, options, machine_name=machine_name)
+    chosen = choose_candidates(workspace, split(variants), framework)
+    result = timed(workspace, chosen, options, machine_name=machine_name)
     path = store.write(workspace, result)
     bench_rows.show(result)
     print(f"stored in {workspace.shown(path)}", file=sys.stderr)
@@ -40,7 +57,7 @@ def bench(
 
 def timed(
     workspace: Workspace,
-    candidates: Sequence[Candidate],
+    chosen: Sequence[Candidate],
     options: BenchOptions,
     *,
     machine_name: str = "",
@@ -52,18 +69,18 @@ def timed(
     process fails.
     """
     options.check()
-    _check(candidates, options)
+    _check(chosen, options)
     threads = options.thread_counts(cores.affine())
-    here = machine.describe([each.report for each in candidates if each.report])
+    here = results.describe_machine([each.report for each in chosen if each.report])
     # The name of its folder: its devices are in it.
-    devices = {each.device.name.partition(",")[0] for each in candidates if each.device}
-    name = machine.slug(" ".join([here.name, *sorted(devices)])) if devices else here.name
+    devices = {each.device.name.partition(",")[0] for each in chosen if each.device}
+    name = results.slug(" ".join([here.name, *sorted(devices)])) if devices else here.name
     here = store.named(workspace, here.model_copy(update={"name": name}), machine_name)
     began = datetime.datetime.now(datetime.timezone.utc)
     start = time.monotonic()
     # Before the rounds: files may change while they run.
     commit, changed = revision()
-    measured = rounds.run(Plan(tuple(candidates), options, threads, campaign))
+    measured = rounds.run(Plan(tuple(chosen), options, threads, campaign))
     seconds = time.monotonic() - start
     return Result(
         schema=store.SCHEMA,
@@ -81,22 +98,22 @@ def timed(
             quota=cores.quota(),
             busy=options.busy,
         ),
-        subjects=tuple(candidate.subject for candidate in candidates),
+        subjects=tuple(candidate.subject for candidate in chosen),
         runs=tuple(measured.runs),
         missing=tuple(measured.missing),
         remarks=tuple(remarks(measured.runs, pinned=measured.pinned)),
     )
 
 
-def _check(candidates: Sequence[Candidate], options: BenchOptions) -> None:
+def _check(chosen: Sequence[Candidate], options: BenchOptions) -> None:
     """Raise UsageError if these variants cannot be timed together, or not with these options."""
-    ids = [candidate.variant.id for candidate in candidates]
+    ids = [candidate.variant.id for candidate in chosen]
     if same := {name for name in ids if ids.count(name) > 1}:
         raise UsageError(
             f"two variants are named {', '.join(same)}",
             fix="rename the folder of one stack.yaml, or `./invoke compare A B -- CMD`",
         )
-    if "elementwise" in options.workloads and (on := [c for c in candidates if c.device]):
+    if "elementwise" in options.workloads and (on := [c for c in chosen if c.device]):
         raise UsageError(
             f"elementwise: {on[0].variant.id} computes on a device, and this has no figure for it",
             fix="name other workloads: --workload gemm,mlp,lenet,lstm",
@@ -105,13 +122,140 @@ def _check(candidates: Sequence[Candidate], options: BenchOptions) -> None:
 
 def remarks(runs: Sequence[Run], *, pinned: bool) -> list[str]:
     """Return what a reader must know about the figures."""
-    sentences = machine.remarks([run.noise for run in runs])
+    sentences = results.noise_remarks([run.noise for run in runs])
     limit = cores.quota()
     if limit is not None and limit < cores.affine():
         sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")
     if not pinned:
         sentences.append("the system did not allow pinning runs to processors")
     return sentences
+
+
+def bench_all(
+    workspace: Workspace,
+    options: BenchOptions,
+    machine_name: str = "",
+    framework: str = "",
+    make: Make | None = None,
+) -> None:
+    """Build, verify and time every variant for the processor; store a result for each framework.
+
+    options: by default WORKLOADS on all processors, with --quick in as few rounds as tell noise
+    from speed. framework: only its variants. A variant that does not build or verify is named and
+    left out.
+
+    Raises StacksError in the end if a framework has variants to time, and none of them could be.
+    """
+    options = options.model_copy(
+        update={
+            "workload": options.workload or WORKLOADS,
+            "rounds": options.rounds or (LEAST_STARTS if options.quick else QUICK_ROUNDS),
+            "threads": options.threads or str(cores.affine()),
+            # The first start compiles all C modules. The others find them, so they show how long
+            # the rest of the compilation takes.
+            "starts": LEAST_STARTS,
+        }
+    )
+    options.check()
+    only = framework_named(workspace, framework) if framework else None
+    by_framework: dict[str, list[Variant]] = {}
+    for variant in all_variants(workspace):
+        if variant.device == "cpu" and only in (None, variant.framework.name):
+            by_framework.setdefault(variant.framework.name, []).append(variant)
+    for name, variants in list(by_framework.items()):
+        if not _untimed(workspace, variants, options):
+            print(f"{name}: timed already", file=sys.stderr)
+            del by_framework[name]
+    every = [variant for variants in by_framework.values() for variant in variants]
+    if every:
+        print("ctrl-C stops it; the same command goes on with what is not timed", file=sys.stderr)
+    failed, begun = list[str](), time.monotonic()
+    for number, (name, variants) in enumerate(by_framework.items()):
+        which = f"{name}, {number + 1} of {len(by_framework)}: {plural(len(variants), 'variant')}"
+        print(which + _left(begun, number, len(by_framework)), file=sys.stderr)
+        chosen = prepare(workspace, variants, make=make)
+        ids = [each.variant.id for each in chosen]
+        # All are timed again where one is new: ratios are of the same rounds.
+        if not set(_untimed(workspace, variants, options)) & set(ids):
+            failed.append(name)
+            continue
+        print(f"timing {', '.join(ids)}", file=sys.stderr)
+        try:
+            result = timed(workspace, chosen, options, machine_name=machine_name, campaign=True)
+        except StacksError as error:
+            show_error(error)
+            failed.append(name)
+        else:
+            path = store.write(workspace, result)
+            print(f"stored in {workspace.shown(path)}", file=sys.stderr)
+    if untimed := _untimed(workspace, every, options):
+        print(f"not timed: {', '.join(untimed)}: see the messages above", file=sys.stderr)
+    if failed:
+        raise StacksError(
+            f"without a result: {', '.join(failed)}", fix="see the messages above for each variant"
+        )
+    next_step(NEXT)
+
+
+def prepare(
+    workspace: Workspace,
+    variants: Sequence[Variant],
+    refused: tuple[type[StacksError], ...] = (StacksError,),
+    make: Make | None = None,
+) -> list[Candidate]:
+    """Lock, build and verify variants where that is missing; return those that pass.
+
+    refused: errors that leave a variant out, which is named with the reason; others are raised.
+    """
+    passed = {each.variant.id for each in candidates.verified(workspace, variants)}
+    missing = [variant for variant in variants if variant.id not in passed]
+    begun = time.monotonic()
+    for number, variant in enumerate(missing):
+        left = _left(begun, number, len(missing))
+        print(
+            f"building {variant.id}, {number + 1} of {len(missing)}{left}",
+            file=sys.stderr,
+            flush=True,
+        )
+        try:
+            (make or make_and_verify)(workspace, variant)
+        except refused as error:
+            print(f"left out: {variant.id}", file=sys.stderr)
+            show_error(error)
+    return candidates.verified(workspace, variants)
+
+
+def make_and_verify(workspace: Workspace, variant: Variant) -> None:
+    """Build and verify a variant, after locking a stack without a current lock; StacksError."""
+    if variant.file:
+        try:
+            lock.current(workspace, variant)
+        except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
+            build.relock(workspace, variant)
+    prefix = build.make_environment(workspace, variant)
+    verify.verify_variant(workspace, variant, prefix, brief=True)
+
+
+def _left(begun: float, done: int, total: int) -> str:
+    return f", about {duration(seconds_left(begun, done, total))} left" if done else ""
+
+
+def _untimed(workspace: Workspace, variants: Iterable[Variant], options: BenchOptions) -> list[str]:
+    """Return the variants without a whole result of this machine, these settings and their lock."""
+    threads = options.thread_counts(cores.affine())
+    wanted = (options.workloads, options.round_count, threads, options.quick, options.busy)
+    here, done = results.describe_machine([]), set[tuple[str, str]]()
+    for result in (one.result for one in store.read_all(workspace)[0]):
+        made = result.settings
+        settings = (made.workloads, made.rounds, made.threads, made.quick, made.busy)
+        if settings == wanted and here.same_hardware(result.machine):
+            missing = {each.subject for each in result.missing}
+            done |= {(each.id, each.lock) for each in result.subjects if each.id not in missing}
+    return [
+        variant.id
+        for variant in variants
+        if (variant.id, lock.read(workspace, variant).sha256) not in done
+    ]
 
 
 def show_results(workspace: Workspace, machine_name: str = "") -> None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stacks.bench import machine
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn
@@ -27,6 +26,7 @@ from stacks.environments import programs
 from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.programs import SUITE
 from stacks.profiles.run import PROGRAM
+from verify.core import machine as suite_machine
 from verify.workloads.rounds import KERNELS, NUMBA
 
 PIECE = 1 << 16
@@ -113,7 +113,7 @@ class SuspendedProcess:
 
     def processor_seconds(self) -> float:
         """Return the seconds of processor time of the program so far."""
-        return machine.processor_seconds(self._process.pid)
+        return processor_seconds(self._process.pid)
 
     def kill(self) -> None:
         """Kill the program, stopped or not, and its children; wait for its end."""
@@ -156,6 +156,13 @@ class SuspendedProcess:
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
+
+
+def processor_seconds(process: int) -> float:
+    """Return the processor time of a process and its ended children so far; 0 if it is gone."""
+    # proc(5): utime, stime, cutime, cstime. The second field, in brackets, may have spaces.
+    fields = suite_machine.text_of(f"/proc/{process}/stat").rpartition(")")[2].split()
+    return float(sum(map(int, fields[11:15])) / suite_machine.TICKS)
 
 
 Open = Callable[[Sequence[str | Path], Mapping[str, str], float], SuspendedProcess]

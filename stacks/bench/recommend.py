@@ -10,12 +10,12 @@ import json
 import sys
 from collections.abc import Sequence
 
-from stacks.bench import campaign, machine, store, user_program
 from stacks.bench import command as bench_command
 from stacks.bench import rows as bench_rows
+from stacks.bench import store, user_program
 from stacks.bench.candidates import verified_candidates
 from stacks.bench.intervals import number
-from stacks.bench.result import Machine, Result
+from stacks.bench.result import Machine, Result, describe_machine
 from stacks.bench.rows import winners
 from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions
 from stacks.core import cores
@@ -69,7 +69,7 @@ def recommended(
     default this one), and not slower in any measure beside busy loops, where these were timed.
     Raises UsageError for an unknown framework.
     """
-    here = here or machine.describe([])
+    here = here or describe_machine([])
     usual = load_variant(workspace, USUAL, framework or None)
     # A result may have a flavour that was removed since, or one for a device.
     ours = on_framework(workspace, usual.framework.name)
@@ -122,7 +122,7 @@ def recommend_for_stack(
     command: Sequence[str],
     *,
     rounds: int = 0,
-    make: campaign.Make = campaign.make_and_verify,
+    make: bench_command.Make | None = None,
 ) -> None:
     """Time a program on a stack's flavours, and print the line for its stack.yaml.
 
@@ -142,7 +142,7 @@ def recommend_for_stack(
         "new; ctrl-C stops it, and the same command goes on",
         file=sys.stderr,
     )
-    found = campaign.prepare(workspace, written, REFUSED, make)
+    found = bench_command.prepare(workspace, written, REFUSED, make)
     if len(found) < 2:
         raise UsageError(
             f"{display_path(variant.file)}: nothing to choose from",

@@ -1,16 +1,18 @@
-"""The result of one run of the bench: its settings, its machine and every sample.
+"""The result of one run of the bench: its settings, its machine, its noise and every sample.
 
 The docstrings of its classes are part of results/result.schema.json.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from stacks.core.models import NAME as VARIANT
 from stacks.core.models import Line, Sha256, Strict
+from verify.core import machine as suite_machine
 
 # Values outside are no measurements, and would overflow in arithmetic.
 LEAST, MOST = 1e-15, 1e15
@@ -19,6 +21,8 @@ Unit = Literal["GFLOP/s", "s", "ns"]
 NAME = r"^[a-z0-9][a-z0-9.-]*$"
 # With the label of another channel, if its packages are from there.
 FLAVOUR = r"^[a-z0-9][a-z0-9._+-]*(@[a-z0-9][a-z0-9._+-]*)?$"
+# Larger noise is a remark: cores, share of the cores, share of the highest clock.
+OTHERS, STEAL, FREQUENCY = 0.10, 0.01, 0.90
 # The kernel reserves a little more or less of the memory at each start.
 SAME_MEMORY = 0.1
 
@@ -214,3 +218,62 @@ class Result(Record):
         default=(), description="what did not answer, and has no figures in the runs"
     )
     remarks: tuple[Line, ...] = Field(description="what a reader must know of the machine's noise")
+
+
+def describe_machine(reports: Sequence[dict[str, Any]]) -> Machine:
+    """Return this machine, with the highest peaks of its verification reports."""
+    peaks: dict[str, dict[int, float]] = {}
+    for peak in (each for report in reports for each in report["machine"]["peak"]):
+        rates = peaks.setdefault(peak["dtype"], {})
+        rates[peak["threads"]] = max(rates.get(peak["threads"], 0.0), peak["gflops"])
+    content = suite_machine.described(peaks)
+    return Machine.model_validate({**content, "peak": tuple(content["peak"])})
+
+
+def is_here(report: dict[str, Any]) -> bool:
+    """Say whether a report is of this machine, judged by processor, usable cores and kernel."""
+    here, there = suite_machine.describe({}), report["machine"]
+    return all(there[name] == here[name] for name in ("cpu", "cores", "kernel"))
+
+
+def slug(text: str) -> str:
+    """Return a text as a folder name: `AMD EPYC 7B13, 2 cores` gives amd-epyc-7b13-2-cores."""
+    return str(suite_machine.folder_name(text))
+
+
+def watch_noise(cores: int, living: Callable[[], float] = lambda: 0.0) -> Callable[[], Noise]:
+    """Watch what else the machine does from now on; the returned function gives its noise.
+
+    cores: the usable ones. living: gives the processor seconds of our processes that still run; the
+    system counts them as ours only after their end.
+    """
+    before = suite_machine.counters(living())
+
+    def noise() -> Noise:
+        after = suite_machine.counters(living())
+        return Noise.model_validate(suite_machine.noise_between(before, after, cores))
+
+    return noise
+
+
+def noise_remarks(noises: Sequence[Noise]) -> list[str]:
+    """Return a sentence for each kind of noise that the timings may have suffered from."""
+    sentences = []
+    of = f"of {len(noises)} measurements"
+    noisy = [noise.others for noise in noises if noise.others > OTHERS]
+    if noisy:
+        sentences.append(
+            f"other programs were busy in {len(noisy)} {of}, on up to {max(noisy):.1f} cores"
+        )
+    stolen = [noise.steal for noise in noises if noise.steal > STEAL]
+    if stolen:
+        sentences.append(
+            f"the host took processor time away in {len(stolen)} {of}, up to {max(stolen):.0%}"
+        )
+    throttled = sum(noise.throttled for noise in noises)
+    if throttled:
+        sentences.append(f"the container's CPU limit stopped it for {throttled:.1f} s")
+    clocks = [noise.frequency for noise in noises if noise.frequency]
+    if clocks and min(clocks) < FREQUENCY * max(clocks):
+        sentences.append(f"the cores' clock went from {min(clocks):.0f} to {max(clocks):.0f} MHz")
+    return sentences

@@ -1,28 +1,46 @@
-"""The rounds: takes the turns one after another and collects their runs."""
+"""The rounds: takes the turns one after another, each on processors of its own, beside busy loops.
+
+The runs are collected with the noise around them.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
-from stacks.bench import machine
 from stacks.bench.processes import (
     NoAnswerError,
     Open,
     SuspendedProcess,
     TimedProgram,
+    processor_seconds,
     start_program,
 )
-from stacks.bench.result import Missing, Run, Series
+from stacks.bench.result import Missing, Run, Series, watch_noise
 from stacks.bench.schedule import Plan, Turn, seconds_left
 from stacks.core import cores
 from stacks.core.console import Progress, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.models import one_line
+from stacks.core.process import CommandError, quoted, start
 from verify.workloads.rounds import KERNELS, NUMBA
+
+TOPOLOGY = Path("/sys/devices/system/cpu")
+# Prints a line when it begins. It ends at the end of its standard input, which the system closes
+# when the process that started it ends, by whatever signal.
+LOOP = """
+import select
+print(flush=True)
+while not select.select([0], [], [], 0)[0]:
+    for _ in range(100000):
+        pass
+"""
 
 
 @dataclass(frozen=True)
@@ -141,14 +159,14 @@ def run(plan: Plan, open_process: Open = SuspendedProcess) -> Timed:
     """
     # Before this process is pinned to some of them.
     every, usable = list(plan.turns()), cores.affine()
-    runs, pinned, start = list[Run](), True, time.monotonic()
+    runs, pinned, begun = list[Run](), True, time.monotonic()
     with closing(Crew(plan, open_process)) as crew, Progress(len(every)) as progress:
         for number, turn in enumerate(every):
-            progress.update(_title(turn, plan), number, seconds_left(start, number, len(every)))
+            progress.update(_title(turn, plan), number, seconds_left(begun, number, len(every)))
             # The loops start outside of the pinned block, so that the system places them freely.
             with (
-                machine.busy_loops(plan.options.busy if turn.round else 0) as loops,
-                machine.pinned_to(machine.processors(turn.threads)) as allowed,
+                busy_loops(plan.options.busy if turn.round else 0) as loops,
+                pinned_to(processors(turn.threads)) as allowed,
             ):
                 runs += _take(turn, crew, loops, usable)
             pinned = pinned and allowed
@@ -181,9 +199,9 @@ def _take(turn: Turn, crew: Crew, loops: list[int], usable: int) -> list[Run]:
     """
 
     def living() -> float:
-        return crew.processor_seconds() + sum(map(machine.processor_seconds, loops))
+        return crew.processor_seconds() + sum(map(processor_seconds, loops))
 
-    noise = machine.watch(usable, living)
+    noise = watch_noise(usable, living)
     begun = time.monotonic()
     series = crew.take(turn)
     if not series:
@@ -208,3 +226,54 @@ def _title(turn: Turn, plan: Plan) -> str:
     if turn.round:
         return f"round {turn.round} of {plan.options.round_count}: {names}"
     return f"start {turn.start}, compiling: {names}"
+
+
+def processors(count: int, topology: Path = TOPOLOGY) -> list[int]:
+    """Return `count` of the usable processors: a core's second thread only after all cores."""
+    used: dict[str, int] = {}
+    ranked = []
+    for number in sorted(os.sched_getaffinity(0)):
+        path = topology / f"cpu{number}/topology/thread_siblings_list"
+        core = path.read_text() if path.is_file() else str(number)
+        ranked.append((used.setdefault(core, 0), number))
+        used[core] += 1
+    return [number for _, number in sorted(ranked)][:count]
+
+
+@contextmanager
+def pinned_to(cpus: Sequence[int]) -> Iterator[bool]:
+    """Pin the block and its processes to some processors; gives whether the system allows it."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def busy_loops(count: int) -> Iterator[list[int]]:
+    """Run so many loops during the block; all are busy when it begins, and gone when it has ended.
+
+    Gives their process ids. They may use the processors of this process. Raises CommandError if one
+    cannot be started.
+    """
+    words = [sys.executable, "-I", "-S", "-c", LOOP]
+    with ExitStack() as stack:
+        processes = []
+        for _ in range(count):
+            process = start(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            processes.append(process)
+        for process in processes:
+            assert process.stdout
+            if not os.read(process.stdout.fileno(), 1):
+                raise CommandError(quoted(words[:-1]), expected="a busy loop", found="it ended")
+        yield [process.pid for process in processes]

@@ -23,9 +23,8 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from stacks.bench import machine
 from stacks.bench.candidates import Candidate
-from stacks.bench.result import Noise, Run, Series
+from stacks.bench.result import Noise, Run, Series, noise_remarks, watch_noise
 from stacks.bench.rows import compared, display_names, lines, winners
 from stacks.bench.schedule import QUICK_ROUNDS, rotated, seconds_left
 from stacks.core import cores
@@ -34,7 +33,7 @@ from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
 from stacks.environments.use import run as runs
-from stacks.profiles.program import failure, hook_variables, read_processes
+from stacks.profiles.run import failure, hook_variables, read_processes
 from stacks.variants.variant import Variant
 
 MARK = b"THEANO_STACKS_STEP"
@@ -182,12 +181,12 @@ def bench(
             name = name_of(candidate.variant, candidates)
             title = f"{f'round {number} of {rounds}' if number else 'first run'}: {name}"
             progress.update(title, done, seconds_left(begun, done, len(turns)))
-            noise = machine.watch(cores.affine())
+            noise = watch_noise(cores.affine())
             timed[name].append(run(candidate, command))
             noises.append(noise())
             progress.print(f"  {title}: {timed[name][-1].wall:.2f} s")
     best = show(timed)
-    for remark in machine.remarks(noises[len(candidates) :]):
+    for remark in noise_remarks(noises[len(candidates) :]):
         print(f"note: {remark}")
     if json_file:
         content = {

@@ -11,8 +11,7 @@ from pathlib import Path
 from stacks.bench import rows as bench_rows
 from stacks.bench import store
 from stacks.bench.intervals import number, scale
-from stacks.bench.machine import slug
-from stacks.bench.result import Result
+from stacks.bench.result import Result, slug
 from stacks.bench.rows import Row, rows
 from stacks.bench.schedule import BenchOptions, split
 from stacks.cluster import connect

@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Base64Bytes, ValidationError
 
-from stacks.bench.machine import slug
-from stacks.bench.result import Result
+from stacks.bench.result import Result, slug
 from stacks.bench.schedule import BenchOptions
 from stacks.core.console import plural
 from stacks.core.disk import sha256_of, write_atomically

@@ -1,10 +1,11 @@
-"""Run workloads in environments; store and read their reports."""
+"""Profile a workload or a user's program in an environment; store and read workloads' reports."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +14,25 @@ from stacks.core.console import beating
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.paths import expanded, is_file
+from stacks.core.process import call, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import workload_reports
-from stacks.environments.make import settings
-from stacks.environments.programs import INTERRUPTED, NO_DEVICE, environment, run_suite
+from stacks.environments.make.settings import EXPECTATION
+from stacks.environments.programs import INTERRUPTED, NO_DEVICE, SUITE, environment, run_suite
+from stacks.environments.use import run as runs
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from verify.workloads.rounds import PROGRAMS
 
 PROGRAM = "workload"
-SCHEMA = 2
+# Of the reports of a workload, and of a user's program.
+SCHEMA, PROGRAM_SCHEMA = 2, 1
+HOOK = SUITE / "program_hook"
+FOLDER_VARIABLE = "THEANO_STACKS_PROFILE"
 
 
-def workload_words(workload: str, **options: int | str | bool) -> list[str]:
-    """Return the program's arguments; 0, "" and False stand for the program's default."""
-    words = [workload]
-    for name, value in options.items():
-        option = f"--{name.replace('_', '-')}"
-        words += [option] if value is True else [option, f"{value}"] if value else []
-    return words
-
-
-def report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
-    """Return the path of the last report of a workload on a variant."""
-    return workload_reports(workspace, variant) / f"{workload}.json"
+class ProgramError(StacksError):
+    """A user's program failed; `exit_code` is its status."""
 
 
 def check_workload(name: str) -> None:
@@ -49,6 +45,15 @@ def check_workload(name: str) -> None:
         )
 
 
+def workload_words(workload: str, **options: int | str | bool) -> list[str]:
+    """Return the program's arguments; 0, "" and False stand for the program's default."""
+    words = [workload]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        words += [option] if value is True else [option, f"{value}"] if value else []
+    return words
+
+
 def profile(
     workspace: Workspace,
     variant: Variant,
@@ -58,12 +63,12 @@ def profile(
 ) -> None:
     """Run a workload, print its tables, store its report.
 
-    words: the workload and its options. Raises StacksError if it fails, also for an unknown case.
+    words: as of `workload_words`. Raises StacksError if it fails, also for an unknown case.
     """
     with scratch() as folder:
         path = folder / "report.json"
-        arguments: list[str | Path] = [PROGRAM, *words]
-        arguments += ["--json", path, "--expect", prefix / settings.EXPECTATION]
+        arguments: list[str | Path] = [PROGRAM, *words, "--json", path]
+        arguments += ["--expect", prefix / EXPECTATION]
         # A framework leaves what it compiles there when it is interrupted.
         env = environment(prefix) | {"TMPDIR": str(folder)}
         with beating(lambda: f"{words[0]} on {variant.id}", sys.stderr):
@@ -79,10 +84,94 @@ def profile(
             if status == NO_DEVICE:
                 error.exit_code = NO_DEVICE
             raise error
-        text = json.dumps(read_report(path), indent=1, sort_keys=True).encode() + b"\n"
-    write_atomically(report_path(workspace, variant, words[0]), text)
+        text = _text(read_report(path))
+    write_atomically(_report_path(workspace, variant, words[0]), text)
     if json_file:
         write_atomically(json_file, text)
+
+
+def profile_program(
+    workspace: Workspace,
+    variant: Variant,
+    prefix: Path,
+    command: Sequence[str],
+    *,
+    memory: bool = False,
+    json_file: Path | None = None,
+) -> None:
+    """Run a program with the framework's profile on; print its tables, store its report.
+
+    The tables go to standard error, because standard output is the program's own. The report of a
+    failed program is printed and written to json_file, but not stored.
+
+    Raises ProgramError if the program fails or compiles nothing, CommandError if it cannot start.
+    """
+    runs.warn(variant, prefix)
+    with scratch() as folder:
+        env = runs.variables(prefix)
+        status = run_attached(command, env=profiling_variables(variant, env, folder, memory=memory))
+        processes = read_processes(folder)
+        content = {"schema": PROGRAM_SCHEMA, "variant": variant.id, "command": list(command)}
+        text = _text({**content, "status": status, "processes": processes})
+        path = folder / "report"
+        write_atomically(path, text)
+        if processes:
+            words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM, "--show", path]
+            print(call(words, env=env), end="", file=sys.stderr, flush=True)
+            if json_file:
+                write_atomically(json_file, text)
+    if status:
+        raise failure(variant, command, status)
+    if not processes:
+        raise ProgramError(
+            f"{command[0]} has no profile",
+            expected=f"a program that compiles functions with {variant.framework.module}",
+            found="no function was compiled, or its processes were killed",
+        )
+    write_atomically(_report_path(workspace, variant, "program"), text)
+
+
+def profiling_variables(
+    variant: Variant, env: Mapping[str, str], folder: Path, *, memory: bool
+) -> dict[str, str]:
+    """Return variables that turn the framework's profile on, after the user's flags."""
+    name = variant.framework.flags_variable
+    switches = ["profile=True", *(["profile_memory=True"] if memory else [])]
+    flags = ",".join([*filter(None, [env.get(name)]), *switches])
+    return hook_variables(env, FOLDER_VARIABLE, folder) | {name: flags}
+
+
+def hook_variables(env: Mapping[str, str], variable: str, folder: Path) -> dict[str, str]:
+    """Return variables by which each Python of a program imports the suite's hook at its start.
+
+    variable: names what the hook reports. folder: where each process that compiles functions
+    writes a report.
+    """
+    path = os.pathsep.join([str(HOOK), *filter(None, [env.get("PYTHONPATH")])])
+    return {**env, "PYTHONPATH": path, variable: str(folder)}
+
+
+def read_processes(folder: Path) -> list[dict[str, Any]]:
+    """Return the reports of a program's processes, in the order of their ids."""
+    paths = sorted(folder.glob("*.json"), key=lambda path: int(path.stem))
+    return [{**jsonfile.read(path), "process": int(path.stem)} for path in paths]
+
+
+def failure(variant: Variant, command: Sequence[str], status: int) -> ProgramError:
+    """Return the error for a program's exit status; a negative one is a signal's."""
+    found = f"exit status {status}" if status > 0 else f"killed by signal {-status}"
+    error = ProgramError(f"{command[0]} failed on {variant.id}", found=found)
+    error.exit_code = status if status > 0 else 128 - status
+    return error
+
+
+def _text(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, indent=1, sort_keys=True).encode() + b"\n"
+
+
+def _report_path(workspace: Workspace, variant: Variant, workload: str) -> Path:
+    """Return the path of the last report of a workload on a variant."""
+    return workload_reports(workspace, variant) / f"{workload}.json"
 
 
 def read_report(path: Path) -> dict[str, Any]:
@@ -120,7 +209,7 @@ def find_report(
     path = expanded(text)
     if path.suffix != ".json" and not is_file(path):
         variant = load_variant(workspace, text, framework or None)
-        path = report_path(workspace, variant, workload)
+        path = _report_path(workspace, variant, workload)
         if not path.is_file():
             raise UsageError(
                 f"{variant.id} has no report of {workload}",

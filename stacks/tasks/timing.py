@@ -76,11 +76,7 @@ def bench(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
         starts=starts, calls=calls, limit=limit, busy=busy,
     )  # fmt: skip
-    if all_:
-        from stacks.bench import campaign
-
-        campaign.bench_all(workspace, options, machine, framework)
-    elif cluster:
+    if cluster:
         prepare_cluster()
         from stacks.cluster import command as on_cluster
 
@@ -88,6 +84,9 @@ def bench(
     else:
         from stacks.bench import command
 
+        if all_:
+            command.bench_all(workspace, options, machine, framework)
+            return
         command.bench(workspace, variants, framework, options=options, machine_name=machine)
         next_step(command.NEXT)
 
@@ -173,12 +172,13 @@ def profile(
     """
     workspace = default_workspace()
     from stacks.environments.folders import ready_environment
-    from stacks.profiles import program
     from stacks.profiles import run as profile_runs
 
     if command := remainder():
         chosen, prefix = ready_environment(workspace, variant, framework or None)
-        program.profile(workspace, chosen, prefix, command, memory=memory, json_file=file_of(json))
+        profile_runs.profile_program(
+            workspace, chosen, prefix, command, memory=memory, json_file=file_of(json)
+        )
         return
     workload = workload or "ntm"
     profile_runs.check_workload(workload)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.bench import store
-from stacks.bench.machine import slug
-from stacks.bench.result import MOST
+from stacks.bench.result import MOST, slug
 from stacks.bench.store import DEVICES, BadResultError
 from stacks.core import jsonfile
 from stacks.core.console import plural

@@ -12,7 +12,7 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.user_program import run_once
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import Lock
-from stacks.profiles import program as profiles
+from stacks.profiles import run as profiles
 from stacks.variants.load import load_variant
 
 FRAMEWORKS = [
@@ -48,13 +48,13 @@ def test_a_profile_and_a_timed_run(
     place, variant = prefix(framework, "openblas"), load_variant(workspace, "openblas", framework)
     report = tmp_path / "report.json"
     own = Workspace(tmp_path, workspace.cache)
-    profiles.profile(own, variant, place, ["python", str(file), "0"], json_file=report)
+    profiles.profile_program(own, variant, place, ["python", str(file), "0"], json_file=report)
     [process] = json.loads(report.read_text())["processes"]
     profile = process["functions"][0]["profile"]
     # Its default linker is numba's, which measures no operations.
     assert profile is None if framework == "pytensor-3.3.7" else profile["calls"] == 4
     with pytest.raises(profiles.ProgramError, match="exit status 5") as raised:
-        profiles.profile(own, variant, place, ["python", str(file), "5"])
+        profiles.profile_program(own, variant, place, ["python", str(file), "5"])
     assert raised.value.exit_code == 5
     timed = run_once(Candidate(variant, place, Lock((), ()), None), ["python", str(file), "0"])
     assert 0 < timed.compile < timed.wall

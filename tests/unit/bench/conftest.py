@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stacks.bench import machine
+from stacks.bench import candidates
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import folder_of
@@ -21,5 +21,7 @@ def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspac
         folders, "is_ready", lambda workspace, variant, key: folder_of(workspace, variant).is_dir()
     )
     monkeypatch.setattr(lock, "current", lambda workspace, variant: LOCK)
-    monkeypatch.setattr(machine, "is_here", lambda report: report["machine"] == PASSED["machine"])
+    monkeypatch.setattr(
+        candidates, "is_here", lambda report: report["machine"] == PASSED["machine"]
+    )
     return own_workspace

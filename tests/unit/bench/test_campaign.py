@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import campaign, candidates, command, machine, store
+from stacks.bench import candidates, command, store
+from stacks.bench import result as results
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Missing
 from stacks.bench.schedule import BenchOptions
@@ -33,11 +34,11 @@ class World:
         self.built: list[str] = []
         self.timed: list[tuple[list[str], BenchOptions]] = []
         self.use("theano-1.0.5", *TWO)
-        monkeypatch.setattr(campaign, "all_variants", lambda _: self.variants)
+        monkeypatch.setattr(command, "all_variants", lambda _: self.variants)
         monkeypatch.setattr(candidates, "candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
         monkeypatch.setattr(cores, "affine", lambda: 2)
-        monkeypatch.setattr(machine, "describe", lambda reports: MACHINE)
+        monkeypatch.setattr(results, "describe_machine", lambda reports: MACHINE)
 
     def use(self, framework: str, *names: str) -> None:
         of = [v for v in all_variants(self.workspace) if v.framework.name == framework]
@@ -75,7 +76,7 @@ class World:
         return found.model_copy(update={"settings": settings, "missing": self.missing})
 
     def run(self, framework: str = "", **options: Any) -> None:
-        campaign.bench_all(
+        command.bench_all(
             self.workspace, BenchOptions(**options), framework=framework, make=self.make
         )
 
@@ -118,16 +119,9 @@ def test_what_is_stored_is_not_timed_again(
     assert len(world.timed) == 6
     world.missing = ()
     other = MACHINE.model_copy(update={"cores": 64})
-    monkeypatch.setattr(machine, "describe", lambda reports: other)
+    monkeypatch.setattr(results, "describe_machine", lambda reports: other)
     world.run(quick=True)
     assert len(world.timed) == 7, "it was of another machine"
-
-
-def test_one_framework_is_timed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.run(framework="aesara", quick=True)
-    assert world.timed == [] and "variants" not in capsys.readouterr().err
-    world.run(framework="theano-1.0.5", quick=True)
-    assert len(world.timed) == 1
 
 
 def test_a_variant_that_does_not_verify_is_named_and_left_out(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stacks.bench import command, machine, store
+from stacks.bench import command, store
 from stacks.bench.candidates import Candidate, choose_candidates, require_candidates
-from stacks.bench.result import Device
+from stacks.bench.result import Device, describe_machine
 from stacks.bench.schedule import BenchOptions
 from stacks.core import cores
 from stacks.core.errors import UsageError
@@ -106,20 +105,10 @@ def test_the_bench_from_its_options_to_its_file(
     kernels_of(built.environments / "theano-1.0.5/openblas")
     command.bench(built, "openblas", "theano-1.0.5", options=GEMM_ALONE)
     ((path, one),) = [(one.path, one.result) for one in store.read_all(built)[0]]
-    assert one.machine == machine.describe([PASSED]) and one.settings.rounds == 5
+    assert one.machine == describe_machine([PASSED]) and one.settings.rounds == 5
     assert len(one.runs) == 5 and one.subjects[0].lock == LOCK.sha256
     output = capsys.readouterr()
     assert "Gemm" in output.out and f"stored in {path.relative_to(built.root)}" in output.err
-
-
-def test_the_folder_of_a_devices_results_has_its_name(
-    built: Workspace, openblas: Variant, tmp_path: Path
-) -> None:
-    kernels_of(tmp_path)
-    some = Candidate(openblas, tmp_path, LOCK, ON_GPU)
-    found = command.timed(built, [some], GEMM_ALONE)
-    assert found.machine.name == machine.describe([PASSED]).name + "-nvidia-h100"
-    assert found.subjects[0].device == Device(name=GPU["name"], driver="CUDA 13.0")
 
 
 def test_what_a_reader_must_know(monkeypatch: pytest.MonkeyPatch) -> None:

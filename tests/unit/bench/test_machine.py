@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.bench import machine
+from stacks.bench import result, rounds
 from unit.helpers.benching import QUIET
 from verify.core import machine as suite_machine
 
@@ -18,17 +18,17 @@ def test_second_threads_of_cores_come_last(tmp_path: Path, monkeypatch: pytest.M
         folder = tmp_path / f"cpu{number}/topology"
         folder.mkdir(parents=True)
         (folder / "thread_siblings_list").write_text(siblings)
-    assert machine.processors(2, tmp_path) == [0, 2]
-    assert machine.processors(4, tmp_path) == [0, 2, 1, 3]
-    assert machine.processors(3, tmp_path / "none") == [0, 1, 2]
+    assert rounds.processors(2, tmp_path) == [0, 2]
+    assert rounds.processors(4, tmp_path) == [0, 2, 1, 3]
+    assert rounds.processors(3, tmp_path / "none") == [0, 1, 2]
 
 
 def test_a_run_is_kept_to_its_processors_and_let_go() -> None:
     before = os.sched_getaffinity(0)
-    with machine.pinned_to([min(before)]) as stored:
+    with rounds.pinned_to([min(before)]) as stored:
         assert stored and os.sched_getaffinity(0) == {min(before)}
     assert os.sched_getaffinity(0) == before
-    with machine.pinned_to([100000]) as stored:
+    with rounds.pinned_to([100000]) as stored:
         assert not stored
     assert os.sched_getaffinity(0) == before
 
@@ -46,7 +46,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 def test_a_machine_is_described_with_the_peaks_of_its_reports(files: dict[str, str]) -> None:
     peaks = [[{"dtype": "float64", "threads": 1, "gflops": rate}] for rate in (50.0, 55.0)]
-    found = machine.describe([{"machine": {"peak": peak}} for peak in peaks])
+    found = result.describe_machine([{"machine": {"peak": peak}} for peak in peaks])
     assert found.name == "intel-xeon-e5-2680-v4-4-cores"
     assert (found.model, found.microcode, found.vendor) == ("6 79 1", "0xb", "GenuineIntel")
     assert [peak.gflops for peak in found.peak] == [55.0]
@@ -78,15 +78,15 @@ def test_a_report_of_another_machine_does_not_count_here(
     files: dict[str, str], limit: str, more: dict[str, object], is_here: bool
 ) -> None:
     files["/sys/fs/cgroup/cpu.max"] = limit
-    assert machine.is_here({"machine": {**suite_machine.describe({}), **more}}) == is_here
+    assert result.is_here({"machine": {**suite_machine.describe({}), **more}}) == is_here
 
 
 def test_each_kind_of_noise_is_a_remark() -> None:
-    assert machine.remarks([QUIET, QUIET]) == []
+    assert result.noise_remarks([QUIET, QUIET]) == []
     loud = QUIET.model_copy(
         update={"others": 1.5, "steal": 0.2, "throttled": 2.0, "frequency": 2000.0}
     )
-    assert machine.remarks([QUIET, loud]) == [
+    assert result.noise_remarks([QUIET, loud]) == [
         "other programs were busy in 1 of 2 measurements, on up to 1.5 cores",
         "the host took processor time away in 1 of 2 measurements, up to 20%",
         "the container's CPU limit stopped it for 2.0 s",

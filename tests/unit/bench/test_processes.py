@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import machine
-from stacks.bench.machine import busy_loops
-from stacks.bench.processes import NoAnswerError, SuspendedProcess
+from stacks.bench.processes import NoAnswerError, SuspendedProcess, processor_seconds
+from stacks.bench.rounds import busy_loops
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError
 
@@ -48,7 +47,7 @@ input()
 """
 # Prints the process IDs of two loops, and waits.
 LOOPS = """
-from stacks.bench.machine import busy_loops
+from stacks.bench.rounds import busy_loops
 with busy_loops(2) as loops:
     print(*loops, flush=True)
     input()
@@ -96,7 +95,7 @@ def test_it_answers_is_stopped_after_each_answer_and_killed_is_gone(
     assert is_stopped(pid)
     assert 0 < program.processor_seconds() < 30
     program.kill()
-    assert state(pid) == "" and machine.processor_seconds(pid) == 0
+    assert state(pid) == "" and processor_seconds(pid) == 0
 
 
 def test_what_its_ended_children_computed_is_its_time() -> None:
@@ -131,18 +130,13 @@ def test_it_that_hangs_is_given_up() -> None:
         program.kill()
 
 
-def test_a_program_that_is_not_there() -> None:
-    with pytest.raises(CommandError, match="cannot run /nowhere/python"):
-        SuspendedProcess(["/nowhere/python"], os.environ, 1.0)
-
-
 def test_the_loops_are_busy_on_any_processor_and_gone_in_the_end() -> None:
     usable = os.sched_getaffinity(0)
     with pytest.raises(ZeroDivisionError), busy_loops(2) as pids:
         assert len(set(pids)) == 2
         assert all(os.sched_getaffinity(pid) == usable for pid in pids)
-        before = machine.processor_seconds(pids[0])
-        while machine.processor_seconds(pids[0]) == before:
+        before = processor_seconds(pids[0])
+        while processor_seconds(pids[0]) == before:
             pass
         raise ZeroDivisionError
     assert not any(map(state, pids))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import machine, user_program
+from stacks.bench import user_program
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Noise
 from stacks.bench.user_program import ProgramRun, bench, run_once, show
@@ -22,7 +22,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, start_in_session
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import Lock
-from stacks.profiles.program import ProgramError
+from stacks.profiles.run import ProgramError
 from stacks.variants.load import load_variant
 
 COMPILED = """echo '{"compile": 1.5, "peak": 7000000}' > $THEANO_STACKS_TIMES/7.json; """
@@ -147,7 +147,7 @@ def test_the_rounds_their_table_and_their_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     busy = Noise(load=3.0, others=1.5, steal=0.0, throttled=0.0, frequency=None)
-    monkeypatch.setattr(machine, "watch", lambda _: lambda: busy)
+    monkeypatch.setattr(user_program, "watch_noise", lambda _: lambda: busy)
     file = tmp_path / "runs.json"
     bench(candidates, ["true"], rounds=2, json_file=file, run=lambda *_: a_run(2.0))
     names = [candidate.variant.id for candidate in candidates]

@@ -10,7 +10,7 @@ import pytest
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import workload_reports
-from stacks.profiles import program
+from stacks.profiles import run as program
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -108,14 +108,9 @@ def test_nothing_is_stored_of_a_program_that_failed(
     own_workspace: Workspace, variant: Variant, tmp_path: Path, words: str, code: int, found: str
 ) -> None:
     with pytest.raises(program.ProgramError) as raised:
-        program.profile(own_workspace, variant, tmp_path, ["sh", "-c", words])
+        program.profile_program(own_workspace, variant, tmp_path, ["sh", "-c", words])
     assert raised.value.exit_code == code
     assert found in str(raised.value.found)
-    assert not (workload_reports(own_workspace, variant) / "program.json").exists()
-
-
-def test_a_missing_program_is_named(
-    own_workspace: Workspace, variant: Variant, tmp_path: Path
-) -> None:
     with pytest.raises(CommandError, match="cannot run no-such-program"):
-        program.profile(own_workspace, variant, tmp_path, ["no-such-program"])
+        program.profile_program(own_workspace, variant, tmp_path, ["no-such-program"])
+    assert not (workload_reports(own_workspace, variant) / "program.json").exists()
