@@ -51,16 +51,7 @@ def parse(argv):
         "Theano, Aesara or PyTensor use its fast path? Without one: does NumPy?",
     )
     parser.add_argument("--full", action="store_true", help="run the long timings too")
-    parser.add_argument("--json", metavar="FILE", help="write the report to FILE")
     parser.add_argument("--junit", metavar="FILE", help="write the checks to FILE, as JUnit's XML")
-    parser.add_argument(
-        "--expect",
-        metavar="FILE",
-        help="compare with what the builder has locked; default: diagnose the environment",
-    )
-    parser.add_argument(
-        "--blas-threads", metavar="N", type=program.positive, help="threads of the BLAS library"
-    )
     parser.add_argument(
         "--limit",
         metavar="N",
@@ -68,7 +59,7 @@ def parse(argv):
         default=watch.LIMIT,
         help="seconds after which a step counts as hanging (default: %(default)s)",
     )
-    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    program.add_options(parser)
     return parser.parse_args(argv)
 
 
@@ -100,9 +91,8 @@ def run(arguments, folder):
 
     folder: takes every temporary file; the caller removes it.
     """
+    program.check_folders(arguments.json, arguments.junit)
     for path in filter(None, (arguments.json, arguments.junit)):
-        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise EnvironmentError(2, "no such folder", os.path.dirname(path))
         # Of an earlier run; this one may end without a report. /dev/stdout may lead to a file.
         if os.path.isfile(path) and not os.path.abspath(path).startswith("/dev/"):
             os.remove(os.path.realpath(path))

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 from verify.core.portable import text
 from verify.core.report import FAIL, PASS, SKIP, speed_text
-from verify.device import report as device_report
 
 FIX = "      fix: "
 FOLLOWS = "      so fail, too: "
@@ -31,8 +30,6 @@ def render(report, width, colour=False, full=False):
     lines += check_lines(report["checks"], width, colour, full)
     lines.append("")
     lines += timing_lines(report["timings"])
-    graph = device_report.table(report.get("device"))
-    lines += [""] + graph if graph else []
     return "\n".join(lines) + "\n"
 
 

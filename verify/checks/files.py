@@ -43,8 +43,8 @@ def check_prefix(prefix, expectation, full=False):
     fix = fixes.repair_fix(expectation)
     try:
         comparison = manifest.compare(prefix, full)
-    except manifest.ManifestError as error:
-        return failed(NAME, str(error), fix)
+    except expectations.SealError as error:
+        return failed(NAME, "%s %s" % (manifest.MANIFEST, error), fix)
     packages = expectation["packages"] if expectation else ()
     locked = {package["name"]: package["version"] for package in packages}
     added, damage = split(prefix, comparison, locked)
@@ -68,9 +68,8 @@ def main(argv):
     )
     parser.add_argument("--prefix", metavar="PREFIX", required=True, help="the environment")
     parser.add_argument("--full", action="store_true", help="read also what has not changed")
-    parser.add_argument("--json", metavar="FILE", help="write a report of differences to FILE")
     parser.add_argument("--list-added", action="store_true", help="print the user's packages")
-    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    program.add_options(parser, in_environment=False)
     return program.exit_status("verify files", run, parser.parse_args(argv))
 
 
@@ -161,7 +160,7 @@ def added_packages(prefix):
     prefix = to_bytes(prefix)
     try:
         _, entries = load(prefix)
-    except manifest.ManifestError:
+    except expectations.SealError:
         return None
     found, _ = scan(prefix)
     files = {p for p in found if p not in entries and stat.S_ISREG(found[p].st_mode)}

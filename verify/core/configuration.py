@@ -63,10 +63,11 @@ def sources_of(context, flag, own=False):
     The flags variable comes after the configuration files, and these in their order.
     own: the file of the environment counts too, which its builder has written.
     """
-    return _sources(context.framework.name, context.user_flags, flag, own)
+    return sources(context.framework.name, context.user_flags, flag, own)
 
 
-def _sources(name, user_flags, flag, own):
+def sources(name, user_flags, flag, own=True):
+    """Yield (source, value) as sources_of does, for the framework of a name; it may be missing."""
     value = flags_of(user_flags).get(flag)
     if value is not None:
         yield name.upper() + "_FLAGS", text(value)
@@ -84,7 +85,7 @@ def value_set(name, flag):
     name: that of the framework's module.
     """
     flags = os.environ.get(name.upper() + "_FLAGS", "")
-    return next((value for _, value in _sources(name, flags, flag, True)), None)
+    return next((value for _, value in sources(name, flags, flag)), None)
 
 
 def _is_own(path):

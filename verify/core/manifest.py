@@ -37,12 +37,8 @@ Difference = collections.namedtuple("Difference", "path problem")
 Comparison = collections.namedtuple("Comparison", "entries found differences extra")
 
 
-class ManifestError(Exception):
-    """The manifest is missing or damaged; the text says which."""
-
-
 def compare(prefix, full=False):
-    """Return the Comparison of an environment's folder with its manifest. Raises ManifestError.
+    """Return the Comparison of an environment's folder with its manifest. Raises SealError.
 
     full: read every file; else only those that have changed since they were last read.
     """
@@ -98,20 +94,15 @@ def _changed_contents(prefix, digest, entries, found, paths, full):
 
 
 def load(prefix):
-    """Return (SHA-256, entries) of the manifest of an environment's folder. Raises ManifestError.
+    """Return (SHA-256, entries) of the manifest of an environment's folder. Raises SealError.
 
     The SHA-256 is that of the entries' text.
     """
-    try:
-        digest, content = expectation.read_sealed(
-            os.path.join(to_bytes(prefix), to_bytes(MANIFEST))
-        )
-    except expectation.SealError as error:
-        raise ManifestError("%s %s" % (MANIFEST, error))
+    digest, content = expectation.read_sealed(os.path.join(to_bytes(prefix), to_bytes(MANIFEST)))
     try:
         return digest, {to_bytes(path): entry for path, entry in content.items()}
     except (AttributeError, ValueError):
-        raise ManifestError("%s is damaged: it has another form" % MANIFEST)
+        raise expectation.SealError("is damaged: it has another form")
 
 
 def scan(prefix):

@@ -82,6 +82,32 @@ def cannot_run(name, reason, fix):
     return CANNOT_RUN
 
 
+def add_options(parser, in_environment=True):
+    """Add the options that several programs have to a parser.
+
+    in_environment: whether the program runs in the Python of the environment.
+    """
+    parser.add_argument("--json", metavar="FILE", help="write the report to FILE")
+    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    if not in_environment:
+        return
+    parser.add_argument(
+        "--expect",
+        metavar="FILE",
+        help="compare with what the builder has locked; default: diagnose the environment",
+    )
+    parser.add_argument(
+        "--blas-threads", metavar="N", type=positive, help="threads of the BLAS library"
+    )
+
+
+def check_folders(*paths):
+    """Raise EnvironmentError for a path whose folder is missing. paths: None for no file."""
+    for path in filter(None, paths):
+        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
+            raise EnvironmentError(errno.ENOENT, "no such folder", os.path.dirname(path))
+
+
 def positive(text):
     """Return a whole number of at least 1, for argparse."""
     return at_least(1, text)

@@ -16,7 +16,7 @@ import warnings
 
 from verify.core import configuration, fixes, process, progress
 from verify.core.configuration import compile_flags
-from verify.core.portable import monotonic, native
+from verify.core.portable import monotonic
 from verify.core.report import passed, skipped, timing
 from verify.device import drivers
 from verify.device import report as device_report
@@ -44,17 +44,14 @@ def requested(expectation, user_flags):
     user_flags: the text of THEANO_FLAGS; only Theano has a device. One of another kind than the
     environment's, or `cpu` in its place, fails the check of the settings, and is not used here.
     """
-    device = configuration.flags_of(user_flags).get("device")
     if expectation:
+        device = configuration.flags_of(user_flags).get("device")
         default = str(expectation["flags"].get("device", "cpu"))
         if not default.startswith(KINDS):
             return None
         return str(device) if device and _kind(device) == _kind(default) else default
-    # The last file wins.
-    for path in reversed(os.environ.get("THEANORC", "~/.theanorc").split(os.pathsep)):
-        options = configuration.options_of(os.path.expanduser(native(path)))
-        device = device or options.get(("global", "device"))
-    return str(device) if device and device.startswith(KINDS) else None
+    values = [value for _, value in configuration.sources("theano", user_flags, "device")]
+    return str(values[0]) if values and values[0].startswith(KINDS) else None
 
 
 def _kind(name):

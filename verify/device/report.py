@@ -182,36 +182,3 @@ def _optimiser(context, name, result):
     if is_moved:
         return PASS, detail, times
     return FAIL, "most nodes stay on the host: " + detail, times
-
-
-def table(device):
-    """Return the lines of GraphToGPU's profile, as Theano prints it; [] if there is none.
-
-    Above it is how long the old way takes, the local optimiser: node by node.
-    """
-    result = (device or {}).get("optimiser")
-    if not result:
-        return []
-    run = result["fast_run"]
-    before, after = run["nodes"][1:]
-    used = [row for row in run["rows"] if row["applied"]]
-    unused = [row for row in run["rows"] if not row["applied"]]
-    row_line = "  %(seconds).3fs - %(applied)d - %(created)d - %(name)s"
-    return (
-        [
-            "GraphToGPU on a stack of %(layers)d bidirectional recurrent layers of %(width)d "
-            "units, %(steps)d steps, with its gradient: " % result + "%d nodes" % before,
-            "old: %.3fs - local optimiser" % min(run["local"]),
-            "new: %.3fs - GraphToGPU, %d nodes after it" % (min(run["graph"]), after),
-            "  time io_toposort %.3fs" % run.get("toposort", 0.0),
-            "  Total time taken by local optimizers %.3fs" % sum(r["seconds"] for r in run["rows"]),
-            "  times - times applied - Node created - name:",
-        ]
-        + [row_line % row for row in used]
-        + [
-            "  %.3fs - in %d optimizations that were not used"
-            % (sum(row["seconds"] for row in unused), len(unused))
-        ]
-        + ["    %(seconds).3fs - %(name)s" % row for row in unused]
-        + [""]
-    )

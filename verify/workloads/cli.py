@@ -88,11 +88,6 @@ def parse(argv):
         help="take missing modules from a folder shared with other environments, and add new ones "
         "to it (default: compile all of them)",
     )
-    parser.add_argument("--expect", metavar="FILE", help="the builder's expectation file")
-    parser.add_argument("--json", metavar="FILE", help="write the report to FILE")
-    parser.add_argument(
-        "--blas-threads", metavar="N", type=program.positive, help="threads of the BLAS library"
-    )
     parser.add_argument("--quiet", action="store_true", help="print no tables")
     parser.add_argument(
         "--stay",
@@ -100,7 +95,7 @@ def parse(argv):
         help="compile, then serve requests on standard input (for the bench)",
     )
     parser.add_argument("--show", metavar="FILE", help="print the tables of a report, run nothing")
-    parser.add_argument("--debug", action="store_true", help="print tracebacks")
+    program.add_options(parser)
     arguments = parser.parse_args(argv)
     if bool(arguments.workload) == bool(arguments.show):
         parser.error("name a workload (%s), or --show FILE" % ", ".join(rounds.PROGRAMS))
@@ -123,9 +118,7 @@ def run(arguments):
         render = workload_table.render_program if is_program else workload_table.render
         table.show(render(content))
         return RAN
-    for path in filter(None, (arguments.json, arguments.compile_folder, arguments.share_modules)):
-        if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
-            raise EnvironmentError(2, "no such folder", os.path.dirname(path))
+    program.check_folders(arguments.json, arguments.compile_folder, arguments.share_modules)
     if arguments.stay:
         process.end_with_parent()
     expectation = expectations.load(arguments.expect) if arguments.expect else None

@@ -15,7 +15,7 @@ import sys
 
 from verify.core import framework as frameworks
 from verify.core import process
-from verify.core.portable import monotonic
+from verify.core.portable import seconds_of
 
 KERNELS = ("gemm", "elementwise")
 # The programs of this folder, each with one or more cases.
@@ -106,17 +106,12 @@ KERNEL_WORKLOADS = {"gemm": gemm, "elementwise": elementwise}
 def _seconds(call, quick):
     """Return samples of the seconds of a call, after a first call."""
     call()
-    start = monotonic()
-    call()
-    seconds = monotonic() - start
+    seconds = seconds_of(call)
     calls = max(1, int(LEAST_SECONDS / max(seconds, 1e-9)))
     count = QUICK_KERNEL_SAMPLES if quick else KERNEL_SAMPLES
     samples = [seconds] if calls == 1 else []
     while len(samples) < count:
-        start = monotonic()
-        for _ in range(calls):
-            call()
-        samples.append((monotonic() - start) / calls)
+        samples.append(seconds_of(call, calls) / calls)
     return samples
 
 

@@ -39,21 +39,3 @@ def test_a_report_of_an_earlier_run_does_not_outlive_this_one(
     with pytest.raises(OSError, match="noexec"):
         cli.run(cli.parse(words), str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["junit.xml"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "fix"),
-    [
-        ("-lmkl_intel_lp64 -lmkl_core", "link MKL by its one library, mkl_rt"),
-        ("-lmkl_rt", "install MKL again"),
-    ],
-)
-def test_what_mkl_says_as_it_ends_the_process_is_a_cause(
-    flags: str, fix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NUMPY_FLAGS", f"blas.ldflags={flags}")
-    monkeypatch.setattr(cli.frameworks, "is_installed", lambda name: False)
-    words = "noise\nINTEL MKL FATAL ERROR: Cannot load libmkl_def.so.2.\n"
-    cause = cli._cause_of(words)
-    assert cause.what == words.splitlines()[1] and cause.fix.startswith(fix)
-    assert cli._cause_of("noise") is None

@@ -43,18 +43,6 @@ def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:
     assert found == []
 
 
-def test_no_bytecode_is_written(tmp_path: Path) -> None:
-    # A copy: other tests write bytecode beside the suite's own modules.
-    copy = tmp_path / "verify"
-    shutil.copytree(REPOSITORY / "verify", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    before = set(copy.rglob("*"))
-    done = subprocess.run([sys.executable, copy, "--help"], capture_output=True, check=True)
-    assert b"usage: verify" in done.stdout
-    # Python compiles __main__.py before the suite can tell it not to.
-    written = [path.name.split(".")[0] for path in set(copy.rglob("*")) - before]
-    assert sorted(written) in ([], ["__main__", "__pycache__"])
-
-
 @pytest.mark.parametrize(
     ("name", "text", "fix"),
     [

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import itertools
 import json
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from stacks.environments.programs import SUITE
 
@@ -56,13 +52,3 @@ def test_the_time_of_compilations_is_written_at_the_end(tmp_path: Path) -> None:
     found = json.loads(written.read_text())
     assert 0.02 <= found["compile"] < 60
     assert 1_000_000 < found["peak"] < len(memory)
-
-
-def test_what_is_compiled_inside_another_compilation_counts_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    program = importlib.import_module("verify.theano_stacks_program")
-    clock, watch = itertools.count(), program.Watch()
-    monkeypatch.setattr(program.time, "time", lambda: next(clock))
-    watch.wrap(watch.wrap(list))()
-    assert watch.seconds == 1

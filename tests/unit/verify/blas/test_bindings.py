@@ -1,7 +1,6 @@
 """The libraries that calls of loaded modules end in."""
 
 import _ctypes
-import ctypes
 import os
 from pathlib import Path
 
@@ -39,19 +38,6 @@ def test_modules_that_are_not_loaded_or_not_elf_have_no_bindings() -> None:
     assert bindings.bindings_of_package("not_imported") == []
     assert CTYPES in bindings.modules_below(str(Path(CTYPES).parent))
     assert bindings.modules_below("/nowhere") == []
-
-
-def test_the_handle_of_a_library_that_is_not_loaded_is_an_error(tmp_path: Path) -> None:
-    assert bindings.loaded(CTYPES)
-    with pytest.raises(OSError):
-        bindings.loaded(str(tmp_path / "lib.so"))
-
-
-def test_the_file_of_an_address() -> None:
-    handle = ctypes.CDLL(None)
-    assert Path(bindings.file_with(handle, "qsort")).name.startswith("libc")
-    assert bindings.file_with(handle, "no_such_symbol") is None
-    assert bindings.file_of(0) is None
 
 
 @pytest.mark.parametrize("data", [b"", b"not an object", b"\x7fELF\x02\x01" + b"\0" * 40])

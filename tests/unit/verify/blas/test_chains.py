@@ -84,11 +84,6 @@ def test_the_library_that_numba_calls(
     assert found.detail.startswith("expected libblas_threads.so.1; " if blas and fix else "linker=")
 
 
-def test_numba_is_skipped_with_another_linker() -> None:
-    detail = chains.check_numba(context()).detail
-    assert detail == "linker=cvm runs C here: numba is not used"
-
-
 @pytest.mark.parametrize(
     ("called", "gains", "status", "detail", "is_advice"),
     [
@@ -128,9 +123,3 @@ def test_both_ways_are_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(chains.process, "call", call)
     assert chains.gain_of_one_thread(2, 0.1) == {"a": 3.0}
     assert variables == ["7", "1", "7", "1"]
-
-
-def test_processes_compute_at_the_same_time(capsys: pytest.CaptureFixture[str]) -> None:
-    assert chains._calls(lambda: sum(range(1000)), 2, 0.01) >= 2
-    chains.main(["2", "0.01"])
-    assert set(json.loads(capsys.readouterr().out)) <= {chains.LAPACK}

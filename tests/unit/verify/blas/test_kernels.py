@@ -1,6 +1,5 @@
 """The kernels that a library uses, the fix where better ones exist, the measured peak."""
 
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -128,31 +127,3 @@ def test_kernels_of_the_library_behind_a_front_are_looked_for(
     (path := tmp_path / "lib.so").write_bytes(b"SkylakeX")
     monkeypatch.setattr(library, "behind", {str(front): str(path)}.get)
     assert kernels.check(context("openblas", "Haswell", front)).fix.endswith("=SkylakeX")
-
-
-def test_there_is_no_fix_without_better_kernels() -> None:
-    assert kernels.fix_if_slower(context("openblas", "SkylakeX").serving) is None
-    assert kernels.fix_if_slower(context("mkl", None).serving) is None
-    assert kernels.fix_if_slower(context("reference or unknown", None).serving) is None
-    assert kernels.fix_if_slower(None) is None
-
-
-class Kernels:
-    """A processor without AVX-512, whose other rates double with each instruction set."""
-
-    def best_rate(self, single: int, isa: int, *_: Any) -> float:
-        return 0.0 if isa == 3 else 1e9 * 2**isa * (1 + single)
-
-
-def test_the_best_instruction_set_counts_on_all_threads_together() -> None:
-    assert kernels.peak_rate(Kernels(), "float64", 1) == 4.0
-    assert kernels.peak_rate(Kernels(), "float32", 3) == 24.0
-
-
-def test_the_kernels_compile_and_run(tmp_path: Path) -> None:
-    if not shutil.which("g++"):
-        pytest.skip("no g++")
-    assert (
-        kernels.peak_rate(kernels.load_peak("g++", str(tmp_path)), "float64", 1, seconds=0.001)
-        > 0.01
-    )

@@ -70,11 +70,6 @@ def test_identify_by_symbols(
     assert found == library.Library(*fields[:4], str(path), *fields[4:])
 
 
-def test_describe_a_real_library_that_is_no_blas() -> None:
-    path = next(path for path in bindings.mapped_files() if Path(path).name.startswith("libc.so"))
-    assert library.describe(library.identify(path)).startswith("reference or unknown (libc.so")
-
-
 def test_describe_with_and_without_details() -> None:
     full = library.Library("openblas", "0.3.34", "Zen", 1, "/lib/libopenblas.so")
     assert library.describe(full) == "openblas 0.3.34 (Zen kernels, 1 thread, libopenblas.so)"
@@ -120,19 +115,3 @@ def test_parts_of_mkl_that_were_linked_without_the_libmkl_rt_beside_them(tmp_pat
         for name in ("intel_lp64", "core")
     ]
     assert library.merged(parts) == parts[:1]
-
-
-@pytest.mark.parametrize(
-    ("name", "is_set"),
-    [
-        ("openblas_set_num_threads", True),
-        ("MKL_Set_Num_Threads", True),
-        ("bli_thread_set_num_threads", True),
-        ("dgemm_", False),
-    ],
-)
-def test_set_threads(name: str, is_set: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    handle = Handle(**{name: None})
-    monkeypatch.setattr(bindings, "loaded", lambda path: handle)
-    assert library.set_threads("/lib/x.so", 2) is is_set
-    assert getattr(handle, name).calls == is_set

@@ -1,8 +1,6 @@
 """The number of threads of the BLAS library."""
 
 import json
-import os
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -210,29 +208,3 @@ def test_a_variable_that_leaves_processors_idle_is_named(monkeypatch: pytest.Mon
     where = of_library(OPENBLAS._replace(threads=1))
     assert threads.start(where)().status == "pass"
     assert where.advice == ["OMP_NUM_THREADS=1: the BLAS library uses 1 of 4 processors"]
-
-
-def test_set_variables_of_every_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads.os, "environ", {})
-    threads.set_variables(3)
-    assert set(os.environ.values()) == {"3"} and "MKL_NUM_THREADS" in os.environ
-
-
-def test_the_times_of_a_product_that_keeps_one_thread_busy(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(threads, "product_of", lambda path: lambda: sum(range(10000)))
-    threads.main(["/lib/x.so"])
-    times = json.loads(capsys.readouterr().out)
-    assert sorted(times) == ["cpu", "fork", "own", "wall"]
-    # The two clocks are read one after the other.
-    assert times["cpu"] + 0.01 >= times["own"] > 0 and times["wall"] >= 0.35
-
-
-def test_what_a_forked_process_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert threads.fault_in_child(lambda: os._exit(3)) == "crashes in its own"
-    assert threads.fault_in_child(lambda: None) == ""
-    parent = os.getpid()
-    monkeypatch.setattr(threads, "LIMIT", 0.1)
-    found = threads.fault_in_child(lambda: time.sleep(60 if os.getpid() != parent else 0))
-    assert found == "never ends its own"

@@ -39,19 +39,6 @@ def test_the_import_is_timed_until_it_is_steady(monkeypatch: pytest.MonkeyPatch)
     assert called[-1][1]["PYTHONDONTWRITEBYTECODE"] == "1"
 
 
-def test_the_import_is_not_that_of_a_module_in_the_working_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "json.py").write_text("raise SystemExit('mine')")
-    monkeypatch.chdir(tmp_path)
-    where = context()
-    where.framework.name = "json"
-    assert compile_time.imports(where)[0].name == "import"
-    where.framework.name = "no_such_framework"
-    with pytest.raises(RuntimeError, match="No module named 'no_such_framework'"):
-        compile_time.imports(where)
-
-
 def test_a_compilation_is_split_into_optimiser_and_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,9 +26,12 @@ from unit.helpers.environments import (
 from unit.helpers.verification import context
 
 files = importlib.import_module("verify.checks.files")
+sealed_text = importlib.import_module("verify.core.expectation").sealed_text
 
 SUITE = REPOSITORY / "verify"
 COMMAND = "./invoke build --variant openblas --repair"
+INFO = f"{SITE_PACKAGES}/pandas-1.5.0.dist-info"
+Damage = Callable[[Path], object]
 
 
 @pytest.fixture
@@ -43,23 +48,15 @@ def verified(prefix: Path, *more: str | Path) -> subprocess.CompletedProcess[str
     )
 
 
-def test_an_environment_as_installed_passes_and_lists_what_its_user_added(prefix: Path) -> None:
-    for path, content, detail in (
-        (None, "", "8 as installed"),
-        (f"{SITE_PACKAGES}/numpy/__pycache__/a.pyc", "", "8 as installed; 1 compiled Python files"),
-        (
-            f"{SITE_PACKAGES}/pandas-1.5.0.dist-info/INSTALLER",
-            "pip\n",
-            "8 as installed; added by you: pandas 1.5.0 by pip (1 files); 1 compiled Python files",
-        ),
-    ):
-        if path:
-            add(prefix, path, content)
-        check = files.check_prefix(str(prefix), expectation())
-        assert (check.status, check.detail) == ("pass", detail)
+def found(prefix: Path) -> list[str]:
+    """Return what the check finds: that the files are as installed, or each difference."""
+    lines: list[str] = files.check_prefix(str(prefix), expectation()).detail.splitlines()
+    return lines[1:] or lines
 
 
-def test_every_damaged_file_is_in_the_detail(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_is_named_and_undone_where_files_can_be_put_back(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (prefix / "bin/python").chmod(0o755)
     (prefix / "lib/libz.so").unlink()
     add(prefix, "lib/more")
@@ -73,13 +70,106 @@ def test_every_damaged_file_is_in_the_detail(prefix: Path, monkeypatch: pytest.M
         "bin/python: changed: mode 755, not 555",
         "lib/libz.so: missing",
     ]
-
-
-def test_an_image_is_not_repaired(prefix: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An image is not repaired.
     monkeypatch.setattr(files.fixes.process, "SUITE", "/opt/share/verify")
-    (prefix / MANIFEST).unlink()
     check = files.check_prefix(str(prefix), expectation())
     assert check.fix == "start a new container from the image, by its digest"
+
+
+def installed(prefix: Path, name: str, *names: str, by: str | None = "pip") -> Path:
+    """Install a distribution with these files, relative to site-packages; return its record."""
+    info = f"{name}.dist-info"
+    every = [*names, f"{info}/RECORD", *([f"{info}/INSTALLER"] if by is not None else [])]
+    for file in every:
+        add(prefix, f"{SITE_PACKAGES}/{file}", f"{by}\n")
+    path = prefix / SITE_PACKAGES / info / "RECORD"
+    with path.open("w") as record:
+        csv.writer(record).writerows([file, "", ""] for file in every)
+    return path
+
+
+@pytest.mark.parametrize("installer", ["pip", "uv", "", "conda", "a program", None])
+def test_what_a_known_installer_has_recorded_is_the_users(
+    installer: str | None, prefix: Path
+) -> None:
+    installed(prefix, "pandas-1.5.0", "a.py", "a,b.py", "../../../bin/x", by=installer)
+    if installer in ("pip", "uv"):
+        added = f"8 as installed; added by you: pandas 1.5.0 by {installer} (5 files)"
+        assert found(prefix) == [added]
+    else:
+        assert f"{SITE_PACKAGES}/a.py: extra" in found(prefix)
+
+
+def test_a_record_gives_no_leave_outside_the_environment_or_for_locked_files(prefix: Path) -> None:
+    names = ("/etc/passwd", "../../../../outside", "numpy/__init__.py", "", "\0")
+    record = installed(prefix, "pandas-1.5.0", "pandas.py")
+    record.write_text(record.read_text() + "".join(f"{name},,\n" for name in names))
+    assert found(prefix) == ["8 as installed; added by you: pandas 1.5.0 by pip (3 files)"]
+    # A file that no record names, and a link that one names.
+    add(prefix, f"{SITE_PACKAGES}/numpy/__init__.py", "changed", 0o555)
+    add(prefix, f"{SITE_PACKAGES}/more.pth", "import os")
+    (path := prefix / SITE_PACKAGES / "pandas.py").unlink()
+    path.symlink_to("numpy/__init__.py")
+    assert found(prefix) == [
+        f"{SITE_PACKAGES}/more.pth: extra",
+        f"{SITE_PACKAGES}/pandas.py: extra",
+        f"{SITE_PACKAGES}/numpy/__init__.py: changed: 7 bytes, not 23",
+    ]
+    # Records that would never end are not read.
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        record.unlink()
+        make(record)
+        assert f"{INFO}/RECORD: extra" in found(prefix)
+
+
+CONDA, MORE = "conda-meta/zlib-1.2-0.json", "lib/libmore.so"
+LIBMORE = {"version": "1.2", "files": [MORE]}
+BAD_RECORDS: list[object] = [
+    [],
+    {"name": 1, "version": "1", "files": []},
+    {"name": "zlib", "version": "1", "files": ["\ud800"]},
+    {"name": "zlib", "version": "1", "files": {"lib/odd": 1}},
+]
+REPLACES = "%s, installed by %s, replaces the locked %s 1.22.4"
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (
+            {"name": "zlib", **LIBMORE},
+            ["8 as installed; added by you: zlib 1.2 by conda (2 files)"],
+        ),
+        ({"name": "numpy", **LIBMORE}, [REPLACES % ("numpy 1.2", "conda", "numpy")]),
+        (
+            {"name": "a\npass", "version": "\x1b[2J", "files": [MORE]},
+            ["8 as installed; added by you: a?pass ?[2J by conda (2 files)"],
+        ),
+        *((record, [f"{CONDA}: extra", f"{MORE}: extra"]) for record in BAD_RECORDS),
+    ],
+)
+def test_what_another_conda_client_installed_is_the_users(
+    content: object, lines: list[str], prefix: Path
+) -> None:
+    add(prefix, MORE)
+    add(prefix, CONDA, json.dumps(content))
+    assert found(prefix) == lines
+
+
+def test_a_locked_package_that_pip_replaced_is_damage(prefix: Path) -> None:
+    installed(prefix, "NumPy-1.23.5", "numpy/more.py")
+    assert found(prefix) == [REPLACES % ("NumPy 1.23.5", "pip", "NumPy")]
+
+
+def test_compiled_python_is_the_users(prefix: Path) -> None:
+    add(prefix, f"{SITE_PACKAGES}/numpy/__pycache__/__init__.cpython-39.pyc")
+    add(prefix, f"{SITE_PACKAGES}/numpy/__init__.pyc")
+    assert found(prefix) == ["8 as installed; 2 compiled Python files"]
+    # Python imports this one, which has no source.
+    add(prefix, f"{SITE_PACKAGES}/sitecustomize.pyc")
+    (prefix / SITE_PACKAGES / "__pycache__").symlink_to("/tmp")
+    names = ("__pycache__", "sitecustomize.pyc")
+    assert found(prefix) == [f"{SITE_PACKAGES}/{name}: extra" for name in names]
 
 
 def test_a_changed_python_is_named_and_never_started(prefix: Path, tmp_path: Path) -> None:
@@ -100,21 +190,14 @@ def test_a_changed_python_is_named_and_never_started(prefix: Path, tmp_path: Pat
     jsonschema = importlib.import_module("jsonschema")
     jsonschema.validate(content, json.loads((SUITE / "report.schema.json").read_text()))
     assert content["ok"] is False and content["variant"] == "openblas"
-    assert [check["name"] for check in content["checks"]] == ["files"]
-
-
-def test_a_long_list_is_whole_in_the_report_only(prefix: Path, tmp_path: Path) -> None:
+    # A long list is whole in the report only.
     for number in range(30):
         add(prefix, f"lib/more{number:02}")
-    done = verified(prefix, "--json", tmp_path / "report.json")
+    done = verified(prefix, "--json", report)
     assert "lib/more06: extra" in done.stdout and "lib/more07" not in done.stdout
-    assert "and 23 more: --json FILE has all" in done.stdout
-    [check] = json.loads((tmp_path / "report.json").read_text())["checks"]
+    assert "and 24 more: --json FILE has all" in done.stdout
+    [check] = json.loads(report.read_text())["checks"]
     assert check["detail"].count(": extra") == 30
-
-
-def without_expectation(prefix: Path) -> None:
-    (prefix / EXPECTATION).unlink()
 
 
 def other_schema(prefix: Path) -> None:
@@ -122,19 +205,25 @@ def other_schema(prefix: Path) -> None:
     write_manifest(prefix)
 
 
+def manifest_of(content: object) -> Damage:
+    return lambda prefix: (prefix / MANIFEST).write_bytes(sealed_text(content))
+
+
 @pytest.mark.parametrize(
     ("damage", "status", "message"),
     [
-        (without_expectation, 1, f"{EXPECTATION}: "),
+        (lambda prefix: (prefix / EXPECTATION).unlink(), 1, f"{EXPECTATION}: "),
         (lambda prefix: add(prefix, EXPECTATION, "{", 0o555), 1, f"{EXPECTATION}: "),
         (lambda prefix: add(prefix, EXPECTATION, "{}", 0o555), 1, f"{EXPECTATION}: "),
         (lambda prefix: (prefix / MANIFEST).unlink(), 1, f"{MANIFEST} is missing"),
         (lambda prefix: add(prefix, MANIFEST, "{}"), 1, f"{MANIFEST} is damaged: its first line"),
+        (manifest_of([]), 1, f"{MANIFEST} is damaged: it has another form"),
+        (manifest_of({"\ud800": ["link", "a"]}), 1, f"{MANIFEST} is damaged: it has another form"),
         (other_schema, 2, "is missing"),
     ],
 )
 def test_what_the_builder_has_written_may_be_damaged_too(
-    damage: Callable[[Path], object], status: int, message: str, prefix: Path, tmp_path: Path
+    damage: Damage, status: int, message: str, prefix: Path, tmp_path: Path
 ) -> None:
     damage(prefix)
     done = verified(prefix, "--json", tmp_path / "report.json")
@@ -154,21 +243,18 @@ def test_it_imports_neither_numpy_nor_a_framework() -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]; sys.dont_write_bytecode = True\n"
     code += "import verify.checks.files\n"
     code += "print(sorted(set(sys.modules) & {'numpy', 'theano', 'aesara', 'pytensor'}))"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(REPOSITORY)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
+    words = [sys.executable, "-c", code, str(REPOSITORY)]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_the_packages_that_a_user_has_added_are_listed(prefix: Path) -> None:
-    info = f"{SITE_PACKAGES}/pandas-1.5.0.dist-info"
-    add(prefix, f"{SITE_PACKAGES}/pandas.py")
-    add(prefix, f"{info}/INSTALLER", "pip\n")
-    add(prefix, f"{info}/RECORD", "pandas.py,,\nnumpy/__init__.py,,\n../../../../outside,,\n")
+    # A record may name a file of a locked package, and one outside: neither is the user's.
+    installed(prefix, "pandas-1.5.0", "pandas.py")
+    with (prefix / INFO / "RECORD").open("a") as record:
+        record.write("numpy/__init__.py,,\n../../../../outside,,\n")
     done = verified(prefix, "--list-added")
     assert (done.returncode, done.stderr) == (0, "")
-    # A record may name a file of a locked package, and one outside: neither is the user's.
-    names = [f"{info}/INSTALLER", f"{SITE_PACKAGES}/pandas.py"]
+    names = [f"{INFO}/INSTALLER", f"{INFO}/RECORD", f"{SITE_PACKAGES}/pandas.py"]
     assert json.loads(done.stdout) == [["pandas", "1.5.0", "pip", names]]
     add(prefix, MANIFEST, "{}")
     done = verified(prefix, "--list-added")

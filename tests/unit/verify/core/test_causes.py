@@ -29,6 +29,16 @@ def facts(
     return made
 
 
+ITERABLE = "cannot import name 'Iterable' from 'collections'"
+NO_BOOL = "module 'numpy' has no attribute 'bool'"
+NO_GOMP = "/lib/x.so: libgomp.so.1: cannot open shared object file: No such file or directory"
+FATAL = "Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so.2 or libmkl_def.so.2."
+NOEXEC = "/tmp/x/m.so: failed to map segment from shared object: Operation not permitted"
+GLIBC = "libc.so.6: version `GLIBC_2.38' not found (required by /site/a.so)"
+CIRCULAR = (
+    "partially initialized module 'numpy' has no attribute 'array' "
+    "(most likely due to a circular import) (/home/a/numpy.py)"
+)
 SCAN_C = "mod.cpp:1: error: 'PyThreadState' has no member named 'exc_type'"
 NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
 
@@ -41,65 +51,24 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         ("No module named 'six'", facts(), "six is missing", "pip install six"),
         ("ImportError: No module named yaml", facts(), "PyYAML", "pip install PyYAML"),
         ("No module named 'imp'", facts(python=(3, 12)), "has no module imp", "pytensor"),
-        (
-            "cannot import name 'Iterable' from 'collections'",
-            facts(version="0.9.0", python=(3, 10)),
-            "has no Iterable",
-            "pytensor",
-        ),
-        (
-            "module 'numpy' has no attribute 'bool'",
-            facts(**NEW),
-            "1.26.4 is too new",
-            "'numpy<1.23'",
-        ),
-        ("module 'numpy' has no attribute 'bool'", facts(python=(3, 12), **NEW), "3.9", "pytensor"),
-        (
-            "/lib/x.so: libgomp.so.1: cannot open shared object file: No such file or directory",
-            facts(),
-            "libgomp.so.1 is missing",
-            "libgomp",
-        ),
+        (ITERABLE, facts(version="0.9.0", python=(3, 10)), "has no Iterable", "pytensor"),
+        (NO_BOOL, facts(**NEW), "1.26.4 is too new", "'numpy<1.23'"),
+        (NO_BOOL, facts(python=(3, 12), **NEW), "3.9", "pytensor"),
+        (NO_GOMP, facts(), "libgomp.so.1 is missing", "libgomp"),
         ("/site/m.so: undefined symbol: PyUnicodeUCS4_Join", facts(), "another Python", "again"),
         ("/site/m.so: undefined symbol: dgemm_", facts(), "BLAS's dgemm_", "blas.ldflags"),
         ("m.so: undefined symbol: mkl_serv_x", facts(), "lack mkl_serv_x", "ldflags = -lmkl_rt"),
-        (
-            "Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so.2 or libmkl_def.so.2.",
-            facts(ldflags="-lmkl_intel_lp64 -lmkl_core"),
-            "FATAL ERROR",
-            "ldflags = -lmkl_rt",
-        ),
-        (
-            "INTEL MKL FATAL ERROR: Cannot load libmkl_def.so.",
-            facts(ldflags="-lmkl_rt"),
-            "FATAL ERROR",
-            "install MKL again",
-        ),
+        (FATAL, facts(ldflags="-lmkl_intel_lp64 -lmkl_core"), "FATAL", "ldflags = -lmkl_rt"),
+        (FATAL.upper(), facts(ldflags="-lmkl_rt"), "FATAL ERROR", "install MKL again"),
         ("OSError: [Errno 28] No space left on device", facts(), "full", "free some space"),
-        (
-            "/tmp/x/m.so: failed to map segment from shared object: Operation not permitted",
-            facts(),
-            "nothing may run in /tmp/x",
-            "TMPDIR",
-        ),
+        (NOEXEC, facts(), "nothing may run in /tmp/x", "TMPDIR"),
         ("[Errno 13] Permission denied: '/home/a/.theano'", facts(), "/home/a/.theano", "yours"),
-        (
-            "libc.so.6: version `GLIBC_2.38' not found (required by /site/a.so)",
-            facts(),
-            "a.so needs glibc 2.38",
-            "older systems",
-        ),
+        (GLIBC, facts(), "a.so needs glibc 2.38", "older systems"),
         ("RuntimeError: module compiled against API version 0xe", facts(), "NumPy", "again"),
         ("a.c:1: fatal error: Python.h: No such file or directory", facts(), "header", "python3.9"),
         ("g++: error: unrecognized command line option '-mfoo'", facts(), "-mfoo", "gcc.cxxflags"),
         ("virtual memory exhausted: Cannot allocate memory", facts(), "memory", "ulimit"),
-        (
-            "partially initialized module 'numpy' has no attribute 'array' "
-            "(most likely due to a circular import) (/home/a/numpy.py)",
-            facts(),
-            "/home/a/numpy.py hides",
-            "rename it",
-        ),
+        (CIRCULAR, facts(), "/home/a/numpy.py hides", "rename it"),
     ],
 )
 def test_a_cause_and_its_fix(text: str, true: Any, what: str, fix: str) -> None:
@@ -113,7 +82,7 @@ def test_a_cause_and_its_fix(text: str, true: Any, what: str, fix: str) -> None:
     ("text", "true"),
     [
         # The fix would be what is already the case.
-        ("module 'numpy' has no attribute 'bool'", facts()),
+        (NO_BOOL, facts()),
         (SCAN_C, facts(python=(3, 9))),
         ("No module named 'imp'", facts(is_installed=lambda name: True)),
         ("the sky is green", facts()),
@@ -131,58 +100,68 @@ def test_a_wrong_syntax_names_the_package_of_its_file() -> None:
 
 
 OPTIMISED = "def f():\n    'text'\nf.__doc__ + ''"
-WARNING = "import warnings; warnings.warn('x')"
+PRELOADED = "#include <stdlib.h>\n__attribute__((constructor)) void f(void) { _Exit(3); }"
 
 
-def run_trial(code: str, tmp_path: Path, **environ: str) -> Any:
-    """Try a program in these variables, without those of this process."""
-    clean = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    return trial.find_culprit(
-        code, "theano", str(tmp_path), environ.pop("flags", ""), clean | environ
-    )
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a broken module, a good one, and a library that ends programs."""
+    folder = tmp_path_factory.mktemp("folder")
+    for name in ("good", "bad", "mine"):
+        (folder / name).mkdir()
+    (folder / "bad/json.py").write_text("raise ImportError('mine')")
+    (folder / "mine/provided.py").touch()
+    (folder / "bad.c").write_text(PRELOADED)
+    library = folder / "bad.so"
+    subprocess.run(["cc", "-shared", "-fPIC", folder / "bad.c", "-o", library], check=True)
+    return folder
 
 
-def test_the_variable_without_which_a_program_runs_is_the_cause(tmp_path: Path) -> None:
-    what, fix = run_trial(OPTIMISED, tmp_path, PYTHONOPTIMIZE="2")
-    assert "PYTHONOPTIMIZE=2" in what
-    assert fix == "unset PYTHONOPTIMIZE"
-    what, fix = run_trial(WARNING, tmp_path, PYTHONWARNINGS="error", OMP_NUM_THREADS="1")
-    assert fix == "unset PYTHONWARNINGS"
-
-
-def test_of_a_list_the_folder_that_matters_is_named(tmp_path: Path) -> None:
-    for name in ("good", "bad"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "bad/json.py").write_text("raise ImportError('mine')")
-    path = f"{tmp_path}/good:{tmp_path}/bad"
-    what, fix = run_trial("import json", tmp_path, PYTHONPATH=path)
-    assert what == f"{tmp_path}/bad in PYTHONPATH"
-    assert fix == f"export PYTHONPATH={tmp_path}/good"
-
-
-def test_a_preloaded_library_that_ends_the_program_is_named(tmp_path: Path) -> None:
-    source, library = tmp_path / "bad.c", tmp_path / "bad.so"
-    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) void f(void) {_Exit(3);}")
-    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
-    what, fix = run_trial("pass", tmp_path, LD_PRELOAD=str(library))
-    assert what == f"{library} in LD_PRELOAD"
-    assert fix == "unset LD_PRELOAD"
-
-
-def test_a_flag_or_a_configuration_file(tmp_path: Path) -> None:
-    code = "import os; assert 'bad' not in os.environ['THEANO_FLAGS'], 1"
-    what, fix = run_trial(code, tmp_path, flags="floatX=float32,mode=bad")
-    assert (what, fix) == ("mode=bad in THEANO_FLAGS", "remove mode=bad from THEANO_FLAGS")
-    code = "import os; assert os.environ['THEANORC'] == os.devnull"
-    what, _ = run_trial(code, tmp_path, THEANORC="/my/rc")
-    assert what == "a setting in /my/rc"
-
-
-def test_a_variable_that_brings_a_package_is_not_the_cause(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/provided.py").touch()
-    code = "import provided; raise ValueError('another reason')"
-    assert run_trial(code, tmp_path, PYTHONPATH=f"{tmp_path}/mine") is None
+@pytest.mark.parametrize(
+    ("code", "environ", "what", "fix"),
+    [
+        (OPTIMISED, "PYTHONOPTIMIZE=2", "PYTHONOPTIMIZE=2, which ", "unset PYTHONOPTIMIZE"),
+        (
+            "import warnings; warnings.warn('x')",
+            "PYTHONWARNINGS=error OMP_NUM_THREADS=1",
+            "PYTHONWARNINGS=error, which ",
+            "unset PYTHONWARNINGS",
+        ),
+        # Of a list the folder that matters is named.
+        (
+            "import json",
+            "PYTHONPATH={0}/good:{0}/bad",
+            "{0}/bad in PYTHONPATH",
+            "export PYTHONPATH={0}/good",
+        ),
+        ("pass", "LD_PRELOAD={0}/bad.so", "{0}/bad.so in LD_PRELOAD", "unset LD_PRELOAD"),
+        (
+            "import os; assert 'bad' not in os.environ['THEANO_FLAGS'], 1",
+            "flags=floatX=float32,mode=bad",
+            "mode=bad in THEANO_FLAGS",
+            "remove mode=bad from THEANO_FLAGS",
+        ),
+        (
+            "import os; assert os.environ['THEANORC'] == os.devnull",
+            "THEANORC=/my/rc",
+            "a setting in /my/rc",
+            "correct the lines of /my/rc",
+        ),
+        # A variable that brings a package is not the cause of another error.
+        ("import provided; raise ValueError('another')", "PYTHONPATH={0}/mine", None, None),
+    ],
+)
+def test_the_variable_or_setting_without_which_a_program_runs(
+    code: str, environ: str, what: str | None, fix: str | None, folder: Path
+) -> None:
+    pairs = [each.partition("=")[::2] for each in environ.format(folder).split()]
+    variables = {"PATH": "/usr/bin:/bin", "HOME": str(folder)} | dict(pairs)
+    flags = variables.pop("flags", "")
+    found = trial.find_culprit(code, "theano", str(folder), flags, variables)
+    if what is None or fix is None:
+        assert found is None
+    else:
+        assert found[0].startswith(what.format(folder)) and found[1] == fix.format(folder)
 
 
 @pytest.mark.parametrize("rest", ["", "\nraise ValueError('no BLAS to link with')"])

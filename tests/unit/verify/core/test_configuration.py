@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -89,65 +88,3 @@ def test_only_a_folder_that_nobody_else_may_write_has_kept_modules(
     assert compiling.verified_modules(expectation) is None
     # As in an image, which has no cache.
     assert compiling.verified_modules({}) is None
-
-
-def test_modules_are_shared_from_a_folder_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    shared = SimpleNamespace(ready=True)
-    monkeypatch.setitem(sys.modules, "theano_stacks_sharing", SimpleNamespace(SHARED=shared))
-    monkeypatch.setenv("THEANO_STACKS_MODULES", "before")
-    for folder in ("/cache", None):
-        compiling.share_modules(folder)
-        assert os.environ["THEANO_STACKS_MODULES"] == (folder or "0")
-        assert compiling.shared_modules() == folder
-    # An environment that has opened its folder opens the next.
-    assert not shared.ready
-
-
-def modules(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-
-
-@pytest.fixture
-def compiled(tmp_path: Path) -> Path:
-    """Return a compile folder: a module, one that is not finished, an extension, headers."""
-    folder = tmp_path / "compiled"
-    for name in (
-        "c/__init__.py",
-        "c/tmp1/__init__.py",
-        "c/tmp1/m.so",
-        "c/tmp1/mod.cpp",
-        "c/tmp1/key.pkl",
-        "c/tmp2/__init__.py",
-        "c/tmp2/m.so",
-        "c/lazylinker_ext/__init__.py",
-        "c/lazylinker_ext/lazylinker_ext.so",
-        "c/theano_stacks_headers/1/key.pkl",
-        ".1234/key.pkl",
-    ):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).touch()
-    return folder
-
-
-def test_what_is_compiled_is_taken(compiled: Path, tmp_path: Path) -> None:
-    target = tmp_path / "target"
-    (target / "c/lazylinker_ext").mkdir(parents=True)
-    module = {f"c/tmp1/{name}" for name in ("__init__.py", "m.so", "key.pkl", "digest")}
-    extension = {
-        f"c/lazylinker_ext/{name}" for name in ("__init__.py", "lazylinker_ext.so", "digest")
-    }
-    compiling.take(str(compiled), str(target), extensions=True)
-    assert modules(target) == module
-    compiling.take(str(compiled), str(tmp_path / "other"), modules=False, extensions=True)
-    assert modules(tmp_path / "other") == extension
-    assert not list(target.glob(".*"))
-
-
-def test_what_has_changed_since_it_was_kept_is_not_taken(compiled: Path, tmp_path: Path) -> None:
-    kept, again = tmp_path / "kept", tmp_path / "again"
-    compiling.take(str(compiled), str(kept), extensions=True)
-    with (kept / "c/tmp1/m.so").open("a") as file:
-        file.write("more")
-    compiling.take(str(kept), str(again), extensions=True)
-    assert {Path(name).parent.name for name in modules(again)} == {"lazylinker_ext"}
-    assert not (kept / "c/tmp1").exists()

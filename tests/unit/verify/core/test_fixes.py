@@ -50,40 +50,6 @@ def test_flags_are_split_as_the_frameworks_split_them(flags: str, found: dict[st
     assert config_files.flags_of(flags) == found
 
 
-def test_the_last_file_wins_and_flags_come_before_files(tmp_path: Path, monkeypatch: Patch) -> None:
-    first, last = tmp_path / "first", tmp_path / "last"
-    assert config_files.sections_of(str(first)) == []
-    first.write_text("[blas]\nldflags = -la\n")
-    last.write_text("[global]\n# [no]\n[blas]\nldflags: -lb\n")
-    assert config_files.sections_of(str(last)) == ["global", "blas"]
-    monkeypatch.setenv("THEANORC", f"{first}:{last}")
-    assert config_files.config_file(context()) == str(last)
-    assert config_files.source_of(context(), "blas.ldflags") == (str(last), "-lb")
-    named = context(user_flags="blas.ldflags=-lc")
-    assert config_files.source_of(named, "blas.ldflags") == ("THEANO_FLAGS", "-lc")
-    assert config_files.source_of(context(), "floatX") == (None, None)
-    monkeypatch.delenv("THEANORC")
-    assert config_files.config_file(context()) == "~/.theanorc"
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (
-            ImportError("Compilation failed:\nld: cannot find -lopenblas\ncollect2: exit 1\n"),
-            "ImportError: ld: cannot find -lopenblas",
-        ),
-        (
-            ImportError(f"/tmp/x/m{'0a' * 32}.so: undefined symbol: dgemm_"),
-            "ImportError: undefined symbol: dgemm_",
-        ),
-        (MemoryError(), "MemoryError: "),
-    ],
-)
-def test_the_cause_in_a_compilers_message_is_shown(error: Exception, text: str) -> None:
-    assert fixes.explain(error) == text
-
-
 @pytest.mark.parametrize(
     ("file", "system", "flags"),
     [
@@ -201,52 +167,6 @@ def test_pip_is_told_to_write_into_a_python_of_the_system(
     for prefix, is_told in ((tmp_path, True), (tmp_path / "venv", False)):
         monkeypatch.setattr(packages.sys, "prefix", str(prefix))
         assert ("--break-system-packages" in packages.pip_command()) is is_told
-
-
-REMOVED = "remove from {path}:\n[global]\ncxx = "
-LINES = "put these lines into {path}:\n[blas]\nldflags = -la"
-
-
-@pytest.mark.parametrize(
-    ("content", "flags", "function", "fix"),
-    [
-        # The frameworks do not read a file that has a section, or an option, twice.
-        ("[blas]\nldflags = -lx\n", "", "link", "in {path}, put ldflags = -la"),
-        ("[blas]\n", "", "link", "put this line into {path}, below [blas]:\nldflags = -la"),
-        ("[global]\n", "", "link", LINES),
-        ("", "blas.ldflags=-lx", "link", "remove blas.ldflags from THEANO_FLAGS, then " + LINES),
-        ("", "mode=x, cxx=", "compiler", "remove cxx= from THEANO_FLAGS"),
-        ("[global]\ncxx =\n", "", "compiler", REMOVED),
-        ("[blas]\nldflags =\n", "", "own", "in {path}, put ldflags = -lmkl_rt"),
-        ("", "blas.ldflags=-lx", "own", "remove blas.ldflags=-lx from THEANO_FLAGS"),
-        ("", "", "own", "put the files back:\n./invoke build --variant mkl --repair"),
-        ("", "optimizer_excluding=BlasOpt", "library", "remove {flags} from THEANO_FLAGS"),
-        ("", "optimizer_excluding=conv_gemm", "library", "put the files back:\n./invoke build "),
-    ],
-)
-def test_what_to_write_and_remove(
-    content: str,
-    flags: str,
-    function: str,
-    fix: str,
-    programs: Callable[..., None],
-    tmp_path: Path,
-    monkeypatch: Patch,
-) -> None:
-    programs("g++")
-    monkeypatch.delenv(fixes.REPAIR_VARIABLE, raising=False)
-    (path := tmp_path / "theanorc").write_text(content)
-    monkeypatch.setenv("THEANORC", str(path))
-    made = context(user_flags=flags, serving=None, has_ldflags=True)
-    made.framework.flag = {"optimizer_excluding": flags.partition("=")[2]}.get
-    made.expectation = OWN if function in ("own", "library") else None
-    functions: dict[str, Callable[[], str]] = {
-        "link": lambda: fixes.setting_fix(made, "blas.ldflags", "-la"),
-        "compiler": lambda: fixes.compiler_fix(made),
-        "own": lambda: fixes.ldflags_fix(made),
-        "library": lambda: fixes.library_fix(made),
-    }
-    assert functions[function]().startswith(fix.format(path=path, flags=flags))
 
 
 def test_a_missing_compiler_is_installed_or_comes_with_an_environment(

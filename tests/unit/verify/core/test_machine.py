@@ -1,18 +1,15 @@
 """The description of the machine and its noise, from files that Linux has."""
 
 import importlib
-import json
 import os
 
 import pytest
 
-from stacks.bench import machine as outside
-from stacks.bench.result import Noise
-from stacks.core.disk import REPOSITORY
+from stacks.bench.result import Noise, watch_noise
 
 machine = importlib.import_module("verify.core.machine")
 
-SCHEMA = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
+
 CPUINFO = "".join(
     f"processor\t: {n}\nmodel name\t: A processor\nphysical id\t: 0\ncore id\t: {n // 2}\n\n"
     for n in range(4)
@@ -27,13 +24,6 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(machine, "text_of", lambda path: content.get(path, ""))
     monkeypatch.setattr(machine, "affine_cores", lambda: 4)
     return content
-
-
-def test_the_description_has_the_keys_of_the_schema_and_no_host_name() -> None:
-    description = machine.describe({"float64": {2: 4.0, 1: 2.0}})
-    assert description["cores"] >= 1 and description["memory"] > 0
-    assert set(description) == set(SCHEMA["properties"]["machine"]["properties"])
-    assert [peak["threads"] for peak in description["peak"]] == [1, 2]
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Python has no affinity here")
@@ -121,7 +111,7 @@ def test_a_tick_of_a_counter_in_a_short_turn_is_no_noise(counters: dict[str, str
 
 def test_it_is_what_the_bench_reads() -> None:
     living = iter([0.0, 50.0])
-    noise = outside.watch(1, lambda: next(living))()
+    noise = watch_noise(1, lambda: next(living))()
     assert isinstance(noise, Noise) and noise.others == 0, "its time is the bench's"
 
 

@@ -1,10 +1,8 @@
-"""The files of an environment: each kind of damage is named, and what its user has added."""
+"""The files of an environment: each kind of damage is named, and only what changed is read."""
 
 from __future__ import annotations
 
-import csv
 import importlib
-import json
 import os
 import shutil
 import socket
@@ -13,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from unit.helpers.environments import MANIFEST, SITE_PACKAGES, add, environment
+from unit.helpers.environments import SITE_PACKAGES, add, environment
 
 manifest = importlib.import_module("verify.core.manifest")
 sealed = importlib.import_module("verify.core.expectation")
-user_files = importlib.import_module("verify.checks.files")
 
 LIBRARY, LINK, NUMPY = "lib/libz.so.1", "lib/libz.so", f"{SITE_PACKAGES}/numpy"
 RECORD = "var/checked.json"
@@ -134,14 +131,6 @@ def test_what_cannot_be_read_is_named(
     assert differences(prefix) == [(name, "cannot be read: Permission denied")]
 
 
-@pytest.mark.parametrize("content", [[], {"\ud800": ["link", "a"]}])
-def test_a_manifest_of_another_form_is_an_error(content: object, prefix: Path) -> None:
-    add(prefix, "a")
-    (prefix / MANIFEST).write_bytes(sealed.sealed_text(content))
-    with pytest.raises(manifest.ManifestError, match=f"^{MANIFEST} is damaged"):
-        manifest.compare(str(prefix))
-
-
 def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
     path, content = tmp_path / "file.json", {"b\u00e9": [1, "two"]}
     path.write_bytes(whole := sealed.sealed_text(content))
@@ -244,104 +233,3 @@ def test_no_record_is_written_outside_the_environment(tmp_path: Path) -> None:
     manifest.store_record(os.fsencode(tmp_path), "00", {})
     assert [path.name for path in (tmp_path / "outside").iterdir()] == ["file"]
     assert (tmp_path / "outside/file").read_text() == "kept"
-
-
-def split(prefix: Path) -> tuple[list[str], list[str]]:
-    """Return what the user has added, and the damage."""
-    locked = {"numpy": "1.22.4"}
-    added, damage = user_files.split(str(prefix), manifest.compare(str(prefix)), locked)
-    return added, [problem if not path else manifest.display(path) for path, problem in damage]
-
-
-def installed(prefix: Path, name: str, *files: str, by: str | None = "pip") -> Path:
-    """Install a distribution with these files, relative to site-packages; return its record."""
-    info = f"{name}.dist-info"
-    names = [*files, f"{info}/RECORD", *([f"{info}/INSTALLER"] if by is not None else [])]
-    for file in names:
-        add(prefix, f"{SITE_PACKAGES}/{file}", f"{by}\n")
-    path = prefix / SITE_PACKAGES / info / "RECORD"
-    with path.open("w") as record:
-        csv.writer(record).writerows([file, "", ""] for file in names)
-    return path
-
-
-@pytest.mark.parametrize("installer", ["pip", "uv", "", "conda", "a program", None])
-def test_what_a_known_installer_has_recorded_is_the_users(
-    installer: str | None, prefix: Path
-) -> None:
-    installed(prefix, "pandas-1.5.0", "a.py", "a,b.py", "../../../bin/x", by=installer)
-    added, damage = split(prefix)
-    if installer in ("pip", "uv"):
-        assert (added, damage) == ([f"pandas 1.5.0 by {installer} (5 files)"], [])
-    else:
-        assert added == [] and f"{SITE_PACKAGES}/a.py" in damage
-
-
-@pytest.mark.parametrize("name", ["numpy", "NumPy"])
-def test_a_locked_package_that_pip_replaced_is_damage(name: str, prefix: Path) -> None:
-    installed(prefix, f"{name}-1.23.5", "numpy/more.py")
-    damage = [f"{name} 1.23.5, installed by pip, replaces the locked {name} 1.22.4"]
-    assert split(prefix) == ([], damage)
-
-
-def test_a_record_gives_no_leave_outside_the_environment_or_for_locked_files(prefix: Path) -> None:
-    names = ("/etc/passwd", "../../../../outside", "numpy/__init__.py", "", "\0")
-    record = installed(prefix, "pandas-1.5.0", "pandas.py")
-    record.write_text(record.read_text() + "".join(f"{name},,\n" for name in names))
-    assert split(prefix) == (["pandas 1.5.0 by pip (3 files)"], [])
-    add(prefix, f"{NUMPY}/__init__.py", "changed", 0o555)
-    assert len(manifest.compare(str(prefix)).differences) == 1
-    # A file that no record names, and a link that one names.
-    add(prefix, f"{SITE_PACKAGES}/more.pth", "import os")
-    linked(prefix / SITE_PACKAGES / "pandas.py", "numpy/__init__.py")
-    assert split(prefix)[1][:2] == [f"{SITE_PACKAGES}/more.pth", f"{SITE_PACKAGES}/pandas.py"]
-    # Records that would never end are not read.
-    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
-        replaced(record, make)
-        assert f"{SITE_PACKAGES}/pandas-1.5.0.dist-info/RECORD" in split(prefix)[1]
-
-
-CONDA = "conda-meta/zlib-1.2-0.json"
-LIBMORE = {"version": "1.2", "files": ["lib/libmore.so"]}
-BAD_RECORDS: list[object] = [
-    [],
-    {"name": 1, "version": "1", "files": []},
-    {"name": "zlib", "version": "1", "files": ["\ud800"]},
-    {"name": "zlib", "version": "1", "files": {"lib/odd": 1}},
-]
-
-
-@pytest.mark.parametrize(
-    ("content", "added", "damage"),
-    [
-        ({"name": "zlib", **LIBMORE}, ["zlib 1.2 by conda (2 files)"], []),
-        (
-            {"name": "numpy", **LIBMORE},
-            [],
-            ["numpy 1.2, installed by conda, replaces the locked numpy 1.22.4"],
-        ),
-        (
-            {"name": "a\npass", "version": "\x1b[2J", "files": ["lib/libmore.so"]},
-            ["a?pass ?[2J by conda (2 files)"],
-            [],
-        ),
-        *((record, [], [CONDA, "lib/libmore.so"]) for record in BAD_RECORDS),
-    ],
-)
-def test_what_another_conda_client_installed_is_the_users(
-    content: object, added: list[str], damage: list[str], prefix: Path
-) -> None:
-    add(prefix, "lib/libmore.so")
-    add(prefix, CONDA, json.dumps(content))
-    assert split(prefix) == (added, damage)
-
-
-def test_compiled_python_is_the_users(prefix: Path) -> None:
-    add(prefix, f"{NUMPY}/__pycache__/__init__.cpython-39.pyc")
-    add(prefix, f"{NUMPY}/__init__.pyc")
-    assert split(prefix) == (["2 compiled Python files"], [])
-    # Python imports this one, which has no source.
-    add(prefix, f"{SITE_PACKAGES}/sitecustomize.pyc")
-    (prefix / SITE_PACKAGES / "__pycache__").symlink_to("/tmp")
-    damage = [f"{SITE_PACKAGES}/{name}" for name in ("__pycache__", "sitecustomize.pyc")]
-    assert split(prefix)[1] == damage

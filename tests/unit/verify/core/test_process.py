@@ -94,14 +94,6 @@ def test_children_are_ended_but_those_named() -> None:
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_a_source_is_compiled_and_loaded(tmp_path: Path) -> None:
-    if not shutil.which("g++"):
-        pytest.skip("no g++")
-    folder = str(tmp_path)
-    library = process.load_c("g++", "verify.elementwise", "registers.c", folder)
-    assert library.upper_halves_in_use() in (-1, 0, 1)
-
-
 @pytest.mark.parametrize(
     ("compiler", "reason"),
     [

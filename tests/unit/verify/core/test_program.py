@@ -1,10 +1,9 @@
-"""What the suite's programs share: how they end, their progress, their temporary folders."""
+"""What the suite's programs share: how they end, and their temporary folders."""
 
 from __future__ import annotations
 
 import fcntl
 import importlib
-import io
 import os
 import signal
 import subprocess
@@ -24,55 +23,42 @@ portable = importlib.import_module("verify.core.portable")
 progress = importlib.import_module("verify.core.progress")
 
 ARGUMENTS = SimpleNamespace(debug=False)
+OLD = "theano-verify-abcdefgh"
 
 
-def raising(error: BaseException) -> object:
-    def run(_arguments: object) -> NoReturn:
-        raise error
-
-    return run
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program.tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("error", "lines"),
+    ("error", "reason", "fix"),
     [
-        (framework.FrameworkError("no framework", "get one"), ["no framework", "fix: get one"]),
-        (
-            expectation.ExpectationError("x is missing"),
-            ["x is missing", "fix: build the environment again; the builder writes this file"],
-        ),
+        (framework.FrameworkError("no framework", "get one"), "no framework", "get one"),
+        (expectation.ExpectationError("x is missing"), "x is missing", "build the environment "),
         (
             FileNotFoundError(2, "No such file", "a.json"),
-            [
-                "[Errno 2] No such file: 'a.json'",
-                "fix: look at the path, its permissions and the space on its disk",
-            ],
+            "[Errno 2] No such file: 'a.json'",
+            "look at the path, its permissions ",
         ),
     ],
 )
 def test_a_program_that_cannot_run_has_status_2_and_a_fix(
-    error: Exception, lines: list[str], capsys: pytest.CaptureFixture[str]
+    error: Exception, reason: str, fix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert program.exit_status("verify", raising(error), ARGUMENTS) == 2
-    first, *rest = capsys.readouterr().err.splitlines()
-    assert first.startswith(f"verify cannot run with {sys.executable} (Python 3.")
-    assert rest == [f"  {line}" for line in lines]
+    def run(_arguments: object) -> NoReturn:
+        raise error
 
-
-def test_an_interrupted_program_has_status_130(capsys: pytest.CaptureFixture[str]) -> None:
-    assert program.exit_status("verify", raising(KeyboardInterrupt()), ARGUMENTS) == 130
-    assert capsys.readouterr().err == "interrupted\n"
+    assert program.exit_status("verify", run, ARGUMENTS) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith(f"verify cannot run with {sys.executable} (Python 3.")
+    assert lines[1] == f"  {reason}" and lines[2].startswith(f"  fix: {fix}")
 
 
 def test_without_a_framework_the_suite_cannot_run_and_leaves_no_files(tmp_path: Path) -> None:
     before = sorted((REPOSITORY / "verify").iterdir())
-    done = subprocess.run(
-        [sys.executable, REPOSITORY / "verify"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [sys.executable, str(REPOSITORY / "verify")]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "this Python has no Theano, Aesara, PyTensor or NumPy" in done.stderr
     assert "fix: " in done.stderr and "Traceback" not in done.stderr
@@ -96,25 +82,13 @@ def test_an_interrupt_that_c_code_takes_for_a_failed_import_is_one(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-OLD = "theano-verify-abcdefgh"
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(program.tempfile, "tempdir", str(tmp_path))
-    return tmp_path
-
-
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_the_folder_of_a_running_program_stays(tmp_path: Path) -> None:
-    with program.temporary_folder() as first, program.temporary_folder() as second:
-        assert names(tmp_path) == sorted([Path(first).name, Path(second).name])
-
-
-def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_of_the_suite_or_in_use_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     outside = tmp_path / "outside"
     (outside / "kept").mkdir(parents=True)
     (tmp_path / OLD).symlink_to(outside)
@@ -122,9 +96,11 @@ def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.Monk
         (tmp_path / name).mkdir()
     (tmp_path / "theano-verify-abcdefg1").touch()
     before = names(tmp_path)
-    with program.temporary_folder():
-        pass
+    with program.temporary_folder() as first, program.temporary_folder() as second:
+        used = [Path(first).name, Path(second).name]
+        assert names(tmp_path) == sorted([*before, *used])
     assert names(tmp_path) == before and (outside / "kept").is_dir()
+    # That of another user.
     (tmp_path / OLD).unlink()
     (tmp_path / OLD).mkdir()
     monkeypatch.setattr(program.os, "geteuid", lambda: os.getuid() + 1)
@@ -134,7 +110,7 @@ def test_what_is_not_of_the_suite_stays(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_folder_that_another_start_took_for_an_old_one_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mkdtemp = program.tempfile.mkdtemp
     made: list[str] = []
@@ -166,34 +142,6 @@ def test_without_locks_a_folder_is_made_and_nothing_is_removed(
     assert names(tmp_path) == [OLD]
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def write_all() -> None:
-    progress.begin()
-    progress.note("step")
-    progress.log("a remark")
-    progress.end()
-
-
-def test_a_log_has_one_line_of_progress_and_the_remarks(capsys: pytest.CaptureFixture[str]) -> None:
-    write_all()
-    assert (
-        capsys.readouterr().err
-        == "verifying: 15 s on an idle machine, 30 s the first time with numba ...\na remark\n"
-    )
-
-
-def test_a_terminal_has_a_line_that_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    write_all()
-    clear = progress.CLEAR
-    assert terminal.getvalue() == f"{clear}step ...{clear}a remark\n{clear}"
-
-
 def test_output_in_the_block_and_through_its_stream_later_is_discarded(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -214,19 +162,3 @@ def test_a_folder_of_any_name(name: str, tmp_path: Path) -> None:
         (tmp_path / name / "one" / file).touch()
     found = portable.matching(str(tmp_path / name), "*/*.so")
     assert found == [f"{tmp_path}/{name}/one/{file}" for file in ("a.so", "b.so")]
-
-
-@pytest.mark.parametrize(
-    ("samples", "count"),
-    [
-        ([1.0, 1.02, 9.0], 2),
-        ([1.0, 1.04, 1.02, 9.0], 3),
-        ([2.0, 1.0, 1.01, 9.0], 3),
-        ([4.0, 3.0, 2.0, 1.0, 9.0], 4),
-    ],
-)
-def test_a_timing_ends_when_its_two_shortest_samples_agree(
-    samples: list[float], count: int
-) -> None:
-    values = iter(samples)
-    assert portable.until_steady(lambda: next(values), 4) == samples[:count]

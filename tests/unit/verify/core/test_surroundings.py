@@ -38,11 +38,6 @@ def test_what_each_value_of_a_variable_does(name: str, values: str, unknown: str
     assert surroundings.reason_of(name, unknown) is None
 
 
-def test_variables_for_another_python_reach_no_program() -> None:
-    environ = {"PYTHONHOME": "/usr", "PIP_USER": "1", "PYTHONPATH": "/x", "EDITOR": "vi"}
-    assert surroundings.program(environ) == {"PYTHONPATH": "/x", "EDITOR": "vi"}
-
-
 def test_a_pip_of_the_builder_installs_where_the_builder_says() -> None:
     environ = surroundings.pip({"PIP_TARGET": "/x", "PIP_CERT": "/ca"})
     assert environ == {"PIP_CERT": "/ca", "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"}

@@ -10,16 +10,12 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.devices import DEVICE, device_context, results
+from unit.helpers.devices import device_context, results
 from unit.helpers.suite import suite_module
 
 device_check = suite_module("device.check")
 drivers = suite_module("device.drivers")
 process = suite_module("core.process")
-
-
-def expectation(device: str, **flags: str) -> dict[str, Any]:
-    return {"flags": {"device": device, **flags}}
 
 
 # files: those of Theano's settings, of a diagnosis.
@@ -51,109 +47,37 @@ def test_the_requested_device(
     for name in files:
         (tmp_path / name).write_text(f"[global]\ndevice = {name}\n")
     monkeypatch.setenv("THEANORC", ":".join(str(tmp_path / name) for name in files))
-    locked = expectation(environment) if environment else None
+    locked = {"flags": {"device": environment}} if environment else None
     assert device_check.requested(locked, user_flags) == device
 
 
-def replace_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
-    """Make the check run a program whose function `send` sends a message."""
-    path = tmp_path / "probe.py"
-    path.write_text(
-        "import json, os, sys, time\n"
-        "def send(**message):\n"
-        f"    print({device_check.MARK!r} + json.dumps(message), flush=True)\n" + body
-    )
-    command = [sys.executable, str(path)]
-    monkeypatch.setattr(process, "suite_command", lambda name, *more: [*command, *more])
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "detail"),
-    [
-        (f"print('noise'); send(opened={DEVICE!r})", "pass", "opencl0:0: a device (1)"),
-        ("send(missing='no driver', fix='install it')", "skip", "no driver: install it"),
-        ("print('loading'); time.sleep(60)", "skip", "did not answer within 1 s"),
-        ("print('bad', flush=True); os.abort()", "skip", "ended with status -6: bad: to see the"),
-    ],
-)
-def test_a_missing_device_a_driver_that_hangs_and_one_that_aborts_are_skipped(
-    body: str, status: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace_probe(tmp_path, monkeypatch, body)
-    monkeypatch.setattr(device_check, "OPENING", 5 if status == "pass" else 1)
-    context = device_context(tmp_path, device=None)
-    check = device_check.check(context)
-    assert check.status == status and detail in check.detail
-    opened = DEVICE if status == "pass" else None
-    assert (context.device, context.device_missing) == (opened, opened is None)
+# In place of the program on the device: two steps end it, or never end.
+PROBE = """
+import json, os, sys, time
+def send(**message):
+    print({mark!r} + json.dumps(message), flush=True)
+results = json.loads({results!r})
+send(opened={{}})
+for name in sys.argv[2:]:
+    send(begin=name)
+    if name == 'Gemv': print('final linking failed', flush=True); os.abort()
+    if name == 'softmax': time.sleep(60)
+    send(end=name, **results[name])
+"""
 
 
 def test_a_step_that_aborts_or_hangs_does_not_stop_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    replace_probe(
-        tmp_path,
-        monkeypatch,
-        f"results = json.loads({json.dumps(results())!r})\n"
-        f"send(opened={DEVICE!r})\n"
-        "for name in sys.argv[2:]:\n"
-        "    send(begin=name)\n"
-        "    if name == 'Gemv': print('final linking failed', flush=True); os.abort()\n"
-        "    if name == 'softmax': time.sleep(60)\n"
-        "    send(end=name, **results[name])\n",
-    )
+    program = PROBE.format(mark=device_check.MARK, results=json.dumps(results()))
+    command = [sys.executable, "-c", program]
+    monkeypatch.setattr(process, "suite_command", lambda name, *more: [*command, *more])
     monkeypatch.setattr(device_check, "STEP", 1)
     checks, _ = device_check.measure(device_context(tmp_path))
     by_name = {check.name: check for check in checks}
     assert "final linking failed" in by_name.pop("device: Gemv").detail
     assert "did not answer within 1 s" in by_name.pop("device: softmax").detail
     assert {check.status for check in by_name.values()} == {"pass"}
-
-
-@pytest.mark.parametrize("is_built", [True, False])
-def test_the_folder_that_the_probe_compiles_into(
-    is_built: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The environment's, or in a diagnosis a temporary one."""
-    monkeypatch.delenv("POCL_CACHE_DIR", raising=False)
-    (folder := tmp_path / "own").mkdir()
-    locked = expectation("opencl0:0", base_compiledir=str(folder)) if is_built else None
-    context = device_context(tmp_path, expectation=locked, user_flags="floatX=float32")
-    variables = device_check._variables(context)
-    used = folder if is_built else tmp_path / "compiled"
-    flags = f"floatX=float32,device=opencl0:0,base_compiledir={used}"
-    assert variables["THEANO_FLAGS"] == flags
-    assert variables["POCL_CACHE_DIR"] == f"{tmp_path}/kernels"
-
-
-def messages(capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    lines = capsys.readouterr().out.splitlines()
-    return [
-        json.loads(line[len(device_check.MARK) :])
-        for line in lines
-        if line.startswith(device_check.MARK)
-    ]
-
-
-@pytest.mark.filterwarnings("default")
-def test_each_step_begins_and_ends_with_a_message(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def step(name: str) -> int:
-        if name == "scan":
-            raise ValueError("no scan")
-        return 7
-
-    monkeypatch.setattr(device_check, "opened", lambda name: {"name": name})
-    monkeypatch.setattr(device_check, "step", step)
-    device_check.main(["cuda", "Gemm", "scan"])
-    assert messages(capsys) == [
-        {"opened": {"name": "cuda"}},
-        {"begin": "Gemm"},
-        {"end": "Gemm", "result": 7},
-        {"begin": "scan"},
-        {"end": "scan", "error": "ValueError: no scan", "text": "no scan"},
-    ]
 
 
 def theano(device: str, is_open: bool = True) -> Any:
@@ -184,7 +108,8 @@ def test_the_device_that_theano_opens(
     monkeypatch.setitem(sys.modules, "theano", module)
     monkeypatch.setitem(sys.modules, "pygpu", None)
     device_check.main(["cuda"])
-    [message] = messages(capsys)
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line]
+    message = json.loads(line.removeprefix(device_check.MARK))
     content = message["opened"]["name"] if key == "opened" else message["missing"]
     assert content.startswith(text) and bool(message.get("fix")) is (key == "missing")
 

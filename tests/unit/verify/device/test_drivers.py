@@ -1,8 +1,10 @@
-"""The devices of the drivers, and what is too old or too new for them."""
+"""NVIDIA's driver, which is a stand-in: its GPUs, and what is too old or too new for them.
+
+OpenCL's loader, and drivers that do not answer, are tried in tests/integration/test_device.py.
+"""
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import pytest
@@ -18,60 +20,53 @@ ATTRIBUTES = {
     drivers.MAJOR: 9,
     drivers.MINOR: 0,
 }
-
-
-OLD = r"too old: it is for CUDA 12.3, driver 550.* nvrtc 12.4 compiles"
+# CUDA's functions that write a number to their first argument.
+NUMBERS = {"cuDriverGetVersion": "version", "cuDeviceGetCount": "count"}
 
 
 class Library:
     """NVIDIA's driver with one H100, nvrtc 12.4 and cuBLAS 12.4.5 in one."""
 
-    def __init__(
-        self, status: int = 0, count: int = 1, version: int = 12040, archs: tuple[int, ...] = (90,)
-    ) -> None:
-        self.status, self.count, self.version, self.archs = status, count, version, archs
+    def __init__(self, **more: Any) -> None:
+        self.values: dict[str, Any] = {"status": 0, "count": 1, "version": 12040, "archs": (90,)}
+        self.values |= more
 
-    def cuInit(self, flags: int) -> int:  # noqa: N802
-        return self.status
+    def __getattr__(self, name: str) -> Any:
+        return lambda *given: self.call(name, *given)
 
-    def cuDriverGetVersion(self, version: Any) -> int:  # noqa: N802
-        version._obj.value = self.version
+    def call(self, name: str, *given: Any) -> int:
+        """Do as the function of this name."""
+        if name == "cuInit":
+            return int(self.values["status"])
+        if name in NUMBERS:
+            given[0]._obj.value = self.values[NUMBERS[name]]
+        elif name == "cuDeviceGetName":
+            given[0].value = b"NVIDIA H100"
+        elif name == "cuDeviceGetAttribute":
+            given[0]._obj.value = ATTRIBUTES[given[1]]
+        elif name == "cuDeviceGetByPCIBusId":
+            given[0]._obj.value = 1
+            return 0 if given[1] == b"0000:00:06.0" else 1
+        elif name == "nvrtcVersion":
+            given[0]._obj.value, given[1]._obj.value = 12, 4
+        elif name == "nvrtcGetNumSupportedArchs":
+            given[0]._obj.value = len(self.values["archs"])
+        elif name == "nvrtcGetSupportedArchs":
+            given[0][:] = self.values["archs"]
+        elif name == "cublasGetProperty":
+            given[1]._obj.value = (12, 4, 5)[given[0]]
         return 0
 
-    def cuDeviceGetCount(self, count: Any) -> int:  # noqa: N802
-        count._obj.value = self.count
-        return 0
 
-    def cuDeviceGet(self, identity: Any, number: int) -> int:  # noqa: N802
-        return 0
+def load(monkeypatch: pytest.MonkeyPatch, library: Library, only: str = "lib") -> None:
+    """Have a library stand for those whose names begin so; no others are there."""
 
-    def cuDeviceGetName(self, name: Any, size: int, identity: Any) -> int:  # noqa: N802
-        name.value = b"NVIDIA H100"
-        return 0
+    def loaded(name: str) -> Library:
+        if not name.startswith(only):
+            raise OSError(name)
+        return library
 
-    def cuDeviceGetAttribute(self, value: Any, attribute: int, identity: Any) -> int:  # noqa: N802
-        value._obj.value = ATTRIBUTES[attribute]
-        return 0
-
-    def cuDeviceGetByPCIBusId(self, device: Any, bus: bytes) -> int:  # noqa: N802
-        device._obj.value = 1
-        return 0 if bus == b"0000:00:06.0" else 1
-
-    def nvrtcVersion(self, major: Any, minor: Any) -> None:  # noqa: N802
-        major._obj.value, minor._obj.value = 12, 4
-
-    def nvrtcGetNumSupportedArchs(self, count: Any) -> None:  # noqa: N802
-        count._obj.value = len(self.archs)
-
-    def nvrtcGetSupportedArchs(self, numbers: Any) -> None:  # noqa: N802
-        numbers[:] = self.archs
-
-    def cublasGetProperty(self, part: int, value: Any) -> None:  # noqa: N802
-        value._obj.value = (12, 4, 5)[part]
-
-
-def load(monkeypatch: pytest.MonkeyPatch, library: Library) -> None:
-    monkeypatch.setattr(drivers.ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(drivers.ctypes, "CDLL", loaded)
     monkeypatch.setattr(drivers, "text_of", lambda path: "NVRM: Kernel Module  550.54.15  Tue")
 
 
@@ -92,6 +87,12 @@ def test_a_cuda_device_with_its_nominal_peaks(line: str, monkeypatch: pytest.Mon
     assert device.peaks["float32"] == pytest.approx(2 * 1.98 * 132 * 128)
     # NVIDIA's own figure of an H100 SXM is 67 TFLOP/s, with the tensor cores.
     assert device.peaks["float64"] == pytest.approx(67e3, rel=0.01)
+    # In an environment that is only diagnosed there is no compiler.
+    load(monkeypatch, Library(), only="libcuda")
+    assert check.find("cuda").driver == "CUDA 12.4, driver 550.54.15"
+
+
+OLD = r"too old: it is for CUDA 12.3, driver 550.* nvrtc 12.4 compiles"
 
 
 @pytest.mark.parametrize(
@@ -117,41 +118,12 @@ def test_a_gpu_that_cannot_be_used_is_an_error(
     assert caught.value.fix.startswith(fix)
 
 
-def test_a_driver_without_the_environments_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in an environment that is only diagnosed."""
-
-    def only_the_driver(name: str) -> Library:
-        if name != "libcuda.so.1":
-            raise OSError(name)
-        return Library()
-
-    load(monkeypatch, Library())
-    monkeypatch.setattr(drivers.ctypes, "CDLL", only_the_driver)
-    assert check.find("cuda").driver == "CUDA 12.4, driver 550.54.15"
-
-
-def test_the_gpu_of_a_program_with_a_compiler_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not matter what this environment's compiler can do."""
+def test_a_gpu_by_its_number_and_by_its_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program with a compiler of its own does not need what this environment's can do."""
     load(monkeypatch, Library(version=12000, archs=(50,)))
     assert drivers.cuda_device(0).driver == "CUDA 12.0, driver 550.54.15"
     with pytest.raises(drivers.NoDeviceError, match="no device cuda1"):
         drivers.cuda_device(1)
-
-
-def test_a_gpu_by_its_bus(monkeypatch: pytest.MonkeyPatch) -> None:
-    load(monkeypatch, Library())
     assert drivers.cuda_number_at("0000:00:06.0") == 1
     with pytest.raises(drivers.NoDeviceError, match=r"no GPU at 0000:00:07\.0"):
         drivers.cuda_number_at("0000:00:07.0")
-
-
-@pytest.mark.parametrize("name", ["cuda", "opencl0:0"])
-def test_a_driver_that_cannot_be_loaded_is_an_error(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load(library: str) -> None:
-        raise OSError(f"{library}: cannot open")
-
-    monkeypatch.setattr(ctypes, "CDLL", load)
-    with pytest.raises(drivers.NoDeviceError, match="cannot be loaded: lib"):
-        check.find(name)

@@ -1,4 +1,4 @@
-"""The checks, timings and the table of a device."""
+"""The checks and timings of a device."""
 
 from __future__ import annotations
 
@@ -102,21 +102,6 @@ def test_products_are_compared_with_the_blas_alone(
     assert "device BLAS alone float32 2000" in {item.name for item in times}
 
 
-def test_a_device_without_memory_for_products_is_skipped(tmp_path: Path) -> None:
-    check = checks_of(results(products={"result": []}), tmp_path)["device: products"]
-    assert (check.status, check.detail) == ("skip", "other programs hold the device's memory")
-
-
-def test_the_large_optimiser_has_a_check_and_timings(tmp_path: Path) -> None:
-    large = {"layers": 3, "steps": 30, "width": 16, "fast_compile": RUN}
-    checks, times = report.checks_and_timings(
-        device_context(tmp_path), results(**{"large optimiser": {"result": large}})
-    )
-    [check] = [check for check in checks if check.name == "device: large optimiser"]
-    assert check.detail.startswith("fast_compile: 2100 nodes")
-    assert "large optimiser fast_compile, local" in {item.name for item in times}
-
-
 def test_limits_of_opencl_are_skipped_on_opencl_and_fail_on_cuda(tmp_path: Path) -> None:
     scan = on_host(Scan=1)
     scan["result"]["refused"] = "This is for CUDA arrays."
@@ -129,30 +114,10 @@ def test_limits_of_opencl_are_skipped_on_opencl_and_fail_on_cuda(tmp_path: Path)
         assert on_cuda[name].status == "fail"
 
 
-def test_functions_left_on_the_host_are_named(tmp_path: Path) -> None:
-    left = {"left on the host": {"result": {"sort": "SortOp", "max": "CAReduce"}}}
-    check = checks_of(results(**left), tmp_path)["device: left on the host"]
-    assert check.status == "skip"
-    assert check.detail.endswith("no OpenCL kernels for them: max (CAReduce), sort (SortOp)")
-
-
-def test_the_part_of_the_report_follows_its_schema_and_has_a_table(tmp_path: Path) -> None:
+def test_the_part_of_the_report_follows_its_schema(tmp_path: Path) -> None:
     context = device_context(tmp_path)
     report.checks_and_timings(context, results())
     schema = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
     jsonschema.validate(
         context.device, {**schema["properties"]["device"], "$defs": schema["$defs"]}
     )
-    lines = report.table(context.device)
-    assert lines[1:] == [
-        "old: 1.000s - local optimiser",
-        "new: 0.400s - GraphToGPU, 910 nodes after it",
-        "  time io_toposort 0.020s",
-        "  Total time taken by local optimizers 0.252s",
-        "  times - times applied - Node created - name:",
-        "  0.250s - 500 - 565 - local_gpua_elemwise",
-        "  0.002s - in 1 optimizations that were not used",
-        "    0.002s - local_gpua_shape",
-        "",
-    ]
-    assert report.table(None) == []

@@ -23,11 +23,6 @@ def test_a_compilers_option_that_leaves_ieee_s_rules_is_taken_out() -> None:
     assert "ffast" not in numbers._fix(where, None)
 
 
-def test_references_are_right_to_the_last_place() -> None:
-    assert float(numbers.reference("tanh", 0.5, 0.0)) == math.tanh(0.5)
-    assert float(numbers.reference("pow", 2.0, 10.0)) == 1024.0
-
-
 @pytest.mark.parametrize(("full", "count", "samples"), [(False, 10, 2), (True, 20, 15)])
 def test_a_quiet_machine_needs_two_samples_of_a_timing(
     full: bool, count: int, samples: int, monkeypatch: pytest.MonkeyPatch

