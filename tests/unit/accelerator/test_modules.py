@@ -60,13 +60,6 @@ def test_changed_file_is_not_used_and_can_be_written_again(
     assert store.keep(KEY, MODULE) and store.take(KEY) == MODULE
 
 
-def test_a_folder_that_was_removed_while_it_was_empty(store: Any, folder: Path) -> None:
-    """Theano does so with empty folders in its compile folder."""
-    folder.rmdir()
-    assert store.keep(KEY, MODULE) and store.take(KEY) == MODULE
-    assert folder.stat().st_mode & 0o777 == 0o700
-
-
 def test_file_that_other_users_can_write_is_not_used(
     modules: Any, store: Any, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

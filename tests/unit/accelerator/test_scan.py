@@ -91,10 +91,6 @@ def test_function_keeps_no_old_scan(replaced: Any) -> None:
     assert not hasattr(feature, "scan_successors")
 
 
-def apply(*inputs: Variable) -> Any:
-    return Node("an operation", list(inputs)).outputs[0]
-
-
 @pytest.fixture
 def scan(load: Load) -> Any:
     utils = {"equal_computations": lambda left, right: left == right}
@@ -104,27 +100,3 @@ def scan(load: Load) -> Any:
         theano_scan_module_scan_utils=utils,
         theano_scan_module_scan_opt=options,
     )
-
-
-def test_outputs_of_one_gradient_share_a_copy_which_the_next_one_forgets(scan: Any) -> None:
-    x, y, z = Variable(), Variable(), Variable()
-    shared = apply(x)
-    replace = scan.scan_op.forced_replace
-    one, other = replace(apply(shared), x, y), replace(apply(shared), x, y)
-    assert one.owner.inputs[0] is other.owner.inputs[0] is not shared
-    replace(apply(shared), x, z)
-    assert replace(apply(shared), x, y).owner.inputs[0] is not one.owner.inputs[0]
-
-
-def test_pushed_out_outputs_are_those_of_the_new_scan(scan: Any) -> None:
-    class Arguments:
-        outer_out_nit_sot = ("old 0", "old 1")
-
-    def original(*_: object) -> tuple[list[str], str, Arguments]:
-        arguments.outer_out_nit_sot = ("new 0", "new 1")
-        return ["old 1", "other"], "new node", arguments
-
-    arguments = Arguments()
-    fixed = scan._push_out_inner_vars(original)
-    assert scan.scan_opt.PushOutScanOutput.push_out_inner_vars
-    assert fixed(None, None, None, "old node", arguments)[0] == ["new 1", "other"]
