@@ -2,13 +2,15 @@
 
     .venv/bin/python measurements/sampling.py STACK[,STACK of pip-default] ... [--models gp:150,...]
         [--ways chosen,pip] [--chains 2] [--draws 60] [--sampler nutpie] [--rounds N] [--busy N]
-        [--limit SECONDS]
+        [--limit SECONDS] [--store]
 
 A STACK is the folder of a built stack.yaml with PyMC 3 to 6, such as examples/pymc-5.28. Models:
 gp, a Gaussian process of so many points; regression, hierarchical with so many rows; lkj, a normal
 distribution of five dimensions with an LKJ prior. In a round the ways follow each other, beside
 --busy endless loops. A first start, which compiles, is not counted. Prints the seconds in
 `pm.sample` of each start, and the mean of a parameter, by which one sees the same posterior.
+--store writes the seconds into results/sampling.json for `./invoke publish`: of one model, with the
+ways chosen, one and pip.
 """
 
 from __future__ import annotations
@@ -17,13 +19,20 @@ import os
 import subprocess
 import sys
 import time
+from argparse import Namespace
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness import endless_loops, in_turn, options
+from harness import endless_loops, in_turn, options, run
 
+VERSION = """
+from importlib.util import find_spec
+pm = __import__("pymc3" if find_spec("pymc3") else "pymc")
+print("PyMC", pm.__version__)
+"""
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -37,26 +46,48 @@ def main() -> None:
     parser.add_argument("--draws", default="60", help="of each chain, after as many to tune")
     parser.add_argument("--sampler", default="pymc")
     parser.add_argument("--limit", type=float, default=150, help="seconds of a start")
+    parser.add_argument("--store", action="store_true", help="write results/sampling.json")
     arguments = parser.parse_args()
+    if arguments.store and (arguments.models.count(":") != 1 or arguments.ways != "chosen,one,pip"):
+        parser.error("--store: takes one model, and --ways chosen,one,pip")
     command = [__file__, "--sample", arguments.chains, arguments.draws, arguments.sampler]
+    ways, samplings = arguments.ways.split(","), []
     with endless_loops(arguments.busy):
         for stack in arguments.stacks:
             own, _, pip = stack.partition(",")
             for model in arguments.models.split(","):
 
-                def start(way: str, own: str = own, pip: str = pip, model: str = model) -> str:
-                    folder = Path(pip if way.startswith("pip") else own)
-                    python = folder / "stack.build/environment/bin/python"
+                def start(way: str, own: str = own, pip: str = pip, model: str = model) -> Start:
+                    python = python_of(pip if way.startswith("pip") else own)
                     variables = ONE_THREAD if way.endswith("one") else {}
-                    return sample([str(python), *command, model], variables, arguments.limit)
+                    return sample([python, *command, model], variables, arguments.limit)
 
-                ways = arguments.ways.split(",")
-                in_turn(1, [way for way in ways if way in ("chosen", "pip-one")], start)
-                for way, found in in_turn(arguments.rounds, ways, start).items():
-                    print(f"{Path(own).name} {model:16} {way:8} {'; '.join(found)}", flush=True)
+                # Two threads may not end: what is compiled, one thread compiles.
+                first = {"pip-one" if way.startswith("pip") else "one" for way in ways}
+                in_turn(1, sorted(first), start)
+                found = in_turn(arguments.rounds, ways, start)
+                for way, starts in found.items():
+                    texts = "; ".join(each.text for each in starts)
+                    print(f"{Path(own).name} {model:16} {way:8} {texts}", flush=True)
+                samplings.append((own, {way: seconds_of(each) for way, each in found.items()}))
+    if arguments.store:
+        store(samplings, arguments)
 
 
-def sample(command: list[str], variables: dict[str, str], limit: float) -> str:
+def python_of(stack: str) -> str:
+    """Return the Python of a built stack."""
+    return str(Path(stack) / "stack.build/environment/bin/python")
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a start ended, for people; seconds: None if it was longer than the limit."""
+
+    text: str
+    seconds: float | None
+
+
+def sample(command: list[str], variables: dict[str, str], limit: float) -> Start:
     """Return a start's seconds and mean; a start is ended, with its chains, at the limit."""
     program = subprocess.Popen(
         command,
@@ -68,11 +99,54 @@ def sample(command: list[str], variables: dict[str, str], limit: float) -> str:
     )
     try:
         output, _ = program.communicate(timeout=limit)
-        return output.splitlines()[-1] if not program.returncode else "failed"
     except subprocess.TimeoutExpired:
         os.killpg(program.pid, 9)
         program.wait()
-        return f"more than {limit:.0f}"
+        return Start(f"more than {limit:.0f}", None)
+    if program.returncode:
+        sys.exit(f"{' '.join(command)}: exit status {program.returncode}")
+    text = output.splitlines()[-1]
+    return Start(text, float(text.split()[0]))
+
+
+def seconds_of(starts: list[Start]) -> tuple[float | None, ...]:
+    """Return the seconds of each start."""
+    return tuple(each.seconds for each in starts)
+
+
+def store(
+    samplings: list[tuple[str, dict[str, tuple[float | None, ...]]]], arguments: Namespace
+) -> None:
+    """Write the seconds in PyMC's `sample`; the program and framework are the environment's."""
+    from stacks.core.disk import write_atomically
+    from stacks.core.workspace import default_workspace
+    from stacks.timings import samplers
+    from stacks.variants.load import load_variant
+    from verify.core import machine
+
+    workspace = default_workspace()
+    kind, size = arguments.models.split(":")
+    found = samplers.Sampling(
+        model=TEXTS[kind].format(size),
+        chains=int(arguments.chains),
+        draws=int(arguments.draws),
+        limit=arguments.limit,
+        cores=len(os.sched_getaffinity(0)),
+        cpu=machine.described({})["cpu"],
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+        programs=tuple(
+            samplers.Program(
+                name=run([python_of(stack), "-c", VERSION]).strip(),
+                framework=load_variant(workspace, stack).framework.name,
+                chosen=ways["chosen"],
+                one=ways["one"],
+                pip=ways["pip"],
+            )
+            for stack, ways in samplings
+        ),
+    )
+    text = found.model_dump_json(indent=1)
+    write_atomically(workspace.results / samplers.SAMPLING, text + "\n")
 
 
 def in_environment(chains: str, draws: str, sampler: str, model: str) -> None:
@@ -133,6 +207,11 @@ def normal_with_lkj(pm: Any, np: Any, random: Any, size: int, old: bool) -> str:
     return "centre"
 
 
+TEXTS = {
+    "gp": "a Gaussian process of {} points",
+    "regression": "a regression with {} rows",
+    "lkj": "a normal distribution with an LKJ prior, {} rows",
+}
 MODELS = {"gp": gaussian_process, "regression": regression, "lkj": normal_with_lkj}
 
 if __name__ == "__main__":

@@ -160,11 +160,12 @@ def _results(workspace: Workspace) -> tuple[list[StoredResult], View, int]:
     """Return the results, and what is published of them; name other files, return their number."""
     stored, errors = store.read_all(workspace)
     reports, of_devices = devices.read_all(workspace)
-    figures, of_samplers = samplers.read_all(workspace)
-    errors = [*errors, *of_devices, *of_samplers]
+    figures, of_samplers = samplers.read_samplers(workspace)
+    samplings, of_samplings = samplers.read_samplings(workspace)
+    errors = [*errors, *of_devices, *of_samplers, *of_samplings]
     for error in errors:
         print(f"left out: {error}", file=sys.stderr)
-    drawn = view(stored, current_locks(workspace), reports, figures)
+    drawn = view(stored, current_locks(workspace), reports, figures, samplings)
     return stored, drawn, len(errors)
 
 

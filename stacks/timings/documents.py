@@ -71,7 +71,6 @@ def _rendered(name: str, view: View, **more: object) -> str:
         figure=_figure,
         in_table=sessions.in_table,
         across=_across(view),
-        elsewhere=sessions.ELSEWHERE,
         **more,
     )
 

@@ -98,8 +98,6 @@ ELEMENTWISE = "exp and tanh over arrays"
 # The columns of the short table.
 TABLE = (PRODUCTS, DENSE, RECURRENT, ELEMENTWISE)
 _KERNELS = {"Gemm": "gemm", "exp": "elementwise", "tanh": "elementwise"}
-# No session times these: the flavour to take, and the page below docs/ that has their figures.
-ELSEWHERE = {"a PyMC model, several chains": ("openblas", "guides/pymc")}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from stacks.bench.result import Subject
 from stacks.bench.rows import Row, winners
 from stacks.bench.store import StoredResult
 from stacks.timings.devices import DeviceReport
-from stacks.timings.samplers import Samplers
+from stacks.timings.samplers import Samplers, Sampling
 from stacks.timings.sessions import FIRST_STEP, Column, Session, answering, measured, sessions
 from stacks.timings.view import (
     Across,
@@ -45,10 +45,11 @@ def view(
     current: Mapping[str, CurrentLock],
     reports: Sequence[DeviceReport] = (),
     samplers: Sequence[Samplers] = (),
+    samplings: Sequence[Sampling] = (),
 ) -> View:
     """Return what is published of results, with the locks of this checkout.
 
-    reports: of devices. samplers: PyMC's. The same results and locks give the same view.
+    reports: of devices. samplers, samplings: PyMC's. The same results and locks give the same view.
     """
     every = sessions(stored)
     # Without a baseline beside them, they would hide figures that have one.
@@ -71,6 +72,7 @@ def view(
         tuple(steps),
         tuple(reports),
         tuple(samplers),
+        tuple(samplings),
         tuple(session for session in every if session in used),
         current,
     )

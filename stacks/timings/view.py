@@ -13,7 +13,7 @@ from stacks.bench.intervals import Ratio
 from stacks.bench.result import Machine
 from stacks.bench.rows import Row
 from stacks.timings.devices import DeviceReport
-from stacks.timings.samplers import Samplers
+from stacks.timings.samplers import Samplers, Sampling
 from stacks.timings.sessions import Column, Session
 
 
@@ -184,6 +184,7 @@ class View:
     steps: tuple[Steps, ...]
     devices: tuple[DeviceReport, ...]
     samplers: tuple[Samplers, ...]
+    samplings: tuple[Sampling, ...]
     sessions: tuple[Session, ...]
     current: Mapping[str, CurrentLock]
 

@@ -1,8 +1,10 @@
-"""The figures in the README are those of one campaign in results/."""
+"""The figures in the README, and of chains in the PyMC guide, are those in results/."""
 
 from __future__ import annotations
 
 import re
+import statistics
+from collections.abc import Sequence
 
 import pytest
 
@@ -12,6 +14,7 @@ from stacks.bench.rows import Row
 from stacks.bench.rows import rows as measured
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
+from stacks.timings import samplers
 
 TEXT = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 # {what a column of the README's table is about: the measure in a result}.
@@ -19,19 +22,23 @@ MEASURES = {
     "Product of 5000 \u00d7 5000, float64": "check_blas 5000",
     "Step of a small dense network": "mlp step",
     "Step of an LSTM": "lstm merged",
+    "Gaussian process in PyMC \u2021": samplers.SAMPLING,
 }
+CHECKOUT = Workspace(REPOSITORY, REPOSITORY / "build")
+[SAMPLING] = samplers.read_samplings(CHECKOUT)[0]
 
 
 @pytest.fixture(scope="module")
 def campaign() -> dict[str, Result]:
     """{framework: its newest idle result on the machine that the README names}."""
     [machine] = set(re.findall(r"`results/([\w-]+)`", TEXT))
-    stored, _ = store.read_all(Workspace(REPOSITORY, REPOSITORY / "build"))
+    timed = {*MEASURES.values()} - {samplers.SAMPLING}
+    stored, _ = store.read_all(CHECKOUT)
     found: dict[str, Result] = {}
     for result in sorted((each.result for each in stored), key=lambda each: each.began):
         names = {series.name for run in result.runs for series in run.series}
         idle = result.machine.name == machine and not result.settings.busy
-        if idle and {*MEASURES.values()} <= names:
+        if idle and timed <= names:
             found[result.subjects[0].id.partition("/")[0]] = result
     return found
 
@@ -54,6 +61,16 @@ def shown(row: Row) -> str:
     return f"{ratio.value:.1f}" if ratio.significant else "uncertain"
 
 
+def gain(framework: str) -> str:
+    """Return how many times as fast chains are, as the README shows it; "" where not measured."""
+    found = SAMPLING.gain(framework)
+    if not found:
+        return ""
+    if not found.ratio.significant:
+        return "uncertain, numba" if framework == "pytensor-3.3.7" else "uncertain"
+    return f"{found.ratio.value:.1f}" if found.ended else f"over {int(found.ratio.value)}"
+
+
 def test_every_figure_is_that_of_the_campaign(campaign: dict[str, Result]) -> None:
     expected = {
         framework: {
@@ -61,6 +78,7 @@ def test_every_figure_is_that_of_the_campaign(campaign: dict[str, Result]) -> No
             for row in measured(result.runs, result.subjects)
             if row.subject.endswith("/openblas") and row.measure.name in MEASURES.values()
         }
+        | {samplers.SAMPLING: gain(framework)}
         for framework, result in campaign.items()
     }
     assert len(expected) == 6 and rows() == expected
@@ -72,6 +90,19 @@ def test_the_dates_are_those_of_the_campaign(campaign: dict[str, Result]) -> Non
     first, *others = days
     assert first in line
     assert all(f"and {int(day[-2:])}" in line for day in others)
+
+
+def test_the_chains_of_pymc_are_those_of_the_campaign() -> None:
+    def median(starts: Sequence[float | None]) -> str:
+        seconds = statistics.median(each or SAMPLING.limit for each in starts)
+        return f"{seconds:.1f}" if seconds < SAMPLING.limit else f"over {seconds:.0f}"
+
+    guide = (REPOSITORY / "docs/guides/pymc.md").read_text(encoding="utf-8")
+    for one in SAMPLING.programs:
+        cells = " | ".join(median(starts) for starts in (one.chosen, one.one, one.pip))
+        version = one.name.removeprefix("PyMC ")
+        assert re.search(rf"^\| {re.escape(version)}(, numba)? \| {cells} \|$", guide, re.M)
+    assert all(SAMPLING.date in text for text in (TEXT, guide))
 
 
 def test_the_readme_has_no_other_ratio() -> None:

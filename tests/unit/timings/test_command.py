@@ -57,7 +57,7 @@ def test_a_result_of_another_machine_is_taken(
     assert "results/here-2-cores-2/" in capsys.readouterr().err
     assert len(list((here / "results").rglob("*.json"))) == 2
     command.publish(at(here))
-    assert "other machines: here-2-cores-2.\n" in timings(here)
+    assert "Every measure on here-2-cores-2" in site(here)
     assert "Every measure on here-2-cores-2: 2 environments" in site(here)
     other.write_text(other.read_text()[:99])
     with pytest.raises(UsageError, match="its JSON is cut off"):
@@ -207,8 +207,9 @@ def test_a_lock_that_has_changed_since_is_named(
 def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> None:
     stored, errors = store.read_all(workspace)
     assert not errors
-    reports, figures = (one.read_all(workspace)[0] for one in (devices, samplers))
-    view = build(stored, current_locks(workspace), reports, figures)
+    readers = (devices.read_all, samplers.read_samplers, samplers.read_samplings)
+    kept = (read(workspace)[0] for read in readers)
+    view = build(stored, current_locks(workspace), *kept)
     *committed, (_, page) = command.rendered(view, workspace.root).items()
     assert [path.read_text() == text for path, text in committed] == [True, True]
     # Nothing in results/ is superseded, and all that readers open is small.

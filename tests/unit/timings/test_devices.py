@@ -65,7 +65,7 @@ def test_a_report_is_kept_and_shown(tmp_path: Path) -> None:
     command.add(at(tmp_path), [written(tmp_path / "gpu.json")])
     command.publish(at(tmp_path))
     assert (
-        "NVIDIA H100 \\| 80GB, compute capability 9.0, theano-1.0.5/gpuarray-cuda, Here: 1 check "
+        "NVIDIA H100 \\| 80GB, compute capability 9.0, theano-1.0.5/gpuarray-cuda: 1 check "
         "passed, skipped: device: left on the host. 3 products at 20,000 to 48,000 GFLOP/s, at "
         "least 75% of the device's BLAS alone.\n"
     ) in timings(tmp_path)
@@ -118,13 +118,38 @@ def test_samplers_stand_beside_the_frameworks_and_a_damaged_file_is_named(
     assert "samplers.json: not the figures of samplers" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("pip", "shown"),
+    [
+        ((8.0, 9.0, 10.0, 9.0, 9.0), "**4.50 (4.00-5.00)**"),
+        ((None, 9.0, None, None, 10.0), "over **30.00 (4.50-30.00)**"),
+        ((2.1, 1.9, 2.0, 2.0, 2.0), "1.00 (0.95-1.05)"),
+    ],
+)
+def test_chains_of_pymc_are_compared_round_by_round(
+    tmp_path: Path, pip: tuple[float | None, ...], shown: str
+) -> None:
+    keep(tmp_path)
+    program = {"name": "PyMC 6", "framework": "theano-1.0.5", "chosen": [2.0] * 5, "one": [2.0] * 5}
+    about = {"model": "a model", "chains": 2, "draws": 60, "limit": 60, "cpu": "Here", "cores": 2}
+    path = tmp_path / "results" / samplers.SAMPLING
+    path.write_text(
+        json.dumps({**about, "date": "2026-11-28", "programs": [{**program, "pip": pip}]})
+    )
+    command.publish(at(tmp_path))
+    row = "| [a model in PyMC](guides/pymc.md) | `openblas` | "
+    assert f"{row}{shown} |" in timings(tmp_path)
+    assert "stopped after 60 s" in timings(tmp_path)
+    assert shown.replace("*", "").replace(" (", "(") in Reader(site(tmp_path)).text
+
+
 def test_a_report_of_other_packages_than_the_locks_is_marked(tmp_path: Path) -> None:
     one = devices.read(written(tmp_path / "gpu.json"))
     locks = {"b" * 64: False, "c" * 64: True}
     for sha256, is_older in locks.items():
         lock = CurrentLock("a" * 64, 1, frozenset({("numpy", sha256)}))
         text = documents.markdown(view([], {one.id: lock}, [one]))
-        assert ("gpuarray-cuda&Dagger;, Here" in text) == is_older
+        assert ("gpuarray-cuda&Dagger;:" in text) == is_older
 
 
 @pytest.mark.parametrize(
