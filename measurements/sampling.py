@@ -114,6 +114,14 @@ def seconds_of(starts: list[Start]) -> tuple[float | None, ...]:
     return tuple(each.seconds for each in starts)
 
 
+def ended(seconds: tuple[float | None, ...]) -> tuple[float, ...]:
+    """Return the seconds of starts that all ended; only pip's may take longer than the limit."""
+    found = tuple(each for each in seconds if each is not None)
+    if found != seconds:
+        sys.exit("nothing is stored: a start with the environment's library took too long")
+    return found
+
+
 def store(
     samplings: list[tuple[str, dict[str, tuple[float | None, ...]]]], arguments: Namespace
 ) -> None:
@@ -138,8 +146,8 @@ def store(
             samplers.Program(
                 name=run([python_of(stack), "-c", VERSION]).strip(),
                 framework=load_variant(workspace, stack).framework.name,
-                chosen=ways["chosen"],
-                one=ways["one"],
+                chosen=ended(ways["chosen"]),
+                one=ended(ways["one"]),
                 pip=ways["pip"],
             )
             for stack, ways in samplings

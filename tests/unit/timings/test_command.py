@@ -207,9 +207,13 @@ def test_a_lock_that_has_changed_since_is_named(
 def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> None:
     stored, errors = store.read_all(workspace)
     assert not errors
-    readers = (devices.read_all, samplers.read_samplers, samplers.read_samplings)
-    kept = (read(workspace)[0] for read in readers)
-    view = build(stored, current_locks(workspace), *kept)
+    view = build(
+        stored,
+        current_locks(workspace),
+        devices.read_all(workspace)[0],
+        samplers.read_samplers(workspace)[0],
+        samplers.read_samplings(workspace)[0],
+    )
     *committed, (_, page) = command.rendered(view, workspace.root).items()
     assert [path.read_text() == text for path, text in committed] == [True, True]
     # Nothing in results/ is superseded, and all that readers open is small.
