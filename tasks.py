@@ -23,14 +23,13 @@ from stacks.tasks.channel import lock, matrix, pin, publish_channel, release, re
 from stacks.tasks.environments import build, clean, list_, recommend, verify
 from stacks.tasks.project import configure, docs, schema, test, vendor, verify_app, version
 from stacks.tasks.timing import bench, compare, profile, publish, results
-from stacks.tasks.use import completion, export, init, kernel, run, scheduler, shell, worker
+from stacks.tasks.use import export, init, kernel, run, scheduler, shell, worker
 
 __all__ = [
     "bench",
     "build",
     "clean",
     "compare",
-    "completion",
     "configure",
     "docs",
     "export",

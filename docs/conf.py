@@ -1,4 +1,4 @@
-"""Settings of Sphinx, for `./invoke docs` (stacks/project/site.py)."""
+"""Settings of Sphinx, for `./invoke docs` (stacks/project/documentation.py)."""
 
 project = "theano-stacks"
 html_title = project

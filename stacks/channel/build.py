@@ -7,7 +7,6 @@ import select
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from graphlib import TopologicalSorter
 
 from stacks.channel import package
 from stacks.channel.build_process import BuildProcess
@@ -66,11 +65,10 @@ def obtain_packages(
                 found[each.file_name] = built
         if missing := [each for each in packages if each.file_name not in found]:
             # Loaded here: most runs find all in the cache and need no HTTP library.
-            from stacks.channel import retrieval
             from stacks.sources.channels import published_places
 
             places = published_places(workspace)
-            for name, taken in retrieval.retrieve(workspace, places, missing).items():
+            for name, taken in package.retrieve(workspace, places, missing).items():
                 origins[name], found[name] = taken
             missing = [each for each in missing if each.file_name not in found]
         if nowhere := [each for each in missing if each.file_name not in channel.offers]:
@@ -151,50 +149,40 @@ def _build_missing(
 
     summaries: gets what is being built.
     """
-    offers = {offer.file_name: offer for offer in missing}
-    # No process waits for what another one builds.
-    tools = {
-        offer.file_name: [tool.file_name for tool in missing if tool in offer.tools]
-        for offer in missing
-    }
-    awaited = {name for names in tools.values() for name in names}
 
-    def weight(name: str) -> tuple[bool, int]:
+    tools = {tool.file_name for offer in missing for tool in offer.tools}
+
+    def weight(offer: Offer) -> tuple[bool, int]:
         # What others wait for comes first, then the largest: no process ends long after the others.
-        return name in awaited, sum(pin.size for pin in offers[name].recipe.pins(pins))
+        return offer.file_name in tools, sum(pin.size for pin in offer.recipe.pins(pins))
 
-    order = TopologicalSorter(tools)
-    order.prepare()
+    waiting = sorted(missing, key=weight)
     processes = [BuildProcess() for _ in range(min(len(missing), len(os.sched_getaffinity(0))))]
-    idle, running = list(processes), dict[BuildProcess, str]()
-    ready: list[str] = []
+    idle, running = list(processes), dict[BuildProcess, Offer]()
     built: dict[str, Built] = {}
     try:
-        while order.is_active():
-            ready = sorted([*ready, *order.get_ready()], key=weight)
-            while ready and idle:
-                process, name = idle.pop(), ready.pop()
-                process.begin(package.build, workspace, offers[name], pins)
-                running[process] = name
-            titles = [_title(offers[name]) for name in running.values()]
+        while waiting or running:
+            # No process waits for what another one builds.
+            pending = {offer.file_name for offer in (*waiting, *running.values())}
+            ready = [o for o in waiting if pending.isdisjoint(t.file_name for t in o.tools)]
+            for offer in ready[::-1][: len(idle)]:
+                waiting.remove(offer)
+                process = idle.pop()
+                process.begin(package.build, workspace, offer, pins)
+                running[process] = offer
+            abouts = [offer.recipe.package for offer in running.values()]
+            titles = " and ".join(f"{about.name} {about.version}" for about in abouts)
             done = f"{len(built)} of {plural(len(missing), 'package')} built"
-            summaries.append(f"building {' and '.join(titles)}, {done}")
+            summaries.append(f"building {titles}, {done}")
             for process in select.select(running, [], [])[0]:
-                name = running.pop(process)
-                built[name] = process.result()
+                built[running.pop(process).file_name] = process.result()
                 idle.append(process)
-                order.done(name)
     finally:
         for process in processes:
             process.end()
         # They were killed with what they had begun, if not all was built.
         package.remove_left_by_killed(workspace)
     return built
-
-
-def _title(offer: Offer) -> str:
-    about = offer.recipe.package
-    return f"{about.name} {about.version}"
 
 
 @contextmanager

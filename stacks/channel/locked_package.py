@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stacks.sources.pins import CondaPin
+
 # The address of the packages in locks; `./invoke serve` answers there.
 PORT = 8420
 URL = f"http://localhost:{PORT}/theano-stacks"
@@ -40,3 +42,15 @@ class LockedPackage:
     def subdir(self) -> str:
         """The package's folder in its channel."""
         return self.url.rsplit("/", 2)[-2]
+
+    @property
+    def pin(self) -> CondaPin:
+        """The package as a pin, whose URL is its path in a channel."""
+        return CondaPin(
+            name=self.name,
+            version=self.version,
+            filename=self.file_name,
+            size=self.size,
+            sha256=self.sha256,
+            urls=(f"{self.subdir}/{self.file_name}",),
+        )

@@ -1,4 +1,4 @@
-"""The packages that the project's channel offers: of recipes and pins, and of variants' settings.
+"""The packages that the project's channel offers: of recipes and variants' settings; the solver.
 
 Nothing is built for this: the solver needs metadata only. Nor is a package read for the index of a
 published channel, which follows from what the locks say.
@@ -10,22 +10,28 @@ package, or, if it changes the settings, one of its own.
 
 from __future__ import annotations
 
+import asyncio
+import datetime
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import rattler
 import zstandard
+from rattler.exceptions import InvalidMatchSpecError, SolverError
 
 from stacks.channel import assemble
 from stacks.channel.build_context import About, Build, RecipePackage, Requirements
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.settings_files import HOOKS, PLACEHOLDER, files_of
-from stacks.channel.staging.amdlibm import UserTarball
+from stacks.channel.staging.binaries import UserTarball
 from stacks.channel.staging.stage import Texts
 from stacks.core.digest_list import text_of
+from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
@@ -36,6 +42,8 @@ SUBDIRS = ("linux-64", "noarch")
 # Of 51 packages' index: 19 takes 0.1 s.
 COMPRESSION_LEVEL = 19
 LICENCE = HOOKS / "LICENSE-settings"
+# The system that locks are solved for, on any machine.
+VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__archspec": "1"}
 
 
 @dataclass(frozen=True)
@@ -231,3 +239,54 @@ def listed_digests(
     digests = {**others, **{entry.path: entry.package.sha256 for entry in entries}}
     digests |= {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
     return text_of(digests)
+
+
+def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[Offer, ...]:
+    """Return the packages that satisfy the specs and their dependencies, sorted by name.
+
+    glibc: the oldest C library that they must run on. Raises UsageError, with the solver's
+    explanation, if there is no solution.
+    """
+    with scratch() as folder:
+        for subdir in SUBDIRS:
+            offers = channel.offers.items()
+            packages = {name: each.index for name, each in offers if each.recipe.subdir == subdir}
+            (folder / subdir).mkdir()
+            (folder / subdir / "repodata.json").write_bytes(repodata(subdir, packages))
+        fix = "correct the specs in envs/, or the requirements of the recipes"
+        records = solve_index(folder, specs, glibc, "the channel", fix)
+    return tuple(channel.offers[record.file_name] for record in records)
+
+
+def solve_index(
+    folder: Path, specs: Sequence[str], glibc: str, name: str, fix: str
+) -> list[rattler.RepoDataRecord]:
+    """Return the packages of an indexed folder that satisfy the specs, sorted by name.
+
+    name, fix: the channel and the fix in the UsageError if there is no solution.
+    """
+    with assemble.translated(folder, f"the index of {name} cannot be read"):
+        try:
+            records = asyncio.run(_solve(folder, specs, glibc))
+        except (SolverError, InvalidMatchSpecError) as error:
+            unmet = f"{name} cannot satisfy {', '.join(specs)}\n{error}"
+            raise UsageError(unmet, fix=fix) from error
+    return sorted(records, key=lambda record: record.name.normalized)
+
+
+async def _solve(folder: Path, specs: Sequence[str], glibc: str) -> list[rattler.RepoDataRecord]:
+    return await rattler.solve(
+        sources=[rattler.Channel(folder.as_uri() + "/")],
+        specs=[rattler.MatchSpec(spec, strict=False) for spec in specs],
+        gateway=rattler.Gateway(cache_dir=folder / "cache"),
+        platforms=["linux-64", "noarch"],
+        virtual_packages=[
+            rattler.GenericVirtualPackage(
+                rattler.PackageName(name),
+                rattler.Version(version),
+                rattler.BuildString("x86_64" if name == "__archspec" else "0"),
+            )
+            for name, version in {**VIRTUAL_PACKAGES, "__glibc": glibc}.items()
+        ],
+        timeout=datetime.timedelta(minutes=1),
+    )

@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stacks.channel.assemble import assemble, recipe_hash
+from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import (
@@ -31,7 +33,10 @@ from stacks.core.disk import (
 from stacks.core.models import SHA256
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import Pins
+from stacks.sources.pins import Pin, Pins
+
+if TYPE_CHECKING:
+    from stacks.sources.places import Place
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,26 @@ def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:
     if (packages / sha256).exists():
         print(f"{name}: damaged in the cache; it is made again", file=sys.stderr)
     return None
+
+
+def retrieve(
+    workspace: Workspace, places: Sequence[Place], packages: Sequence[LockedPackage]
+) -> dict[str, tuple[str, Built]]:
+    """Take packages into the cache, each from the first channel that has it.
+
+    Returns the channel's name and the package, with the locked bytes, by file name; what was in no
+    channel is missing. A channel that fails or has other bytes costs one warning. Raises DiskError.
+    """
+    # Loaded here: most runs find all in the cache and need no HTTP library.
+    from stacks.sources.retrieve import retrieve as retrieve_files
+
+    def path_of(pin: Pin) -> Path:
+        return workspace.cache / PACKAGES / pin.sha256 / pin.filename
+
+    found, _ = retrieve_files(workspace, [each.pin for each in packages], places, path_of)
+    return {
+        pin.filename: (place.name, Built(path_of(pin), pin.sha256)) for pin, place in found.items()
+    }
 
 
 def build(workspace: Workspace, offer: Offer, pins: Pins) -> Built:

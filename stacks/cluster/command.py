@@ -24,7 +24,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import programs
-from stacks.environments.care.listing import gemm
+from stacks.environments.care.verify import gemm
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
 

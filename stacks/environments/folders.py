@@ -188,10 +188,7 @@ def ready_environment(
     """
     variant = load_variant(workspace, name, framework)
     target = folder_of(workspace, variant)
-    key = current_key(workspace, variant)
-    if isinstance(key, StacksError):
-        raise key
-    if not is_ready(workspace, variant, key):
+    if not is_ready(workspace, variant, current_key(workspace, variant)):
         raise UsageError(
             f"{variant.id} is not built" + (" from its current lock" if target.is_dir() else ""),
             fix=f"./invoke build {variant.option}",
@@ -207,8 +204,10 @@ def built_environment(workspace: Workspace, variant: Variant) -> Path | None:
     target = folder_of(workspace, variant)
     if variant.libm == "amdlibm" or key_in(target) is None:
         return None
-    key = current_key(workspace, variant)
-    if isinstance(key, StacksError) or not is_ready(workspace, variant, key):
+    try:
+        if not is_ready(workspace, variant, current_key(workspace, variant)):
+            return None
+    except StacksError:
         return None
     print(f"{variant.name} on {variant.framework.name}", file=sys.stderr)
     print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
@@ -225,15 +224,12 @@ def is_ready(workspace: Workspace, variant: Variant, key: str) -> bool:
     return key_in(target) == key
 
 
-def current_key(workspace: Workspace, variant: Variant) -> str | StacksError:
+def current_key(workspace: Workspace, variant: Variant) -> str:
     """Return the key that a variant's environment has if it is built from its current lock.
 
-    In place of the key the error if the lock is missing, stale or not valid.
+    Raises UsageError if the lock is missing or not valid, StaleError if it is stale.
     """
-    try:
-        locked = lock.current(workspace, variant)
-    except StacksError as error:
-        return error
+    locked = lock.current(workspace, variant)
     return key_of(workspace, variant, locked, folder_of(workspace, variant))
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from stacks.channel import solve as solver
+from stacks.channel import offers
 from stacks.channel.locked_package import Digests, LockedPackage
 from stacks.channel.offers import Channel, Offer, with_settings
 from stacks.core.console import display_path
@@ -27,7 +27,7 @@ def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
     if variant.file:
         _check_packages(variant, variant.file, with_own)
     try:
-        return solver.solve(with_own, variant.conda_specs(), variant.framework.glibc)
+        return offers.solve(with_own, variant.conda_specs(), variant.framework.glibc)
     except UsageError as error:
         if not (variant.file and variant.declared["packages"]):
             raise

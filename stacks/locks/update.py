@@ -10,10 +10,9 @@ from pathlib import Path
 
 import zstandard
 
-from stacks.channel import solve as solver
 from stacks.channel.build import build_packages, check_bytes
 from stacks.channel.locked_package import Digests, LockedPackage
-from stacks.channel.offers import Channel, read_channel
+from stacks.channel.offers import Channel, read_channel, solve_index
 from stacks.core import jsonfile
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, scratch, write_atomically
@@ -167,7 +166,7 @@ def _solve(variant: Variant, address: ChannelAddress, index: Path) -> tuple[Lock
     name = f"{variant.id}: {address.name}"
     specs, glibc = variant.conda_specs(), variant.framework.glibc
     packages = []
-    for record in solver.solve_index(index, specs, glibc, name, fix):
+    for record in solve_index(index, specs, glibc, name, fix):
         if not (record.sha256 and record.md5 and record.size):
             raise UsageError(
                 f"{record.file_name} of {address.name} cannot be locked",

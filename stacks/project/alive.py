@@ -14,7 +14,6 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from stacks.channel.offers import read_channel, with_settings
-from stacks.channel.retrieval import pin_of
 from stacks.core.console import plural, print_table, step
 from stacks.core.disk import write_atomically
 from stacks.core.errors import FetchError, ScarceError, StacksError
@@ -228,7 +227,7 @@ def packages_by_source(workspace: Workspace, pins: Pins) -> dict[Pin, frozenset[
     """
     variants = all_variants(workspace)
     locked = (each for variant in variants for each in lock.read(workspace, variant).packages)
-    packages = {each.file_name: pin_of(each) for each in locked}
+    packages = {each.file_name: each.pin for each in locked}
     direct = {pin for variant in variants for pin in texts.requirements_of(variant, pins)}
     made: dict[Pin, set[CondaPin]] = {}
     for name, offer in with_settings(read_channel(workspace), variants).offers.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from stacks.core.console import display_path
@@ -12,19 +11,15 @@ from stacks.core.paths import expanded, is_dir
 from stacks.core.workspace import default_workspace
 
 VARIANT = "NAME, FRAMEWORK/NAME (./invoke list shows all), or the path of a stack.yaml"
-FRAMEWORK = (
-    "the framework of a bare NAME, such as pytensor-3.3.7 or theano-pymc (default: theano-1.0.5)"
-)
 CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"
-FULL = "also run the long timings: larger matrices, and each linker of PyTensor"
-JSON = "also write the report to this file, as JSON"
 # What several tasks take, in the same words: described once.
 SHARED = {
     "variant": VARIANT,
-    "framework": FRAMEWORK,
+    "framework": "the framework of a bare NAME, such as pytensor-3.3.7 or theano-pymc (default: "
+    "theano-1.0.5)",
     "channel": CHANNEL,
-    "json": JSON,
-    "full": FULL,
+    "json": "also write the report to this file, as JSON",
+    "full": "also run the long timings: larger matrices, and each linker of PyTensor",
 }
 CLUSTER = "use the machines of the dask scheduler at this address; see docs/guides/cluster.md"
 
@@ -65,37 +60,9 @@ def names_of(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.split(",") if name.strip())
 
 
-def _frameworks() -> Iterable[str]:
-    from stacks.variants.load import framework_names
-
-    return framework_names(default_workspace())
-
-
-def _variants() -> Iterable[str]:
-    from stacks.variants.load import all_variants, flavour_names
-
-    workspace = default_workspace()
-    return (*flavour_names(workspace), *(variant.id for variant in all_variants(workspace)))
-
-
 def is_variant(word: str) -> bool:
     """Return whether a word names a variant: NAME, FRAMEWORK/NAME, NAME@CHANNEL or a file."""
     from stacks.variants.load import flavour_names
 
     name = word.rpartition("/")[2].partition("@")[0]
     return word.endswith((".yaml", ".yml")) or name in flavour_names(default_workspace())
-
-
-def _forms() -> Iterable[str]:
-    from stacks.exports.forms import FORMS
-
-    return FORMS
-
-
-# {option: its values}, for the completion of a command line.
-VALUES: Mapping[str, Callable[[], Iterable[str]]] = {
-    "--as": _forms,
-    "--framework": _frameworks,
-    "--variant": _variants,
-    "--variants": _variants,
-}

@@ -24,9 +24,9 @@ from stacks.core.console import PROGRAM, as_typed, show_error
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError, nearest
 from stacks.core.process import interrupted_once
-from stacks.tasks.help import candidates, name_of, text_of, with_each_file
-from stacks.tasks.options import VALUES, is_variant
-from stacks.tasks.task import DECLARED, INTERRUPTED, remainder
+from stacks.tasks.help import name_of, text_of, with_each_file
+from stacks.tasks.options import is_variant
+from stacks.tasks.task import DECLARED, INTERRUPTED
 
 
 class Config(invoke.config.Config):
@@ -95,11 +95,7 @@ class Program(invoke.program.Program):
         return self._parser
 
     def parse_cleanup(self) -> None:
-        """Show the help, list or completion asked for; a misspelt task's help is an error."""
-        if self.args.complete.value:
-            for word in candidates(remainder() or [""], self.parser.contexts, VALUES):
-                print(word)
-            raise Exit
+        """Show the help or list asked for; a misspelt task's help is an error."""
         name = self.args.help.value
         if isinstance(name, str) and name not in self.parser.contexts:
             show_error(unknown_task(name, list(self.parser.contexts)))

@@ -70,51 +70,45 @@ def test(
 )
 def schema(check: bool = False) -> None:
     """Write the JSON schemas of the YAML files in envs/."""
-    from stacks.project import schemas
+    from stacks.project import documentation
 
-    files = schemas.schemas(default_workspace())
+    files = documentation.schemas(default_workspace())
     if check:
-        schemas.check(files, "schema")
+        documentation.check_files(files, "schema")
     else:
-        schemas.write(files)
+        documentation.write_files(files)
 
 
 @task(
     "docs",
-    "docs --serve",
     "docs --to ~/public_html/theano-stacks",
     help={
         "to": "the folder of the site, which is replaced (default: build/docs)",
-        "serve": "then serve the site on this machine until ctrl-C",
-        "port": "with --serve: the port to listen on",
         "check": "write nothing; fail where a page of the reference is stale",
     },
-    rules=(needs("port", "serve"), excludes("check", "to serve", "writes nothing")),
+    rules=(excludes("check", "to", "writes nothing"),),
     protects=("build",),
     in_checkout=True,
 )
-def docs(to: str = "", serve: bool = False, port: int = 8000, check: bool = False) -> None:
+def docs(to: str = "", check: bool = False) -> None:
     """Make the documentation's site, and the pages of the reference that follow from the code.
 
     A broken link or anchor, or a page that the index lacks, is an error.
     """
-    from stacks.project import schemas, site
+    from stacks.project import documentation
     from stacks.tasks import help as pages
 
     workspace = default_workspace()
     reference = workspace.root / "docs/reference"
     files = {
         reference / "commands.md": pages.commands(),
-        reference / "files.md": schemas.document(),
+        reference / "files.md": documentation.document(),
     }
     if check:
-        schemas.check(files, "docs")
+        documentation.check_files(files, "docs")
         return
-    schemas.write(files)
-    folder = folder_of(to) or workspace.build / "docs"
-    site.build(workspace, folder)
-    if serve:
-        site.serve(folder, port)
+    documentation.write_files(files)
+    documentation.build_site(workspace, folder_of(to) or workspace.build / "docs")
 
 
 @task(
@@ -189,14 +183,14 @@ def vendor(
 )
 def configure(debian_mirror: str = "", no_debian_mirror: bool = False) -> None:
     """Show or change your configuration, which is kept outside of the checkout."""
-    from stacks.project import configure as configuration
+    from stacks.project import pinning
 
     if debian_mirror:
-        configuration.set_debian_mirror(default_workspace(), debian_mirror)
+        pinning.set_debian_mirror(default_workspace(), debian_mirror)
     elif no_debian_mirror:
-        configuration.remove_debian_mirror()
+        pinning.remove_debian_mirror()
     else:
-        configuration.show(default_workspace())
+        pinning.show_configuration(default_workspace())
 
 
 @task(

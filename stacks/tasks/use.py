@@ -182,22 +182,6 @@ def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> No
     next_step(usage, file=sys.stderr)
 
 
-@task("completion bash", "completion fish", help={"name": "bash, zsh or fish"}, positional=["name"])
-def completion(name: str) -> None:
-    """Print a script by which your shell completes tasks, options, variants and frameworks.
-
-    Append it to ~/.bashrc or ~/.zshrc, or write it to ~/.config/fish/completions/invoke.fish.
-    """
-    from stacks.core.errors import UsageError
-    from stacks.tasks.help import SCRIPTS
-
-    if name not in SCRIPTS:
-        raise UsageError(
-            f"there is no completion for {name}", expected=f"one of {', '.join(SCRIPTS)}"
-        )
-    print(SCRIPTS[name], end="")
-
-
 def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
     """Return a variant and its built environment; say so if it did not pass its verification."""
     from stacks.environments.folders import ready_environment

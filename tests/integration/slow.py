@@ -23,7 +23,7 @@ MODULES = (
     "test_dockerfile_alone",
     "test_image",
     "test_image_in_engine",
-    # test_page opens a page in a browser; tests/unit/project/test_site.py.
+    # test_page opens a page in a browser.
     "test_kernel",
     "test_site",
     # tests/unit/distribution/test_vendor.py.
@@ -39,7 +39,6 @@ MODULES = (
 )
 # By module and name, as in fnmatch(3).
 TESTS = (
-    "test_activation::test_an_environment_started_by_another_*",
     "test_amdlibm::test_amdlibm_from_a_tarball_*",
     "test_bare_machine::test_the_first_command_*",
     "test_bench::test_a_program_is_suspended_*",

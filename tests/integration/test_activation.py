@@ -87,33 +87,3 @@ def test_user_settings_are_merged(
     (home / "two").write_text("[gcc]\ncxxflags = -O1\n")
     monkeypatch.setenv("THEANORC", f"{home}/one:{home}/two")
     assert out(place / "bin/python", home / "ask.py") == expected(place, "verbose", "-O1")
-
-
-@pytest.mark.parametrize(
-    ("rc", "flags", "warning"),
-    [
-        ("[blas]\nLDFLAGS = -lblas\n", "", "/.theanorc sets blas.ldflags to '-lblas'"),
-        ("[global]\ncxx = /usr/bin/c++\n", "", "/.theanorc sets cxx to '/usr/bin/c++'"),
-        ("", "floatX=float32,blas.ldflags=-lcblas", "THEANO_FLAGS sets blas.ldflags to '-lcblas'"),
-        ("", "device=cuda", "THEANO_FLAGS sets device to 'cuda'"),
-    ],
-)
-def test_run_warns_of_settings_that_undo_the_variant(
-    rc: str, flags: str, warning: str, prefix: Prefix, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    prefix("theano-1.0.5", "openblas")
-    (home / ".theanorc").write_text(rc)
-    monkeypatch.setenv("THEANO_FLAGS", flags)
-    done = invoke("run", "-v", "openblas", "--", "true")
-    assert done.returncode == 0
-    [line] = warnings_of(done.stderr)
-    assert warning in line and line.endswith("this is no longer openblas")
-
-
-def test_an_environment_started_by_another_keeps_its_own_settings(
-    prefix: Prefix, home: Path
-) -> None:
-    outer, inner = prefix("theano-0.8.2", "pip-default"), prefix("theano-1.0.5", "openblas")
-    code = f"import subprocess; subprocess.check_call([{str(inner / 'bin/python')!r}, 'ask.py'])"
-    output = subprocess.check_output([outer / "bin/python", "-c", code], text=True, cwd=home)
-    assert output.strip() == expected(inner)

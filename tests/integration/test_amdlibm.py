@@ -14,13 +14,11 @@ from integration.checking import checked
 from integration.conftest import Prefix
 from integration.programs import avx512, printed, result
 from stacks.channel import offers as offers_module
-from stacks.channel import solve as solver
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import packages
 from stacks.environments.programs import SUITE
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -147,7 +145,7 @@ def test_amdlibm_and_amdlibm_compat_exclude_each_other(workspace: Workspace) -> 
     amds = Offer(recipes["amdlibm"].model_copy(update={"package": package}), "0" * 64)
     both = Channel({**channel.offers, amds.file_name: amds}, channel.pins)
     with pytest.raises(UsageError, match="cannot satisfy"):
-        solver.solve(both, ["amdlibm", "amdlibm-compat"])
+        offers_module.solve(both, ["amdlibm", "amdlibm-compat"])
 
 
 @pytest.fixture
@@ -155,19 +153,18 @@ def archive(prefix: Prefix, tmp_path: Path) -> Callable[..., Path]:
     """Give a function that makes an archive laid out like AMD's."""
     compiler = prefix("theano-1.0.5", "openblas") / "bin/gcc"
 
-    def make(name: str, home: str, source: str = AMDS, header: bool = True) -> Path:
-        (tmp_path / "alm.c").write_text(source)
+    def make(name: str, home: str) -> Path:
+        (tmp_path / "alm.c").write_text(AMDS)
         library, path = tmp_path / "libalm.so", tmp_path / name
         words: list[str | Path] = [compiler, "-O2", "-shared", "-fPIC", "-Wl,-soname,libalm.so"]
         subprocess.run([*words, tmp_path / "alm.c", "-o", library, "-lm"], check=True)
         with tarfile.open(path, "w:gz") as tar:
             tar.add(library, f"{home}/lib/libalm.so")
             tar.add(library, f"{home}/lib/static/libalm.a")
-            if header:
-                text = b"#ifndef AMD_LIBM_H\n#define AMD_LIBM_H\ndouble amd_exp(double);\n#endif\n"
-                entry = tarfile.TarInfo(f"{home}/include/amdlibm.h")
-                entry.size = len(text)
-                tar.addfile(entry, io.BytesIO(text))
+            text = b"#ifndef AMD_LIBM_H\n#define AMD_LIBM_H\ndouble amd_exp(double);\n#endif\n"
+            entry = tarfile.TarInfo(f"{home}/include/amdlibm.h")
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text))
         return path
 
     return make
@@ -198,36 +195,3 @@ def test_amdlibm_from_a_tarball_replaces_amdlibm_compat(
     monkeypatch.delenv("AMDLIBM_TARBALL")
     pipeline.make_environment(workspace, variant, target)
     assert checked(target, "libm")[0].detail.startswith("amdlibm-compat")
-
-
-@pytest.mark.parametrize(
-    ("name", "home", "more", "reason"),
-    [
-        ("aocl-blis-linux-gcc-4.2.0.tar.gz", "amd-blis", {"header": False}, "amd-blis"),
-        ("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm", {"source": "int x;"}, "without amd_vrsa"),
-    ],
-)
-def test_other_tarballs_than_amdlibm_are_refused(
-    workspace: Workspace,
-    variant: Variant,
-    archive: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    home: str,
-    more: dict[str, object],
-    reason: str,
-) -> None:
-    tarball = archive(name, home, **more)
-    monkeypatch.setenv("AMDLIBM_TARBALL", str(tarball))
-    with pytest.raises(UsageError, match="not AMD LibM") as caught:
-        packages.user_packages(workspace, variant)
-    assert "aocl-libm-linux-gcc-VERSION.tar.gz" in str(caught.value)
-    assert reason in str(caught.value)
-    tarball.write_bytes(b"PK\3\4")
-    with pytest.raises(UsageError, match="not AMD LibM"):
-        packages.user_packages(workspace, variant)
-    tarball.unlink()
-    with pytest.raises(UsageError, match="no such file"):
-        packages.user_packages(workspace, variant)
-    others = load_variant(workspace, "openblas", "theano-1.0.5")
-    assert packages.user_packages(workspace, others) == {}

@@ -9,7 +9,7 @@ import pytest
 
 from integration.checking import checked
 from integration.conftest import Prefix
-from integration.programs import CPUINFO, avx512, called, printed, result
+from integration.programs import CPUINFO, avx512, printed, result
 
 FLAVOURS = ("openblas", "blis", "mkl")
 DRIVER = Path(__file__).with_name("linear_algebra_driver.py")
@@ -49,48 +49,6 @@ print("loaded")
 @pytest.mark.parametrize("framework", ["pytensor-2.38.3", "pytensor-3.3.7"])
 def test_each_flavour_has_every_function(prefix: Prefix, framework: str, flavour: str) -> None:
     assert printed(prefix(framework, flavour), "-c", MODULES) == "loaded\n"
-
-
-@pytest.mark.parametrize(
-    ("framework", "flavour", "variables", "settings"),
-    [
-        (
-            "theano-1.0.5",
-            "mkl",
-            {},
-            {
-                "MKL_INTERFACE_LAYER": "LP64",
-                "MKL_THREADING_LAYER": "GNU",
-                "MKL_DISABLE_FAST_MM": "1",
-            },
-        ),
-        ("theano-1.0.5", "mkl", {"MKL_THREADING_LAYER": "X"}, {"MKL_THREADING_LAYER": "X"}),
-        *(
-            (framework, "blis", variables, {"OMP_NUM_THREADS": None, **variables, **settings})
-            for framework in ("theano-1.0.5", "theano-0.8.2")
-            for variables, settings in (
-                # All cores by default.
-                ({}, {"BLIS_NUM_THREADS": "a number"}),
-                ({"OMP_NUM_THREADS": "1"}, {"BLIS_NUM_THREADS": None}),
-                ({"BLIS_NUM_THREADS": "3"}, {}),
-            )
-        ),
-    ],
-)
-def test_python_started_by_its_path_has_the_variables(
-    prefix: Prefix,
-    framework: str,
-    flavour: str,
-    variables: dict[str, str],
-    settings: dict[str, str | None],
-) -> None:
-    code = "import json, os; print(json.dumps(dict(os.environ)))"
-    done = called([prefix(framework, flavour) / "bin/python", "-c", code], env=variables)
-    found = {name: json.loads(done.stdout).get(name) for name in settings}
-    if settings.get("BLIS_NUM_THREADS") == "a number":
-        assert int(found["BLIS_NUM_THREADS"]) >= 1
-        found["BLIS_NUM_THREADS"] = "a number"
-    assert found == settings
 
 
 @pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])

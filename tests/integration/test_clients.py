@@ -19,10 +19,9 @@ from integration.published import install, serving, solve
 from integration.test_exports import at, export
 from integration.tiny import workspace_below
 from stacks.channel.build import build_packages
-from stacks.channel.offers import IndexEntry, index_files, read_channel
+from stacks.channel.offers import IndexEntry, index_files, read_channel, solve_index
+from stacks.channel.offers import solve as solve_offers
 from stacks.channel.settings_files import RC_FILE
-from stacks.channel.solve import solve as solve_offers
-from stacks.channel.solve import solve_index
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make.pip_install import link_or_copy

@@ -80,16 +80,6 @@ def test_a_damaged_cache_without_a_network(tiny: Tiny, pattern: str, other: str)
     assert not tiny.place(name).exists()
 
 
-def test_a_damaged_package_is_built_again(tiny: Tiny) -> None:
-    package = tiny.cached("packages/*/six-*.conda")
-    sound = package.read_bytes()
-    flip(package)
-    status, _, error = ended(tiny.builder("by-conda"))
-    assert "damaged in the cache; it is made again" in error
-    assert (status, package.read_bytes()) == (0, sound)
-    assert_sound(tiny, "by-conda")
-
-
 def damage(place: Path) -> None:
     """Change, remove and add files, as an accident or pip would."""
     (place / "bin/python2.7").chmod(0o755)

@@ -13,7 +13,6 @@ import pytest
 from integration.programs import called, invoke
 from integration.tiny import Tiny, tree
 from stacks.core.disk import hold_lock
-from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import READY, folder_of, report_path
 from stacks.environments.make import build as pipeline
@@ -48,13 +47,6 @@ def test_a_path_with_blanks_and_letters_of_other_alphabets(
     assert mapped == f"1 {place}/lib/libopenblasp-r0.3.34.so"
     assert compiled.startswith(f"{place}/var/compiledir/")
     assert list(Path(compiled).rglob("*.so"))
-
-
-@pytest.mark.parametrize("name", ["a:b", "100%", "a\\b", "a ;b", "a\nb"])
-def test_a_path_that_cannot_be_used(tiny: Tiny, name: str) -> None:
-    with pytest.raises(UsageError, match="an environment cannot be made here"):
-        pipeline.make_environment(tiny.workspace, tiny.variant("by-conda"), tiny.root / name)
-    assert not (tiny.root / name).exists()
 
 
 def test_an_environment_on_another_file_system_is_copied_with_a_note(
@@ -112,21 +104,6 @@ def checkout(tiny: Tiny, tmp_path: Path) -> Checkout:
     root = tmp_path / "a checkout, é"
     root.mkdir()
     return Checkout(tiny, root)
-
-
-def test_environments_of_a_moved_checkout_are_not_ready(checkout: Checkout) -> None:
-    checkout.invoke("build", "-v", "by-conda")
-    ran = checkout.invoke("run", "-v", "by-conda", "--", "python", "-c", "import six; print(6 * 7)")
-    assert (ran.returncode, ran.stdout) == (0, "42\n")
-    moved = checkout.root.with_name("moved")
-    checkout.root.rename(moved)
-    checkout.root = moved
-    done = checkout.invoke("run", "-v", "by-conda", "--", "true")
-    assert done.returncode == 2
-    assert "tiny/by-conda is not built from its current lock" in done.stderr
-    assert "./invoke build --variant by-conda" in done.stderr
-    [line] = [x for x in checkout.invoke("list").stdout.splitlines() if x.startswith("by-conda")]
-    assert line.split()[1:4] == ["tiny", "old", "-"]
 
 
 def test_clean_during_a_build(checkout: Checkout) -> None:

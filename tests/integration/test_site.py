@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from integration.browser import browser
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.project import site
+from stacks.project import documentation
 
 WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
@@ -27,7 +25,7 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def made(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "new"
-    site.build(workspace, folder)
+    documentation.build_site(workspace, folder)
     return folder
 
 
@@ -47,7 +45,7 @@ def test_the_same_bytes_elsewhere_and_later(
     other = tmp_path / "other"
     umask = os.umask(0o077)
     try:
-        site.build(Workspace(root, tmp_path / "cache"), other)
+        documentation.build_site(Workspace(root, tmp_path / "cache"), other)
     finally:
         os.umask(umask)
     assert files(other) == files(made)
@@ -56,7 +54,7 @@ def test_the_same_bytes_elsewhere_and_later(
     # A page with a broken link changes nothing.
     (root / "docs/tutorial.md").write_text("# Tutorial\n\n[x](nosuch.md) [y](index.md#no-such)\n")
     with pytest.raises(StacksError, match=r"2 faults\n.*docs/tutorial\.md:3: .*nosuch\.md"):
-        site.build(Workspace(root, tmp_path / "cache"), other)
+        documentation.build_site(Workspace(root, tmp_path / "cache"), other)
     assert files(other) == files(made)
 
 
@@ -74,25 +72,3 @@ def test_no_page_is_wider_than_a_telephone_or_asks_other_hosts(made: Path) -> No
         page.open(made / "tutorial.html")
         assert {request.partition(":")[0] for request in page.requests()} == {"file"}
         assert page.console() == []
-
-
-def test_the_server_ends_with_one_line(made: Path) -> None:
-    server = subprocess.Popen(
-        [REPOSITORY / "invoke", "docs", "--to", made.parent / "served", "--serve", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout
-    line = server.stdout.readline()
-    assert line.startswith("http://localhost:") and line.endswith("(ctrl-C ends)\n")
-    with browser() as opened:
-        opened.open(line.split()[0])
-        assert opened.run("return document.title") == "theano-stacks"
-    server.send_signal(signal.SIGINT)
-    _, errors = server.communicate()
-    assert server.returncode == 130
-    assert errors.splitlines()[1:] == [
-        "",
-        "interrupted; what was finished is kept: the same command continues",
-    ]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from stacks.channel.staging.amdlibm import UserTarball
+from stacks.channel.staging.binaries import PoCL, UserTarball
 from stacks.channel.staging.compiled import BLIS, Compiled, Forwarding, ThinFront
 from stacks.channel.staging.cpython_source import CPythonSource
 from stacks.channel.staging.libraries import (
@@ -16,7 +16,6 @@ from stacks.channel.staging.libraries import (
     OpenBLASWheel,
     WheelLibraries,
 )
-from stacks.channel.staging.pocl import PoCL
 from stacks.channel.staging.programs import Compiler, CPython
 from stacks.channel.staging.python_packages import EditedSdist, FortranWheel, PythonModules, Wheel
 from stacks.channel.staging.relinked_wheel import RelinkedWheel

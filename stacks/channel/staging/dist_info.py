@@ -23,8 +23,6 @@ NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 VERSION = re.compile(r"[A-Za-z0-9.!+_-]+")
 # The files of an egg-info folder that a dist-info has under the same name.
 SHARED = ("entry_points.txt", "top_level.txt")
-# Where a noarch package's folders are installed; of the path only the number of folders matters.
-INSTALLED = (("site-packages/", "lib/python/site-packages/"), ("python-scripts/", "bin/"))
 
 
 def normalised(dist_info: Path, archive: str) -> Path:
@@ -85,12 +83,12 @@ def write_record(root: Path, dist_info: Path) -> None:
     (dist_info / "INSTALLER").write_text("conda\n")
     record = dist_info / "RECORD"
     record.write_bytes(b"")
-    site = _installed(dist_info.parent.relative_to(root).as_posix() + "/")
+    site = installed(dist_info.parent.relative_to(root).as_posix() + "/")
     rows = []
     for path in root.rglob("*"):
         if not path.is_file():
             continue
-        name = os.path.relpath(_installed(path.relative_to(root).as_posix()), site)
+        name = os.path.relpath(installed(path.relative_to(root).as_posix()), site)
         data = path.read_bytes()
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         rows.append((name, "", "") if path == record else (name, f"sha256={digest}", len(data)))
@@ -99,8 +97,8 @@ def write_record(root: Path, dist_info: Path) -> None:
     record.write_text(text.getvalue(), encoding="utf-8")
 
 
-def _installed(name: str) -> str:
-    for folder, target in INSTALLED:
-        if name.startswith(folder):
-            return target + name.removeprefix(folder)
-    return name
+def installed(name: str, python: str = "") -> str:
+    """Return where a conda client puts a file of a noarch package; python: its version, X.Y."""
+    folder, slash, rest = name.partition("/")
+    folders = {"site-packages": f"lib/python{python}/site-packages", "python-scripts": "bin"}
+    return f"{folders.get(folder, folder)}{slash}{rest}"

@@ -7,7 +7,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from stacks.channel.build import MissingPackagesError, build_packages, check_byt
 from stacks.channel.offers import Channel, read_channel, with_settings
 from stacks.channel.package import Built
 from stacks.channel.recipe import Recipe
-from stacks.channel.staging.amdlibm import EXPECTED, UserTarball
+from stacks.channel.staging.binaries import EXPECTED, UserTarball
+from stacks.channel.staging.dist_info import installed
 from stacks.core.console import step
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError, UsageError
@@ -82,7 +83,7 @@ class Part:
             return dict(self.archive.files)
         files: dict[str, Entry] = {}
         for name, entry in self.archive.files.items():
-            path = _noarch_path(name, python)
+            path = installed(name, python)
             if path in files:
                 raise IntegrityError(
                     f"{self.file_name} is refused: two files are installed as {path}",
@@ -90,16 +91,6 @@ class Part:
                 )
             files[path] = entry
         return files
-
-
-def _noarch_path(name: str, python: str) -> str:
-    for folder, target in (
-        ("site-packages/", f"lib/python{python}/site-packages/"),
-        ("python-scripts/", "bin/"),
-    ):
-        if name.startswith(folder):
-            return target + name.removeprefix(folder)
-    return name
 
 
 def parts_of(
@@ -161,20 +152,10 @@ def _pins_of(lock: Lock) -> list[CondaPin]:
     from stacks.sources.condarc import channel_address
 
     channel = channel_address(lock.channel).url
-
-    def in_channel(url: str) -> str:
-        return "/".join((channel, *url.rsplit("/", 2)[1:]))
-
+    pins = ((package.url, package.pin) for package in lock.packages)
     return [
-        CondaPin(
-            name=package.name,
-            version=package.version,
-            filename=package.file_name,
-            size=package.size,
-            sha256=package.sha256,
-            urls=tuple(dict.fromkeys((in_channel(package.url), package.url))),
-        )
-        for package in lock.packages
+        replace(pin, urls=tuple(dict.fromkeys((f"{channel}/{pin.urls[0]}", url))))
+        for url, pin in pins
     ]
 
 

@@ -25,15 +25,6 @@ from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin
 
 
-def add(workspace: Workspace, prefix: Path, pins: Sequence[IndexPin]) -> None:
-    """Install the pinned files into a prefix with its own pip, which checks their hashes.
-
-    Raises FetchError, IntegrityError or CommandError (pip's output).
-    """
-    files = fetch(workspace, pins)
-    install(prefix, {pin: files[pin] for pin in pins})
-
-
 def install(prefix: Path, files: Mapping[IndexPin, Path]) -> None:
     """Install files into a prefix with its own pip, which checks their hashes.
 

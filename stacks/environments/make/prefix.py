@@ -32,6 +32,7 @@ from stacks.environments.make import (
 from stacks.environments.make.contents import RECORDS, walk
 from stacks.environments.make.packages import Part
 from stacks.locks.lock import Lock
+from stacks.sources.fetch import fetch
 from stacks.variants.variant import Variant
 
 # What Python makes again: a repair keeps none of it.
@@ -210,8 +211,8 @@ def fill(making: Making, prefix: Path, cache: Path | None = None) -> None:
     workspace, variant, lock = making.workspace, making.variant, making.lock
     parts = [making.own.get(part.name, part) for part in making.parts]
     checked = install.install(workspace.cache / "unpacked", variant, parts, prefix, making.target)
-    if lock.framework_files:
-        pip_install.add(workspace, prefix, lock.framework_files)
+    files = fetch(workspace, lock.framework_files)
+    pip_install.install(prefix, {pin: files[pin] for pin in lock.framework_files})
     if lock.own:
         own_packages.add(workspace, prefix, lock, variant.framework.python)
     listed = [(part.name, part.index["version"], part.built.sha256, "conda") for part in parts] + [

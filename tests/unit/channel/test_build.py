@@ -1,9 +1,8 @@
-"""Builds of packages: their order, errors of conda, and the processes that make them."""
+"""Builds of packages: errors of conda, the processes that make them, and what those leave."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -16,16 +15,13 @@ import psutil
 import pytest
 from rattler import exceptions
 
-from stacks.channel import build as package_builds
 from stacks.channel import package
 from stacks.channel.assemble import CondaError, translated
 from stacks.channel.build_process import ROOT, BuildProcess
-from stacks.channel.offers import Offer, read_channel
-from stacks.core import console, disk
+from stacks.core import disk
 from stacks.core.errors import DiskError, StacksError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
-from unit.helpers.checkout import CHECKOUT
 
 
 @pytest.fixture
@@ -98,72 +94,15 @@ def _runs(process: psutil.Process) -> bool:
         return False
 
 
-def wait_for_line(capsys: pytest.CaptureFixture[str]) -> str:
-    shown, end = "", time.monotonic() + 10
-    while "gxx" not in shown and time.monotonic() < end:
-        shown += capsys.readouterr().err
-    return shown
-
-
-def test_packages_are_built_after_their_tools_and_a_log_says_what_it_waits_for(
-    own_workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    channel = read_channel(CHECKOUT)
-    events, shown = [], []
-    reader, writer = os.pipe()
-    monkeypatch.setattr(console, "BEAT", 0.01)
-
-    class NoProcess:
-        def fileno(self) -> int:
-            """The compiler is ready when all that do not need it are."""
-            return reader if self.name == "gxx" else always.fileno()
-
-        def begin(self, _: object, workspace: Workspace, offer: Offer, *rest: object) -> None:
-            self.name = offer.recipe.package.name
-            events.append(("began", self.name))
-
-        def result(self) -> str:
-            if self.name == "gxx":
-                shown.append(wait_for_line(capsys))
-            events.append(("ended", self.name))
-            if sum(kind == "ended" for kind, _ in events) == sum(not o.tools for o in offers) - 1:
-                os.write(writer, b"x")
-            return self.name
-
-        def end(self) -> None:
-            pass
-
-    monkeypatch.setattr(package_builds, "BuildProcess", NoProcess)
-    monkeypatch.setattr(package_builds, "fetch", lambda *_: None)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
-    assert package_builds.build_packages(own_workspace, channel, []) == {}
-    names = {"blas-threads", "gxx", "libopenblas", "mako", "markupsafe"}
-    offers = [each for each in channel.offers.values() if each.recipe.package.name in names]
-    with Path(os.devnull).open() as always, os.fdopen(reader), os.fdopen(writer, "w"):
-        package_builds.build_packages(own_workspace, channel, offers)
-    assert len(events) == 2 * len(offers) >= 10
-    [gxx] = [each for each in offers if each.recipe.package.name == "gxx"]
-    assert re.search(
-        rf"channel \(.*gxx {gxx.recipe.package.version}.*, \d of {len(offers)} packages built\)",
-        shown[0],
-    )
-    pairs = [(each, tool) for each in offers for tool in each.tools]
-    assert {tool.recipe.package.name for _, tool in pairs} == {"gxx"}
-    for each, tool in pairs:
-        ended = events.index(("ended", tool.recipe.package.name))
-        assert ended < events.index(("began", each.recipe.package.name))
+FULL = "No space left on device"
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "what"),
     [
-        (
-            exceptions.IoError("No space left on device (os error 28)"),
-            DiskError,
-            "/any: .*No space",
-        ),
+        (exceptions.IoError(f"{FULL} (os error 28)"), DiskError, f"/any: .*{FULL}"),
         # `extract` raises OSErrors without a number.
-        (OSError("failed: No space left on device (os error 28)"), DiskError, "/any: .*No space"),
+        (OSError(f"failed: {FULL} (os error 28)"), DiskError, f"/any: .*{FULL}"),
         (exceptions.ExtractError("not an archive"), CondaError, "x could not be read"),
         (ZeroDivisionError("our own"), ZeroDivisionError, "our own"),
     ],

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel import assemble, package, solve
-from stacks.channel.offers import Channel, offer_of, read_channel, with_settings
+from stacks.channel import assemble, package
+from stacks.channel.offers import Channel, offer_of, read_channel, solve, with_settings
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -144,7 +144,7 @@ def test_settings_have_the_environments_path_where_they_are_installed(
 )
 def test_specs_that_nothing_satisfies(channel: Channel, specs: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        solve.solve(channel, specs)
+        solve(channel, specs)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_frameworks_name_alone_gives_what_it_runs_on(
     spec: str, expected: dict[str, str], channel: Channel
 ) -> None:
     """`import` is tried in tests/integration/test_clients.py."""
-    packages = [offer.recipe.package for offer in solve.solve(channel, [spec], "2.36")]
+    packages = [offer.recipe.package for offer in solve(channel, [spec], "2.36")]
     found = {package.name: package.version for package in packages}
     assert found.items() >= expected.items()
     assert [*found] == sorted(found), "a solution is sorted"

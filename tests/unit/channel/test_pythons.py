@@ -1,18 +1,21 @@
-"""The stages of Python itself and of its compiler, on few files that stand for the real ones."""
+"""The stages of Debian's Python, its compiler and Python packages, on few files for the real ones.
+
+Python from sources is compiled in tests/integration/test_reproducible.py.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stacks.channel.build_context import BuildContext
-from stacks.channel.staging.debian import MULTIARCH
+from stacks.channel.staging.debian import MULTIARCH, check_no_folder, chosen
+from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError, UsageError
-from unit.helpers.archives import source_archive
-from unit.helpers.openssl import PERL, openssl_archives
-from unit.helpers.staging import Content, elf_library, make, make_context, tree, write_gcc
+from unit.helpers.staging import Content, Made, elf_library, make, make_context, tree, with_compiler
 
 LIBRARY = "usr/lib/python3.9"
 EDIT = {"file": "pydoc.py", "old": "'dist-packages'", "new": "'site-packages'"}
@@ -113,140 +116,15 @@ def test_another_python_than_the_recipes_is_refused(
         make(debian_python(tmp_path, files, **options))
 
 
-SOURCE = {
-    "stage": "cpython-source",
-    "python": {"package": "p", "patches": ["CVE-1*", "CVE-2*"], "configure": ["--enable-shared"]},
-    "openssl": {"package": "openssl", "patches": ["*"], "configure": ["linux-x86_64", "no-x"]},
-    "answers": {"ac_cv_prog_PYTHON_FOR_REGEN": "false"},
-    "variables": {"OPT": "-O9"},
-    "cpu_seconds": 7,
-    "tools": ["make"],
-    "leave_out": ["test"],
-    "libraries": ["libz.so.1"],
-}
-SERIES = "#off.diff\nlocations.diff\nCVE-2.patch\nCVE-1.patch -p1\n"
-CONFIGURE = """\
-set -e
-. "$CONFIG_SITE"
-ls -d "$TMPDIR/openssl/include/openssl/ssl.h"
-echo "$PWD $PATH $CPPFLAGS $ac_cv_prog_PYTHON_FOR_REGEN $OPT $*" > "$TMPDIR/configure.log"
-"""
-MAKE = """\
-#!/bin/sh -e
-[ "$1" = install ] || exit 0
-root=${2#DESTDIR=}/prefix-of-python
-library=$root/lib/python3.13
-mkdir -p "$root/bin" "$root/include/python3.13" "$root/lib/pkgconfig" "$library/test" \\
-    "$library/config-3.13-x" "$library/site-packages/__pycache__"
-touch "$root/bin/python3.13" "$root/bin/idle3" "$root/lib/libpython3.13.a" "$library/os.py" \\
-    "$library/test/a.py" "$library/config-3.13-x/python.o" \\
-    "$library/site-packages/__pycache__/a.pyc"
-cp applied "$library/applied"
-ln -s python3.13 "$root/bin/python3"
-echo "CFLAGS=-I$TMPDIR/debs/usr/include -O3" > "$library/config-3.13-x/Makefile"
-echo "build_time_vars = {'prefix': '/prefix-of-python', 'CFLAGS': '$CPPFLAGS -O3'}" \\
-    > "$library/_sysconfigdata__linux_x.py"
-"""
-UNLOADABLE = "mkdir $library/lib-dynload; touch $library/lib-dynload/_ssl_failed.so\n"
-LEAK = "echo $TMPDIR > $library/leak\n"
-# Records the names of what it applies.
-PATCH = '#!/bin/sh\nfor name; do :; done\nbasename "$name" >> applied\n'
-
-
-def source_python(tmp_path: Path, make: str = MAKE, **options: object) -> BuildContext:
-    """Return the context of stand-ins of Python's and OpenSSL's source packages and tools."""
-    tmp_path.mkdir(exist_ok=True)
-    upstream = {"Python-3.13.5/configure": CONFIGURE.encode(), "Python-3.13.5/LICENSE": b"PSF"}
-    packaging = {"debian/copyright": b"all", "debian/patches/series": SERIES.encode()}
-    archives = (
-        source_archive(tmp_path / "p_3.13.5.orig.tar.xz", upstream),
-        source_archive(tmp_path / "p_3.13.5-2.debian.tar.xz", packaging),
-        *openssl_archives(tmp_path),
-    )
-    libz: dict[str, Content] = {
-        "usr/bin/make": make,
-        "usr/bin/patch": PATCH,
-        "usr/bin/perl": PERL,
-        f"lib/{MULTIARCH}/libz.so.1": elf_library(),
-        "usr/share/doc/libz/copyright": "zlib's",
-    }
-    context = make_context(
-        tmp_path,
-        {**SOURCE, **options},
-        source=[{"suite": "trixie", "sources": ["p", "openssl"]}],
-        archives={path.name: path for path in archives},
-        debs={"libz": libz, "make": {"usr/share/doc/make/copyright": "GPL"}},
-        version="3.13.5",
-    )
-    write_gcc(context)
-    strip = context.tools / "bin/strip"
-    strip.write_text("#!/bin/sh\n")
-    strip.chmod(0o755)
-    return context
-
-
-def test_python_is_compiled_and_installed_without_what_only_its_build_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The folders have blanks in them, which no makefile of Python's could have."""
-    context = source_python(tmp_path / "a folder, é")
-    (context.tools / "bin/ar").write_text("#!/bin/sh\nprefix=$(false)\nexec ar\n")
-    root = make(context)
-    assert " ".join(tree(root)) == (
-        "bin/python bin/python3 bin/python3.13 lib/libcrypto.so.3 lib/libssl.so.3 "
-        "lib/libz.so.1 lib/python3.13/_sysconfigdata__linux_x.py lib/python3.13/applied "
-        "lib/python3.13/config-3.13-x/Makefile lib/python3.13/os.py "
-        "share/licenses/a/LICENSE share/licenses/a/copyright "
-        "share/licenses/a/libz.copyright share/licenses/a/openssl.LICENSE "
-        "share/licenses/a/openssl.copyright"
-    )
-    assert str((root / "bin/python").readlink()) == "python3.13"
-    # Relinked with the interpreter inside.
-    assert (root / "bin/python3.13").read_bytes().startswith(b"\x7fELF")
-    library = root / "lib/python3.13"
-    assert (library / "config-3.13-x/Makefile").read_text() == "CFLAGS=-O3\n"
-    # In the order of the series, not of the recipe.
-    assert (library / "applied").read_text() == "CVE-2.patch\nCVE-1.patch\n"
-    line = capsys.readouterr().err
-    assert line.startswith("  compiling OpenSSL and Python 3.13.5, on ")
-    assert line.endswith("about 7 s of CPU time\n")
-    script = f"#!/bin/sh\nprefix='{context.tools}'\nexec ar\n"
-    assert (context.scratch / "bin/ar").read_text() == script
-    # No Python of the host takes part.
-    words = (context.scratch / "configure.log").read_text().split()
-    folder = words[0].removesuffix("/source")
-    assert f"{folder}/debs/usr/bin:/usr/bin:/bin" in " ".join(words)
-    assert "false" in words and "-O9" in words and "--enable-shared" in words
-    assert f"--with-openssl={folder}/openssl" in words
-    words = (context.scratch / "openssl-build/configure.log").read_text().split()
-    assert words[:2] == ["linux-x86_64", "no-x"]
-    assert words[-1].split(":")[0] == f"{folder}/debs/usr/lib/x86_64-linux-gnu/perl-base"
-    assert " ".join(tree(context.scratch / "openssl/lib")) == (
-        "libcrypto.so libcrypto.so.3 libssl.so libssl.so.3"
-    )
-    monkeypatch.setattr("sys.base_prefix", "/a b")
-    variables: dict[str, dict[str, str]] = {}
-    exec((library / "_sysconfigdata__linux_x.py").read_text(), variables)
-    assert variables["build_time_vars"] == {"prefix": "/a b", "CFLAGS": "-O3"}
-    again = make(source_python(tmp_path / "another, deeper"))
-    assert tree(again) == tree(root)
-    assert all((again / name).read_bytes() == (root / name).read_bytes() for name in tree(root))
-
-
-@pytest.mark.parametrize(
-    ("script", "patches", "error", "message"),
-    [
-        (MAKE + UNLOADABLE, ["CVE-*"], IntegrityError, r"(?s)do not load.*_ssl_failed\.so"),
-        (MAKE + LEAK, ["CVE-*"], IntegrityError, r"lib/python3\.13/leak names the folder"),
-        (MAKE, ["CVE-*", "off*"], UsageError, r"no patch off\* in the source package"),
-    ],
-)
-def test_a_build_that_fails(
-    script: str, patches: list[str], error: type[Exception], message: str, tmp_path: Path
-) -> None:
-    python = {"package": "p", "patches": patches, "configure": []}
-    with pytest.raises(error, match=message):
-        make(source_python(tmp_path, script, python=python))
+def test_patches_come_in_the_order_of_their_series_and_files_name_no_folder(tmp_path: Path) -> None:
+    series = "#off.diff\nlocations.diff\nCVE-2.patch\nCVE-1.patch -p1\n"
+    assert chosen(series, ["CVE-1*", "CVE-2*"]) == ["CVE-2.patch", "CVE-1.patch"]
+    with pytest.raises(UsageError, match=r"no patch off\* in the source package"):
+        chosen(series, ["CVE-*", "off*"])
+    (tmp_path / "leak").write_text("prefix=/some/build\n")
+    check_no_folder(tmp_path, ["/another/build"], "correct it")
+    with pytest.raises(IntegrityError, match="leak names the folder in which it was compiled"):
+        check_no_folder(tmp_path, ["/some/build"], "correct it")
 
 
 GCC = f"usr/lib/gcc/{MULTIARCH}/10"
@@ -279,3 +157,119 @@ def test_a_compiler_has_a_sysroot_whose_links_stay_in_it(tmp_path: Path) -> None
     assert str((root / library / "libc.so").readlink()) == f"../../../lib/{MULTIARCH}/libc.so.6"
     assert tree(root.parents[1]) >= ["bin/ar", "bin/as", "bin/g++", "bin/gcc", "bin/ld"]
     assert (root.parents[1] / "share/licenses/a/liba.copyright").is_file()
+
+
+DOC = "usr/share/doc/liba/copyright"
+PKG_INFO = "Metadata-Version: 1.1\nName: A.b-C\nVersion: 1\n"
+EGG = "Metadata-Version: 1.0\nName: pygpu\nVersion: 0.7\n"
+CORRECTED = {"file": "a/b.py", "old": "x = ()", "new": "x = None"}
+SDIST = {"stage": "edited-sdist", "package": "a", "distribution": "A", "edits": [CORRECTED]}
+POCL = "pocl_binary_distribution/.libs/share/pocl"
+FILES = {
+    "stage": "debian-files",
+    "files": {"usr/pygpu*": "lib/site"},
+    "links": {"liba.so": "liba.so.1"},
+    "search": ["lib", "lib/site"],
+}
+
+PACKAGES = {
+    "a Python package of debs gets a dist-info": Made(
+        FILES,
+        {"debs": {"liba": {
+            "usr/pygpu/a.so": elf_library(), DOC: "ISC", "usr/pygpu-0.7.egg-info/PKG-INFO": EGG,
+            "usr/pygpu-0.7.egg-info/top_level.txt": "pygpu",
+            "usr/pygpu-0.7.egg-info/dependency_links.txt": "",
+        }}},
+        "lib/liba.so lib/site/pygpu-0.7.dist-info/INSTALLER lib/site/pygpu-0.7.dist-info/METADATA"
+        " lib/site/pygpu-0.7.dist-info/RECORD lib/site/pygpu-0.7.dist-info/top_level.txt"
+        " lib/site/pygpu/a.so share/licenses/a/liba.copyright",
+        texts={"lib/site/pygpu-0.7.dist-info/METADATA": [EGG]},
+    ),
+    "an egg-info that is a file, too": Made(
+        FILES,
+        {"debs": {"liba": {"usr/pygpu-0.7.egg-info": EGG, "usr/lib/x": "", DOC: "ISC"}}},
+        "lib/liba.so lib/site/pygpu-0.7.dist-info/INSTALLER lib/site/pygpu-0.7.dist-info/METADATA"
+        " lib/site/pygpu-0.7.dist-info/RECORD share/licenses/a/liba.copyright",
+    ),
+    "the project's modules": Made(
+        {"stage": "python-modules"},
+        {"src": {
+            "a.py": "import b\n", "a.pth": "", "LICENSE-a": "BSD",
+            "a.pyc": "", "__pycache__/a.cpython-39.pyc": "",
+        }},
+        "share/licenses/a/LICENSE-a site-packages/a-1.dist-info/INSTALLER"
+        " site-packages/a-1.dist-info/METADATA site-packages/a-1.dist-info/RECORD"
+        " site-packages/a.pth site-packages/a.py",
+        texts={
+            "site-packages/a.py": ["import b\n"],
+            "site-packages/a-1.dist-info/METADATA": ["Name: a\nVersion: 1\nSummary: a\n"],
+            "site-packages/a-1.dist-info/RECORD": ["../../../share/licenses/a/LICENSE-a,sha256="],
+        },
+    ),
+    "a corrected package out of a source archive": Made(
+        {**SDIST, "scripts": {"t": "bin/tool"}},
+        {"sdist": {
+            "A-1/a/b.py": "x = ()\n", "A-1/bin/tool": "#!/usr/bin/env python\nprint(1)\n",
+            "A-1/PKG-INFO": PKG_INFO, "A-1/LICENSE.txt": "", "A-1/setup.py": "",
+        }},
+        "python-scripts/t share/licenses/a/LICENSE.txt site-packages/a/b.py"
+        " site-packages/a_b_c-1.dist-info/INSTALLER site-packages/a_b_c-1.dist-info/METADATA"
+        " site-packages/a_b_c-1.dist-info/RECORD",
+        texts={
+            "python-scripts/t": [f"{SHEBANG}print(1)\n"],
+            "site-packages/a/b.py": ["x = None\n"],
+            "site-packages/a_b_c-1.dist-info/RECORD": ["a/b.py,sha256=", ",9\n"],
+        },
+    ),
+    "PoCL is registered, and has a linker with the compiler's sysroot": Made(
+        {"stage": "pocl", "gcc": "10"},
+        {"wheel": {"pyopencl/.libs/libpocl-1.so": "", f"{POCL}/licenses/POCL.COPYING": "MIT"}},
+        "bin/x86_64-unknown-linux-gnu-ld etc/OpenCL/vendors/pocl.icd"
+        " lib/pocl/a-1.dist-info/INSTALLER lib/pocl/a-1.dist-info/METADATA"
+        f" lib/pocl/a-1.dist-info/RECORD lib/pocl/{POCL}/licenses/POCL.COPYING"
+        " lib/pocl/pyopencl/.libs/libpocl-1.so share/licenses/a/POCL.COPYING",
+        texts={
+            "bin/x86_64-unknown-linux-gnu-ld": ['--sysroot="$sysroot"', "x86_64-linux-gnu/10"],
+            "etc/OpenCL/vendors/pocl.icd": ["libpocl-1.so\n"],
+            "lib/pocl/a-1.dist-info/RECORD": ["\n../../etc/OpenCL/vendors/pocl.icd,sha256="],
+        },
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", PACKAGES.values(), ids=PACKAGES)
+def test_a_python_package(row: Made, tmp_path: Path) -> None:
+    row.check(tmp_path)
+
+
+REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
+    "two Python packages in one": (
+        FILES, {"debs": {"liba": {"usr/pygpu/a-1.egg-info": EGG, "usr/pygpu/b-1.egg-info": EGG}}},
+        r"(?s)a: the package has more than one.* a-1\.egg-info, b-1\.egg-info",
+    ),
+    "an egg-info without metadata": (
+        FILES, {"debs": {"liba": {"usr/pygpu/a-1.egg-info/x": ""}}},
+        "a: the package's metadata is broken",
+    ),
+    "a text to correct that is not there": (
+        {**SDIST, "edits": [{**CORRECTED, "old": "y = ()"}]},
+        {"sdist": {"A-1/a/b.py": "x = ()\n", "A-1/PKG-INFO": PKG_INFO}},
+        r"(?s)b\.py is not the file that the recipe was written for.*0 times",
+    ),
+    "a text to correct that is there twice": (
+        SDIST, {"sdist": {"A-1/a/b.py": "x = ()\nx = ()\n", "A-1/PKG-INFO": PKG_INFO}},
+        r"(?s)b\.py is not the file that the recipe was written for.*2 times",
+    ),
+    "a PoCL of another layout": (
+        {"stage": "pocl", "gcc": "10"}, {"wheel": {f"{POCL}/licenses/x": ""}},
+        r"(?s)whl: pyopencl/\.libs/libpocl-\*\.so.*exactly one.*none",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("extra", "given", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_python_package_that_is_refused(
+    extra: Mapping[str, Any], given: Mapping[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(IntegrityError, match=message):
+        make(with_compiler(tmp_path, extra, given))

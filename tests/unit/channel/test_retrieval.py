@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel import package, retrieval
+from stacks.channel import package
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.sources.channels import channel_at, release_at
@@ -48,7 +48,7 @@ def fill(site: Site, files: Files = BODIES, folder: str = "/c/noarch") -> Place:
 
 def retrieve(workspace: Workspace, *places: Place) -> dict[str, int]:
     """Return the number of the place of each package, which is in the cache as it is locked."""
-    retrieved = retrieval.retrieve(workspace, places, PACKAGES)
+    retrieved = package.retrieve(workspace, places, PACKAGES)
     for name, (_, built) in retrieved.items():
         assert built == package.cached(workspace, name, sha256(BODIES[name]))
         assert built.path.stat().st_mode & 0o777 == 0o444

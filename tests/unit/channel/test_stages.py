@@ -1,6 +1,6 @@
 """The stages at their door: a recipe's `extra` makes a package of small sources.
 
-Those of wheels, of Python itself and its compiler have tests of their own.
+Those of Python packages, of Python itself and its compiler have tests of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import pytest
 
 from stacks.channel.staging.debian import MULTIARCH, TEXTS
 from stacks.channel.staging.elf import exported
-from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError, UsageError
 from unit.helpers.staging import Made, elf_library, elf_with, make, make_context, with_compiler
 
@@ -54,9 +53,6 @@ BLIS = {
 }
 CUDA = {"stage": "forwarding", "library": "libcuda.so", "stands_for": "libcuda.so.1"}
 LIBM = {"stage": "amdlibm", "variable": "AMDLIBM"}
-PKG_INFO = "Metadata-Version: 1.1\nName: A.b-C\nVersion: 1\n"
-POCL = "pocl_binary_distribution/.libs/share/pocl"
-EGG = "Metadata-Version: 1.0\nName: pygpu\nVersion: 0.7\n"
 FILES = {
     "stage": "debian-files",
     "files": {"usr/pygpu*": "lib/site"},
@@ -64,8 +60,6 @@ FILES = {
     "links": {"liba.so": "liba.so.1"},
     "search": ["lib", "lib/site"],
 }
-EDIT = {"file": "a/b.py", "old": "x = ()", "new": "x = None"}
-SDIST = {"stage": "edited-sdist", "package": "a", "distribution": "A", "edits": [EDIT]}
 
 ROWS = {
     "libraries of debs, with links, an RPATH and licences": Made(
@@ -103,13 +97,6 @@ ROWS = {
         }},
         "lib/liba.so lib/liba.so.1 share/licenses/a/LICENSE.txt share/licenses/a/third-party.txt",
         texts={"lib/liba.so.1": ["MKL"]},
-    ),
-    "of NVIDIA's wheels the same": Made(
-        MKL,
-        {"wheel": {
-            "nvidia/a/lib/liba.so.1": "a", "nvidia/a/include/a.h": "", "a.dist-info/License.txt": ""
-        }},
-        "lib/liba.so lib/liba.so.1 share/licenses/a/License.txt",
     ),
     "SciPy's OpenBLAS under its common names": Made(
         SCIPY_BLAS,
@@ -193,73 +180,6 @@ ROWS = {
         " share/licenses/a/liba.copyright",
         rpaths={"lib/site/pygpu/a.so": "$ORIGIN/../..:$ORIGIN/.."},
     ),
-    "a Python package of debs gets a dist-info": Made(
-        FILES,
-        {"debs": {"liba": {
-            "usr/pygpu/a.so": elf_library(), DOC: "ISC", "usr/pygpu-0.7.egg-info/PKG-INFO": EGG,
-            "usr/pygpu-0.7.egg-info/top_level.txt": "pygpu",
-            "usr/pygpu-0.7.egg-info/dependency_links.txt": "",
-        }}},
-        "lib/liba.so lib/site/pygpu-0.7.dist-info/INSTALLER lib/site/pygpu-0.7.dist-info/METADATA"
-        " lib/site/pygpu-0.7.dist-info/RECORD lib/site/pygpu-0.7.dist-info/top_level.txt"
-        " lib/site/pygpu/a.so share/licenses/a/liba.copyright",
-        texts={"lib/site/pygpu-0.7.dist-info/METADATA": [EGG]},
-    ),
-    "an egg-info that is a file, too": Made(
-        FILES,
-        {"debs": {"liba": {"usr/pygpu-0.7.egg-info": EGG, "usr/lib/x": "", DOC: "ISC"}}},
-        "lib/liba.so lib/site/pygpu-0.7.dist-info/INSTALLER lib/site/pygpu-0.7.dist-info/METADATA"
-        " lib/site/pygpu-0.7.dist-info/RECORD share/licenses/a/liba.copyright",
-    ),
-    "PoCL is registered, and has a linker with the compiler's sysroot": Made(
-        {"stage": "pocl", "gcc": "10"},
-        {"wheel": {"pyopencl/.libs/libpocl-1.so": "", f"{POCL}/licenses/POCL.COPYING": "MIT"}},
-        "bin/x86_64-unknown-linux-gnu-ld etc/OpenCL/vendors/pocl.icd"
-        " lib/pocl/a-1.dist-info/INSTALLER lib/pocl/a-1.dist-info/METADATA"
-        f" lib/pocl/a-1.dist-info/RECORD lib/pocl/{POCL}/licenses/POCL.COPYING"
-        " lib/pocl/pyopencl/.libs/libpocl-1.so share/licenses/a/POCL.COPYING",
-        texts={
-            "bin/x86_64-unknown-linux-gnu-ld": ['--sysroot="$sysroot"', "x86_64-linux-gnu/10"],
-            "etc/OpenCL/vendors/pocl.icd": ["libpocl-1.so\n"],
-            "lib/pocl/a-1.dist-info/RECORD": ["\n../../etc/OpenCL/vendors/pocl.icd,sha256="],
-        },
-    ),
-    "the project's modules": Made(
-        {"stage": "python-modules"},
-        {"src": {
-            "a.py": "import b\n", "a.pth": "", "LICENSE-a": "BSD",
-            "a.pyc": "", "__pycache__/a.cpython-39.pyc": "",
-        }},
-        "share/licenses/a/LICENSE-a site-packages/a-1.dist-info/INSTALLER"
-        " site-packages/a-1.dist-info/METADATA site-packages/a-1.dist-info/RECORD"
-        " site-packages/a.pth site-packages/a.py",
-        texts={
-            "site-packages/a.py": ["import b\n"],
-            "site-packages/a-1.dist-info/METADATA": ["Name: a\nVersion: 1\nSummary: a\n"],
-            "site-packages/a-1.dist-info/RECORD": ["../../../share/licenses/a/LICENSE-a,sha256="],
-        },
-    ),
-    "a corrected package out of a source archive": Made(
-        {**SDIST, "scripts": {"t": "bin/tool"}},
-        {"sdist": {
-            "A-1/a/b.py": "x = ()\n", "A-1/bin/tool": "#!/usr/bin/env python\nprint(1)\n",
-            "A-1/PKG-INFO": PKG_INFO, "A-1/LICENSE.txt": "", "A-1/setup.py": "",
-        }},
-        "python-scripts/t share/licenses/a/LICENSE.txt site-packages/a/b.py"
-        " site-packages/a_b_c-1.dist-info/INSTALLER site-packages/a_b_c-1.dist-info/METADATA"
-        " site-packages/a_b_c-1.dist-info/RECORD",
-        texts={
-            "python-scripts/t": [f"{SHEBANG}print(1)\n"],
-            "site-packages/a/b.py": ["x = None\n"],
-            "site-packages/a_b_c-1.dist-info/RECORD": ["a/b.py,sha256=", ",9\n"],
-        },
-    ),
-    "texts": Made(
-        {"stage": "texts", "files": {"etc/a": "x\n", "b/é.py": "naïve = 1\n"}, "placeholder": "/p"},
-        {},
-        "b/é.py etc/a",
-        texts={"b/é.py": ["naïve = 1\n"]},
-    ),
 }  # fmt: skip
 
 
@@ -334,9 +254,6 @@ REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
         LIBM, {"sdist": {"amd/include": Path("../../../secret")}},
         r"(?s)gz is not AMD LibM.*amd/include: a link to \.\./\.\./\.\./secret",
     ),
-    "a pattern without a match": (
-        FILES, {"debs": {"liba": {"usr/other": ""}}}, r"no usr/pygpu\* in the recipe's sources",
-    ),
     # Inside of the deb it leads to a file of the deb.
     "a link out of the package": (
         {**FILES, "files": {"usr/lib/pygpu*": "lib"}},
@@ -344,27 +261,6 @@ REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
             "usr/lib/pygpu/a.py": Path("../../../a/b/c"), "a/b/c": "", "usr/lib/pygpu/x": Path()
         }}},
         r"pygpu/a\.py: the link leads out of the package",
-    ),
-    "two Python packages in one": (
-        FILES, {"debs": {"liba": {"usr/pygpu/a-1.egg-info": EGG, "usr/pygpu/b-1.egg-info": EGG}}},
-        r"(?s)a: the package has more than one.* a-1\.egg-info, b-1\.egg-info",
-    ),
-    "an egg-info without metadata": (
-        FILES, {"debs": {"liba": {"usr/pygpu/a-1.egg-info/x": ""}}},
-        "a: the package's metadata is broken",
-    ),
-    "a PoCL of another layout": (
-        {"stage": "pocl", "gcc": "10"}, {"wheel": {f"{POCL}/licenses/x": ""}},
-        r"(?s)whl: pyopencl/\.libs/libpocl-\*\.so.*exactly one.*none",
-    ),
-    "a text to correct that is not there": (
-        {**SDIST, "edits": [{**EDIT, "old": "y = ()"}]},
-        {"sdist": {"A-1/a/b.py": "x = ()\n", "A-1/PKG-INFO": PKG_INFO}},
-        r"(?s)b\.py is not the file that the recipe was written for.*0 times",
-    ),
-    "a text to correct that is there twice": (
-        SDIST, {"sdist": {"A-1/a/b.py": "x = ()\nx = ()\n", "A-1/PKG-INFO": PKG_INFO}},
-        r"(?s)b\.py is not the file that the recipe was written for.*2 times",
     ),
 }  # fmt: skip
 

@@ -6,8 +6,6 @@ import base64
 import csv
 import hashlib
 import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +16,7 @@ import pytest
 from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH
 from stacks.channel.staging.elf import imported, needed
-from stacks.channel.staging.python_packages import SHEBANG, write_script
+from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError, UsageError
 from unit.helpers.staging import METADATA, elf_library, elf_with, make, make_context, tree
 
@@ -150,16 +148,6 @@ def test_the_name_of_the_dist_info_is_normalised(
     assert (root / SITE / folder / "METADATA").read_text() == text
 
 
-def test_a_script_runs_with_the_python_in_its_folder(tmp_path: Path) -> None:
-    """The path has blanks and accented letters; the script is also run through a link."""
-    script = tmp_path / "a folder, é/bin/tool"
-    write_script(script, "import sys; print(sys.argv[1:])\n")
-    script.with_name("python").symlink_to(sys.executable)
-    (tmp_path / "link").symlink_to(script)
-    for path in (script, tmp_path / "link"):
-        assert subprocess.check_output([path, "a b", "c"], text=True) == "['a b', 'c']\n"
-
-
 FORTRAN, QUAD = "libgfortran-040039e1-0352e75f.so.5.0.0", "libquadmath-96973f99.so.0.0.0"
 OLD = "libgfortran-ed201abd.so.3.0.0"
 
@@ -232,7 +220,6 @@ CONFIG = {
     "pybind11": {"name": "pybind11", "version": "3"},
 }
 """
-DISTUTILS = "import x\nblas_info={'a': 1}\nlapack_info = {}\ndef show():\n    pass\n"
 
 
 def scipy(
@@ -280,12 +267,6 @@ def test_scipys_modules_call_the_environments_libblas_by_its_names(tmp_path: Pat
     digest = base64.urlsafe_b64encode(hashlib.sha256(module.read_bytes()).digest()).decode()
     row = f"scipy/linalg/m.so,sha256={digest.rstrip('=')},{module.stat().st_size}\n"
     assert row in record
-
-
-def test_the_configuration_of_distutils_names_libblas(tmp_path: Path) -> None:
-    root = make(scipy(tmp_path, "dgemm_", more={"scipy/__config__.py": DISTUTILS}))
-    config = (root / SITE / "scipy/__config__.py").read_text()
-    assert "{'a': 1}" not in config and '"libraries": ["cblas", "blas"]' in config
 
 
 def test_numpys_modules_keep_the_names_of_functions_with_long_integers(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_the_wheel_has_what_the_tasks_read(released: Path) -> None:
     for name in ("tests", "docs", "site", "invoke", "pyproject.toml"):
         assert not [path for path in names if path.startswith(f"theano_stacks/{name}")], name
     assert "Requires-Dist: invoke==" in metadata and "Requires-Python: >=3.10" in metadata
-    assert "theano-stacks = theano_stacks.stacks.tasks.installed:main" in scripts
+    assert "theano-stacks = theano_stacks.stacks.tasks:main" in scripts
 
 
 def test_the_locks_have_what_pyproject_names() -> None:

@@ -1,3 +1,5 @@
+"""`pin --alive`: which place still has each pinned file, and what a user must know of that."""
+
 from __future__ import annotations
 
 import json
@@ -12,19 +14,17 @@ from stacks.core.errors import FetchError, ScarceError
 from stacks.core.workspace import Workspace
 from stacks.locks.texts import requirements_of
 from stacks.project import alive
-from stacks.project.alive import packages_by_source, with_sources
 from stacks.sources import debian_mirrors, places
 from stacks.sources.channels import LIST, channel_at, release_at
 from stacks.sources.debian_release import PACKAGE
 from stacks.sources.debian_release import TABLE as TABLE_PATH
 from stacks.sources.mirrors import PipSettings, vendored_path
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, Pins, read_pins, write_pins
-from stacks.sources.places import Holdings
+from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, read_pins, write_pins
 from stacks.sources.web import Web
 from stacks.variants.load import all_variants
 from unit.helpers.archives import deb as packed_deb
 from unit.helpers.archives import member
-from unit.helpers.serving import Site, closed_port, deb, sha256
+from unit.helpers.serving import Site, closed_port, sha256
 
 TABLE = b"""\
 version,codename,series,created,release,eol,eol-lts
@@ -33,13 +33,13 @@ version,codename,series,created,release,eol,eol-lts
 14,Forky,forky,2025-08-09
 """
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
+BAR, FOO = (f"/one/pool/bullseye-{name}.deb" for name in ("libbar", "libfoo"))
+SUITES = f"/one/pool/bookworm-{PACKAGE}.deb"
 
 
 def pinned(suite: str, name: str, body: bytes) -> DebPin:
-    path = f"pool/{suite}-{name}.deb"
-    return DebPin(
-        suite=suite, name=name, version="1", path=path, size=len(body), sha256=sha256(body)
-    )
+    path, digest = f"pool/{suite}-{name}.deb", sha256(body)
+    return DebPin(suite=suite, name=name, version="1", path=path, size=len(body), sha256=digest)
 
 
 @pytest.fixture
@@ -68,15 +68,12 @@ def own(tmp_path: Path, room: Path, pins: Pins) -> Workspace:
 
 
 @pytest.fixture
-def full(
-    site: Site, own: Workspace, pins: Pins, table: bytes, monkeypatch: pytest.MonkeyPatch
-) -> Site:
+def full(site: Site, pins: Pins, table: bytes, monkeypatch: pytest.MonkeyPatch) -> Site:
     """Give a server with everything, as two mirrors and two indexes."""
     every = (*pins.debs, *pins.sources)
     bodies = dict(zip(every, (table, b"bar", b"foo", b"baz", b"baz.dsc"), strict=True))
     for root in ("/one", "/two"):
-        for pin, body in bodies.items():
-            site.files[f"{root}/{pin.path}"] = body
+        site.files |= {f"{root}/{pin.path}": body for pin, body in bodies.items()}
         site.files[f"{root}/foo/"] = b'<a href="foo-1.whl">x</a>'
         site.files[f"{root}/foo/foo-1.whl"] = b"w"
     indexes(monkeypatch, f"{site.url}/one", f"{site.url}/two")
@@ -122,11 +119,10 @@ def test_two_places_for_each_are_enough(
 def test_what_is_at_one_place_or_none_is_named(
     own: Workspace, full: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path in ("/one/pool/bullseye-libfoo.deb", "/one/foo/", "/two/foo/"):
+    for path in (FOO, "/one/foo/", "/two/foo/"):
         del full.files[path]
-    with pytest.raises(
-        ScarceError, match=r"2 pinned files.*\n.*\n.*1 at one place, 1 at none"
-    ) as caught:
+    message = r"2 pinned files.*\n.*\n.*1 at one place, 1 at none"
+    with pytest.raises(ScarceError, match=message) as caught:
         report(own, tmp_path / "report.json")
     assert caught.value.exit_code == 4
     assert rows(capsys.readouterr().out)[-3:] == [
@@ -141,17 +137,13 @@ def test_what_is_at_one_place_or_none_is_named(
     assert foo["places"] == [f"{full.url}/two"] and foo["sha256"] == sha256(b"foo")
 
 
-FOO = "/one/pool/bullseye-libfoo.deb"
-SUITES = f"pool/bookworm-{PACKAGE}.deb"
-
-
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
         # A whole class at one place is one line.
-        ({FOO: None, "/one/pool/bullseye-libbar.deb": None}, "all 2 debs of bullseye"),
+        ({FOO: None, BAR: None}, "all 2 debs of bullseye"),
         # Without the table of suites the places are still shown.
-        ({f"/one/{SUITES}": None, f"/two/{SUITES}": None}, "end of support unknown"),
+        ({SUITES: None, SUITES.replace("one", "two"): None}, "end of support unknown"),
         ({FOO: b"a page"}, "answers with 6 bytes; pinned are 3"),
     ],
 )
@@ -181,6 +173,12 @@ def test_a_dead_mirror_is_named_and_does_not_count(
         report(own)
     out = capsys.readouterr().out
     assert f"{dead} was not asked to the end: " in out and "cannot be reached" in out
+    # The archive of ended releases is a place, too.
+    ended = debian_mirrors.Mirror(f"{full.url}/one", "a test")
+    with monkeypatch.context() as patch:
+        patch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
+        report(own)
+    capsys.readouterr()
     # No network is no news of the files.
     mirrors(monkeypatch, dead)
     indexes(monkeypatch, dead)
@@ -190,26 +188,12 @@ def test_a_dead_mirror_is_named_and_does_not_count(
     assert capsys.readouterr().out == ""
 
 
-def test_the_archive_of_ended_releases_is_a_place(
-    own: Workspace, full: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "")
-    with pytest.raises(ScarceError):
-        report(own)
-    ended = debian_mirrors.Mirror(f"{full.url}/two", "a test")
-    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
-    report(own)
-
-
 def package(name: str) -> CondaPin:
-    file = f"linux-64/{name}-1-0.conda"
-    sha = sha256(name.encode())
-    return CondaPin(
-        name=name, version="1", filename=file[9:], size=len(name), sha256=sha, urls=(file,)
-    )
+    file, sha = f"{name}-1-0.conda", sha256(name.encode())
+    urls = (f"linux-64/{file}",)
+    return CondaPin(name=name, version="1", filename=file, size=len(name), sha256=sha, urls=urls)
 
 
-@pytest.mark.usefixtures("room")
 def test_published_packages_stand_for_their_sources(
     own: Workspace,
     full: Site,
@@ -218,11 +202,13 @@ def test_published_packages_stand_for_their_sources(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "")
-    made = package("made")
+    made, lacking = package("made"), package("lacking")
     web = Web(stop=threading.Event(), retries=0)
     places = [channel_at(f"{full.url}/channel", "", web), release_at(f"{full.url}/releases", web)]
     monkeypatch.setattr(alive, "published_places", lambda *_: places)
     sources = dict.fromkeys(pins.debs[1:3], frozenset([made]))
+    # The source of a package that the channel lacks is still needed.
+    sources[pins.debs[3]] = frozenset([made, lacking])
     monkeypatch.setattr(alive, "packages_by_source", lambda *_: sources)
     full.files[f"/channel/{made.urls[0]}"] = b"made"
     with pytest.raises(ScarceError):
@@ -252,28 +238,9 @@ def test_a_vendored_folder_is_a_place(
             report(own)
 
 
-FIRST, SECOND = (deb(path=f"pool/{name}.deb") for name in "ab")
-ONE, TWO = map(package, ("one", "two"))
-
-
-@pytest.mark.parametrize(
-    ("held", "counted"),
-    [
-        ({ONE, TWO}, {ONE, TWO, FIRST, SECOND}),
-        # The source of a package that the channel lacks is still needed.
-        ({ONE}, {ONE, FIRST}),
-    ],
-)
-def test_a_channel_stands_for_the_sources_of_all_its_packages(
-    held: set[CondaPin], counted: set[CondaPin | DebPin]
-) -> None:
-    made: dict[Pin, frozenset[CondaPin]] = {FIRST: frozenset([ONE]), SECOND: frozenset([ONE, TWO])}
-    assert with_sources(Holdings("c", frozenset(held)), made).held == counted
-
-
 def test_the_packages_of_the_locks_by_their_sources(workspace: Workspace) -> None:
     pins = read_pins(workspace.sources_lock)
-    found = packages_by_source(workspace, pins)
+    found = alive.packages_by_source(workspace, pins)
     made = {(pin.name, package.name) for pin, packages in found.items() for package in packages}
     assert {("libpython2.7-stdlib", "python"), ("g++-10", "amdlibm-compat")} <= made
     # What pip installs is needed as it is.

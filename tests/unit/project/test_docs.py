@@ -5,12 +5,15 @@ That links lead somewhere, Sphinx checks (tests/integration/test_site.py).
 
 from __future__ import annotations
 
+import datetime
 import re
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from stacks.core.disk import REPOSITORY
+from stacks.core.workspace import VERSION
 from stacks.tasks.help import all_tasks
 
 PAGES = sorted(
@@ -72,6 +75,18 @@ def test_the_pages_that_the_code_names_are_there() -> None:
         for path, name in sorted(named)
         if not (REPOSITORY / name).is_file()
     ] == []
+
+
+def test_the_changelog_has_unreleased_changes_and_then_dated_versions_newest_first() -> None:
+    text = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *heads = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert text.startswith("# Changelog\n") and first == "[Unreleased]"
+    released = [re.fullmatch(r"\[(.+)\] - (.+)", head) for head in heads]
+    pairs = [(Version(m[1]), datetime.date.fromisoformat(m[2])) for m in released if m]
+    assert len(pairs) == len(heads) and pairs == sorted(pairs, reverse=True)
+    assert all(version <= Version(VERSION) for version, _ in pairs)
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.+)$", text, re.MULTILINE)) <= kinds
 
 
 def test_the_tests_that_the_promises_name_are_there() -> None:

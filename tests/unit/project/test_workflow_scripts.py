@@ -41,8 +41,9 @@ class Case:
 def check(case: Case, folder: Path) -> None:
     """Run a step as the service does, and compare."""
     workflow, job, name = case.step
-    steps = yaml.safe_load((WORKFLOWS / workflow).read_text())["jobs"][job]["steps"]
-    [script] = [each["run"] for each in steps if each.get("name") == name]
+    content = yaml.safe_load((WORKFLOWS / workflow).read_text())
+    steps = (content["jobs"][job] if job else content["runs"])["steps"]
+    [script] = [each["run"] for each in steps if each.get("name", "") == name]
     programs = {
         f"bin/{program}": f'#!/bin/bash\necho "{program} $*" >> {folder}/calls\n{text}\n'
         for program, text in case.programs.items()
@@ -54,14 +55,8 @@ def check(case: Case, folder: Path) -> None:
     (folder / "invoke").symlink_to("bin/invoke")
     paths = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     paths |= {"GITHUB_OUTPUT": f"{folder}/outputs", "GITHUB_STEP_SUMMARY": f"{folder}/summary"}
-    done = subprocess.run(
-        ["bash", "-e", "-c", script],
-        cwd=folder,
-        env=paths | case.variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env, words = paths | case.variables, ["bash", "-e", "-c", script]
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) is case.passes, done.stderr
     assert ("::notice::" in done.stdout) is case.notice
     assert case.error in done.stderr
@@ -183,24 +178,14 @@ FILES = {
 
 
 def pushed_channel(fork: bool, message: str, passes: bool) -> Case:
-    programs = {
-        "docker": "cat > token",
-        "invoke": f"echo '{message}' >&2; exit {int(bool(message))}",
-    }
+    programs = {"docker": "cat > token", "invoke": f"echo '{message}' >&2; exit {bool(message):d}"}
     variables = {**REGISTRY, "REGISTRY": "R.example/Me", "FORK": str(fork).lower()}
     return Case(
-        SEND,
-        programs,
-        {**variables, "CHANNEL_KEY": ""},
-        passes=passes,
-        calls=[
-            "docker login --username me --password-stdin r.example",
-            "invoke publish-channel --to oci://r.example/me/theano-stacks",
-        ],
-        written={"token": "t0ken"},
-        notice=passes and bool(message),
-        error=message,
-    )
+        SEND, programs, {**variables, "CHANNEL_KEY": ""}, passes=passes,
+        calls=["docker login --username me --password-stdin r.example",
+               "invoke publish-channel --to oci://r.example/me/theano-stacks"],
+        written={"token": "t0ken"}, notice=passes and bool(message), error=message,
+    )  # fmt: skip
 
 
 def added(answers: str, last: str, *, passes: bool = True) -> Case:
@@ -221,6 +206,16 @@ CHANNEL = [
     pushed_channel(True, DENIED, True),
     pushed_channel(False, DENIED, False),
     pushed_channel(True, "error: r.example cannot be reached: Connection refused", False),
+]  # fmt: skip
+
+# What other projects verify their Python with: its only step, without a name.
+ACTIONS = [
+    Case(("../../action.yml", "", ""),
+         {"a python": f'printf "%s\\n" "$@" > words\nexit {status}'},
+         {"GITHUB_ACTION_PATH": "/action", "VERIFIED_PYTHON": "a python",
+          "VERIFY_JUNIT": "a b.xml"},
+         passes=status == 0, written={"words": "/action/verify\n--junit\na b.xml\n"})
+    for status in (0, 1)
 ]  # fmt: skip
 
 VARIANTS = "variants.yml"
@@ -269,7 +264,10 @@ JOBS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*ALIVE, *RELEASE, *CHANNEL, *JOBS], ids=lambda case: case.step[2])
+ALL = [*ALIVE, *RELEASE, *CHANNEL, *ACTIONS, *JOBS]
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.step[2])
 def test_a_step(case: Case, tmp_path: Path) -> None:
     check(case, tmp_path)
 

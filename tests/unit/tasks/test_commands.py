@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,25 +18,17 @@ from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
 from stacks.environments import folders
 from stacks.environments.care import clean, verify
-from stacks.environments.folders import READY, folder_of
 from stacks.environments.make import build
 from stacks.image import docker
-from stacks.locks import lock
 from stacks.tasks.options import file_of, names_of, path_of
 from stacks.variants.load import all_variants, load_variant
+from unit.helpers.environments import mark_built
 from unit.tasks.conftest import CommandLine
 
 # The solver, the stages of packages, conda's models, the network, tables with colours.
 HEAVY = {
-    "conda_lock",
-    "elftools",
-    "requests",
-    "rattler",
-    "rattler_build",
-    "rich",
-    "stacks.channel.offers",
-    "stacks.locks.solution",
-    "urllib3",
+    *("conda_lock", "elftools", "requests", "rattler", "rattler_build", "rich", "urllib3"),
+    *("stacks.channel.offers", "stacks.locks.solution"),
 }
 # Run a command line of a checkout whose keys are known and whose environments pass; print the names
 # of the loaded modules.
@@ -54,26 +47,50 @@ print(json.dumps(list(sys.modules)))
 
 
 @pytest.mark.parametrize(
-    ("line", "removed"),
+    ("door", "line", "expected"),
     [
-        ("--variant openblas", ["theano-1.0.5/openblas"]),
-        ("openblas", ["theano-1.0.5/openblas"]),
-        ("theano-0.8.2/openblas", ["theano-0.8.2/openblas"]),
-        ("--variant openblas --framework aesara", ["aesara-2.8.7/openblas"]),
-        ("", None),
+        (clean, "--variant openblas", ["theano-1.0.5/openblas"]),
+        (clean, "openblas", ["theano-1.0.5/openblas"]),
+        (clean, "theano-0.8.2/openblas", ["theano-0.8.2/openblas"]),
+        (clean, "--variant openblas --framework aesara", ["aesara-2.8.7/openblas"]),
+        (clean, "", None),
+        (vendor, "F --variants mkl", ["theano-1.0.5/mkl"]),
+        (vendor, "F --variants mkl --framework theano-0.8.2", ["theano-0.8.2/mkl"]),
+        (vendor, "F --variants theano-1.0.5/mkl,mkl,pytensor-3.3.7/blis",
+         ["pytensor-3.3.7/blis", "theano-1.0.5/mkl"]),
+        (vendor, "F --all", ""),
+        (vendor, "F --all --framework aesara-2.8.7", "aesara-2.8.7/"),
     ],
-)
-def test_clean_of_a_variant_leaves_other_frameworks_alone(
-    line: str, removed: list[str] | None, invoke: CommandLine, monkeypatch: pytest.MonkeyPatch
+)  # fmt: skip
+def test_the_variants_of_a_command_line(
+    door: ModuleType,
+    line: str,
+    expected: list[str] | str | None,
+    invoke: CommandLine,
+    workspace: Workspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    given: list[list[str] | None] = []
-    monkeypatch.setattr(
-        clean,
-        "clean",
-        lambda workspace, variants, cache: given.append(variants and [v.id for v in variants]),
-    )
-    invoke("clean", *line.split())
-    assert given == [removed]
+    """A text stands for all variants whose names begin with it; None is all of build/."""
+    given: list[Any] = []
+    name = door.__name__.rpartition(".")[2]
+    monkeypatch.setattr(door, name, lambda _, variants, *rest, **more: given.append(variants))
+    invoke(name, *line.replace("F", str(tmp_path)).split())
+    if isinstance(expected, str):
+        every = [variant.id for variant in all_variants(workspace)]
+        expected = [name for name in every if name.startswith(expected)]
+    assert given == [None] if expected is None else [v.id for v in given[0]] == expected
+
+
+def test_names_of_variants_are_stripped(
+    invoke: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named: list[list[str]] = []
+    choose = "choose_candidates"
+    monkeypatch.setattr(candidates, choose, lambda _, names, *more: named.append(names))
+    monkeypatch.setattr(user_program, "bench", lambda *_, **__: None)
+    invoke("bench", "--variants", " pip-default, mkl,,mkl", "--", "python", "train.py")
+    assert [list(names) for names in named] == [["pip-default", "mkl"]]
 
 
 @pytest.mark.parametrize(
@@ -94,81 +111,25 @@ def test_a_build_ends_with_the_command_to_run(
     assert ended.out.splitlines()[-1] == f"next: {command}"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["list"], ["build", "--variant", "openblas"]])
+@pytest.mark.parametrize("words", ["--help", "list", "build --variant openblas"])
 def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
-    words: list[str], own_workspace: Workspace
+    words: str, own_workspace: Workspace
 ) -> None:
-    variant = load_variant(own_workspace, "openblas")
-    target = folder_of(own_workspace, variant)
-    key = folders.key_of(own_workspace, variant, lock.read(own_workspace, variant), target)
-    text = folders.mark(key, {})
-    (target / READY).parent.mkdir(parents=True)
-    (target / READY).write_text(text)
+    mark_built(own_workspace, load_variant(own_workspace, "openblas"))
     program = LOADED.format(repository=str(REPOSITORY), root=str(own_workspace.root))
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
-    )
-    loaded = set(json.loads(done.stdout.splitlines()[-1]))
-    assert not loaded & HEAVY
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("--variants mkl", ["theano-1.0.5/mkl"]),
-        ("--variants mkl --framework theano-0.8.2", ["theano-0.8.2/mkl"]),
-        (
-            "--variants theano-1.0.5/mkl,mkl,pytensor-3.3.7/blis",
-            ["pytensor-3.3.7/blis", "theano-1.0.5/mkl"],
-        ),
-        ("--all", None),
-        ("--all --framework aesara-2.8.7", "aesara-2.8.7/"),
-    ],
-)
-def test_the_variants_that_are_vendored(
-    line: str,
-    expected: list[str] | str | None,
-    invoke: CommandLine,
-    workspace: Workspace,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found: list[Any] = []
-    monkeypatch.setattr(vendor, "vendor", lambda _, variants, *rest, **more: found.extend(variants))
-    invoke("vendor", str(tmp_path), *line.split())
-    if not isinstance(expected, list):
-        every = [variant.id for variant in all_variants(workspace)]
-        expected = [name for name in every if name.startswith(expected or "")]
-    assert [variant.id for variant in found] == expected
-
-
-def test_names_of_variants_are_stripped(
-    invoke: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    named: list[list[str]] = []
-
-    def choose(workspace: object, names: list[str], framework: str) -> list[str]:
-        named.append(list(names))
-        return []
-
-    monkeypatch.setattr(candidates, "choose_candidates", choose)
-    monkeypatch.setattr(user_program, "bench", lambda *_, **__: None)
-    invoke("bench", "--variants", " pip-default, mkl,,mkl", "--", "python", "train.py")
-    assert named == [["pip-default", "mkl"]]
+    output = subprocess.check_output([sys.executable, "-c", program, *words.split()], text=True)
+    assert not HEAVY & {*json.loads(output.splitlines()[-1])}
 
 
 def test_the_path_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/me")
-    assert path_of("") is None
+    assert path_of("") is None and file_of("") is None
     assert path_of("a.json") == tmp_path / "a.json"
     assert path_of("~/a.json") == Path("/home/me/a.json")
     assert names_of("mkl, my model/stack.yaml,,") == {"mkl", "my model/stack.yaml"}
-
-
-def test_the_file_of_an_option_is_no_folder_and_a_link_to_it_stays(tmp_path: Path) -> None:
+    # A link stays: what it leads to is written.
     (tmp_path / "link.json").symlink_to("real.json")
-    assert file_of("") is None
     assert file_of(str(tmp_path / "link.json")) == tmp_path / "real.json"
     with pytest.raises(UsageError, match=r"is a folder\n  expected: the name of a file"):
         file_of(str(tmp_path))

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import subprocess
 
 import pytest
-from invoke.parser.argument import Argument
-from invoke.parser.context import ParserContext
 
 import tasks
 from stacks.core import console
-from stacks.core.disk import REPOSITORY
 from stacks.tasks import help as task_help
-from stacks.tasks.help import SCRIPTS, all_tasks, candidates
+from stacks.tasks.help import all_tasks
 from stacks.tasks.program import Program, words_of
 from stacks.tasks.task import DECLARED
 from unit.tasks.conftest import CommandLine
@@ -69,19 +64,6 @@ def test_help_of_a_program_is_its_own(invoke: CommandLine) -> None:
     assert "list takes no words after --" in invoke("list", "--", "python", "--help").err
 
 
-def test_defaults_and_places_are_shown(texts: dict[str, str]) -> None:
-    assert "(default: 8420, as in the locks)" in " ".join(texts["serve"].split())
-    for name, usage in (
-        ("worker", "ADDRESS [OPTIONS] [-- WORDS]"),
-        ("shell", "--variant TEXT [OPTIONS]"),
-        ("release", "--to TEXT [OPTIONS]"),
-        ("publish", "[OPTIONS]"),
-    ):
-        assert re.match(rf"Usage: \S+ {name} {re.escape(usage)}\n", texts[name])
-    assert "\n  --insecure-address " in texts["worker"]
-    assert "\n  --add FILE ... " in texts["publish"]
-
-
 def test_several_files_may_follow_an_option() -> None:
     words = ["publish", "--add", "a.json", "b.json", "c.json", "--check", "d.json"]
     assert task_help.with_each_file(words) == [
@@ -89,74 +71,6 @@ def test_several_files_may_follow_an_option() -> None:
         *("--check", "d.json"),
     ]
     assert task_help.with_each_file(["publish", "--add", "a.json", "results"])[3:] == ["results"]
-
-
-TASKS = {
-    "build": ParserContext(
-        "build",
-        args=[
-            Argument(names=("variant", "v")),
-            Argument(names=("variants",)),
-            Argument(names=("full", "f"), kind=bool),
-            Argument(names=("sdist",), kind=bool, default=True),
-        ],
-    ),
-    "bench": ParserContext("bench"),
-}
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("", "bench build"),
-        ("bu", "build"),
-        ("-v|b", "bench build"),
-        ("build|", ""),
-        ("build|--", "--full --help --no-sdist --sdist --variant --variants"),
-        ("bench|--", "--help"),
-        ("build|--variant|", "mkl openblas theano-0.8.2/mkl"),
-        ("build|--full|--variant|theano-0.8.2/", "theano-0.8.2/mkl"),
-        ("build|--variants|mkl,o", "mkl,openblas"),
-        ("build|--variant=m", "--variant=mkl"),
-        # As bash splits it.
-        ("build|--variant|=|m", "mkl"),
-        ("build|--variant|=", "mkl openblas theano-0.8.2/mkl"),
-        ("build|--variant|mkl|--|b", ""),
-    ],
-)
-def test_candidates(words: str, expected: str) -> None:
-    values = dict.fromkeys(
-        ("--variant", "--variants"), lambda: ["mkl", "openblas", "theano-0.8.2/mkl"]
-    )
-    assert candidates(words.split("|"), TASKS, values) == expected.split()
-
-
-# What each shell does when a person presses the tabulator.
-DRIVERS = {
-    "bash": """
-        COMP_WORDS=(./invoke build --variant op) COMP_CWORD=3
-        _theano_stacks
-        printf '%s\\n' "${COMPREPLY[@]}"
-    """,
-    "zsh": """
-        compadd() { print -l -- ${(P)2} }
-        words=(./invoke build --variant op) CURRENT=4
-        _theano_stacks
-    """,
-    "fish": "complete -C './invoke build --variant op'",
-}
-
-
-@pytest.mark.parametrize("shell", SCRIPTS)
-def test_in_a_shell(shell: str) -> None:
-    if not shutil.which(shell):
-        pytest.skip(f"{shell} is not installed")
-    code = SCRIPTS[shell] + DRIVERS[shell]
-    options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
-    done = subprocess.run(
-        [shell, *options, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["openblas", "openblas-amdlibm"], done.stderr
 
 
 def test_the_committed_pages_are_those_of_the_code(invoke: CommandLine) -> None:

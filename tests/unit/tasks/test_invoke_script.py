@@ -92,16 +92,12 @@ class Machine:
     def start(
         self, *arguments: str, program: Path | None = None, **variables: str
     ) -> subprocess.Popen[str]:
+        words: list[str | Path] = [program or self.checkout / "invoke", *arguments]
+        pipe, env = subprocess.PIPE, {"PATH": str(self.bin), **variables}
         return subprocess.Popen(
-            [program or self.checkout / "invoke", *arguments],
-            cwd=self.root,
-            env={"PATH": str(self.bin), **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
+            words, cwd=self.root, env=env, stdout=pipe, stderr=pipe, encoding="utf-8",
             start_new_session=True,
-        )
+        )  # fmt: skip
 
     def run(self, *arguments: str, **options: Any) -> tuple[int, str, str]:
         process = self.start(*arguments, **options)
@@ -173,28 +169,18 @@ def test_a_failing_pip_is_shown_and_tried_again(machine: Machine, lock: str) -> 
     assert machine.run()[0] == 0
 
 
-@pytest.mark.parametrize("change", ["lock", "stamp", "interpreter", "folder"])
+@pytest.mark.parametrize("change", ["lock", "stamp", "bin/python", "folder"])
 def test_prepares_anew_after_a_change(machine: Machine, change: str) -> None:
     machine.python()
     machine.run()
-    match change:
-        case "lock":
-            machine.lock.write_text("invoke==2\n")
-        case "stamp":
-            (machine.checkout / ".venv/stamp").unlink()
-        case "interpreter":
-            (machine.checkout / ".venv/bin/python").unlink()
-        case "folder":
-            machine.checkout = machine.checkout.rename(machine.root / "moved")
+    if change == "lock":
+        machine.lock.write_text("invoke==2\n")
+    elif change == "folder":
+        machine.checkout = machine.checkout.rename(machine.root / "moved")
+    else:
+        (machine.checkout / ".venv" / change).unlink()
     code, _, err = machine.run()
     assert (code, err, machine.installs()) == (0, PREPARING, 2)
-
-
-def test_passes_over_a_shim_without_its_interpreter(machine: Machine) -> None:
-    machine.program("python3", "#!/bin/sh\necho 'shim: no such version' >&2\nexit 127\n")
-    machine.python("python3.12")
-    code, _, err = machine.run()
-    assert (code, err) == (0, PREPARING)
 
 
 FIX = (
@@ -204,43 +190,39 @@ FIX = (
 
 
 @pytest.mark.parametrize(
-    ("program", "error"),
+    ("program", "variables", "error"),
     [
-        (
-            "",
-            f"python3 is missing: Python 3.10 or newer is needed\n  found:    none on PATH\n{FIX}",
-        ),
-        (
-            "echo 3.9",
-            "Python is too old: 3.10 or newer is needed\n"
-            f"  found:    BIN/python3 is Python 3.9\n{FIX}",
-        ),
-        (
-            'case "$*" in *ensurepip*) exit 1 ;; esac\necho 3.11',
-            "Python's venv module is not complete: ensurepip is missing\n"
-            "  found:    BIN/python3 (Python 3.11)\n"
-            "  fix:      Debian, Ubuntu: apt install python3.11-venv; "
-            "or choose another: PYTHON=/path/to/python3 ./invoke\n",
-        ),
+        ("", {},
+         f"python3 is missing: Python 3.10 or newer is needed\n  found:    none on PATH\n{FIX}"),
+        ("echo 3.9", {},
+         "Python is too old: 3.10 or newer is needed\n"
+         f"  found:    BIN/python3 is Python 3.9\n{FIX}"),
+        ('case "$*" in *ensurepip*) exit 1 ;; esac\necho 3.11', {},
+         "Python's venv module is not complete: ensurepip is missing\n"
+         "  found:    BIN/python3 (Python 3.11)\n"
+         "  fix:      Debian, Ubuntu: apt install python3.11-venv; "
+         "or choose another: PYTHON=/path/to/python3 ./invoke\n"),
+        ("", {"PYTHON": "/no/such/python"},
+         "the interpreter that PYTHON names does not run\n  found:    PYTHON=/no/such/python\n"
+         "  fix:      give the path of a Python 3.10 or newer, or unset PYTHON\n"),
     ],
-)
-def test_without_a_usable_python(machine: Machine, program: str, error: str) -> None:
+)  # fmt: skip
+def test_without_a_usable_python(
+    machine: Machine, program: str, variables: dict[str, str], error: str
+) -> None:
     if program:
         machine.program("python3", f"#!/bin/sh\n{program}\n")
-    assert machine.run() == (2, "", f"error: {error.replace('BIN', str(machine.bin))}")
+    assert machine.run(**variables) == (2, "", f"error: {error.replace('BIN', str(machine.bin))}")
 
 
-def test_PYTHON_chooses(machine: Machine) -> None:  # noqa: N802
-    machine.python("my python")
-    assert machine.run(PYTHON=str(machine.bin / "my python"))[0] == 0
-    machine.lock.write_text("invoke==2\n")
-    assert machine.run(PYTHON="/no/such/python") == (
-        2,
-        "",
-        "error: the interpreter that PYTHON names does not run\n"
-        "  found:    PYTHON=/no/such/python\n"
-        "  fix:      give the path of a Python 3.10 or newer, or unset PYTHON\n",
-    )
+@pytest.mark.parametrize("name", ["my python", "python3.12"])
+def test_another_python_than_python3(machine: Machine, name: str) -> None:
+    """The one that PYTHON names, or that of another name where python3 is a shim without one."""
+    machine.program("python3", "#!/bin/sh\necho 'shim: no such version' >&2\nexit 127\n")
+    machine.python(name)
+    chosen = {"PYTHON": str(machine.bin / name)} if name == "my python" else {}
+    code, _, err = machine.run(**chosen)
+    assert (code, err) == (0, PREPARING)
 
 
 def test_two_at_once_prepare_once(machine: Machine) -> None:

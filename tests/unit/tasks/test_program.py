@@ -1,3 +1,5 @@
+"""The program of the command line: the list of tasks, interrupts, colours, odd surroundings."""
+
 from __future__ import annotations
 
 import io
@@ -11,23 +13,16 @@ from typing import Any
 
 import pytest
 
+from stacks import tasks
 from stacks.core import locking
 from stacks.core.disk import REPOSITORY
-from stacks.tasks import installed, program
+from stacks.tasks import program
 from stacks.tasks.program import Program
 from unit.tasks.conftest import CommandLine
 
-RUN = f"""\
-import sys
-sys.path.insert(0, {str(REPOSITORY)!r})
-from stacks.tasks.program import main
-main()
-"""
-
-
-HALF_MADE = f"""\
-import sys
-sys.path.insert(0, {str(REPOSITORY)!r})
+HEAD = f"import sys\nsys.path.insert(0, {str(REPOSITORY)!r})\n"
+RUN = f"{HEAD}from stacks.tasks.program import main\nmain()\n"
+HALF_MADE = f"""{HEAD}
 import invoke
 from stacks.tasks.program import Program, run_to_end
 from stacks.tasks.task import task
@@ -74,8 +69,8 @@ def test_an_interrupt_before_a_task_begins(
 
 
 def test_what_an_interrupt_leaves_half_made_prints_nothing() -> None:
-    command = [sys.executable, "-I", "-c", HALF_MADE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    words = [sys.executable, "-I", "-c", HALF_MADE]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 130
     assert done.stderr == "\ninterrupted; what was finished is kept\n"
 
@@ -85,8 +80,8 @@ def test_what_an_interrupt_leaves_half_made_prints_nothing() -> None:
 def test_an_error_has_colours_on_a_terminal_only(terminal: bool, variables: dict[str, str]) -> None:
     screen, error = pty.openpty() if terminal else os.pipe()
     try:
-        words = [sys.executable, "-I", "-c", RUN, "bild"]
         environment = {"PATH": os.defpath, "TERM": "xterm", **variables}
+        words = [sys.executable, "-I", "-c", RUN, "bild"]
         status = subprocess.run(words, env=environment, stderr=error, check=False).returncode
         shown = os.read(screen, 10_000).decode()
     finally:
@@ -99,10 +94,9 @@ def test_an_error_has_colours_on_a_terminal_only(terminal: bool, variables: dict
 
 def test_the_persons_own_settings_of_invoke_are_not_read(tmp_path: Path) -> None:
     (tmp_path / ".invoke.yaml").write_text("tasks: {collection_name: mine}\n")
-    command = [sys.executable, "-I", "-c", RUN, "version"]
     env = {**os.environ, "HOME": str(tmp_path), "INVOKE_TASKS_COLLECTION_NAME": "mine"}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    assert done.stdout.startswith("theano-stacks ")
+    words = [sys.executable, "-I", "-c", RUN, "version"]
+    assert subprocess.check_output(words, text=True, env=env).startswith("theano-stacks ")
 
 
 def test_a_name_that_the_terminal_cannot_show_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,16 +107,15 @@ def test_a_name_that_the_terminal_cannot_show_is_no_error(monkeypatch: pytest.Mo
     assert output.getvalue() == b"data/\\udcff\n"
 
 
-def test_it_becomes_the_program_of_invoke(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_installed_command_becomes_the_program_of_invoke(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     started: list[Any] = []
     monkeypatch.setattr(os, "execv", lambda *words: started.append(words))
     monkeypatch.setattr(sys, "argv", ["theano-stacks", "run", "--", "a b"])
-    installed.main()
-    words = ["-I", "-c", installed.PROGRAM, str(REPOSITORY), "run", "--", "a b"]
+    tasks.main()
+    words = ["-I", "-c", tasks.PROGRAM, str(REPOSITORY), "run", "--", "a b"]
     assert started == [(sys.executable, [sys.executable, *words])]
-
-
-def test_the_program_is_that_of_the_script() -> None:
     script = (REPOSITORY / "invoke").read_text()
-    assert f'-c \'{installed.PROGRAM}\' "$here" "$@"\n' in script
-    assert locking.OWN_PROGRAM in installed.PROGRAM
+    assert f'-c \'{tasks.PROGRAM}\' "$here" "$@"\n' in script
+    assert locking.OWN_PROGRAM in tasks.PROGRAM

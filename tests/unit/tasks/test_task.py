@@ -43,7 +43,6 @@ def stopped():
 
 @task(help={{"size": "how large"}}, takes_command=True)
 def echo(size="1"):
-    "Say it again."
     print(size, remainder())
 
 @task(protects=("cache",))
@@ -91,10 +90,8 @@ def test_words_after_two_dashes_come_as_the_shell_split_them(tmp_path: Path) -> 
 
 def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
     run(tmp_path, "--list")
-    command = [sys.executable, "-m", "invoke", "much"]
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    words, pipe = [sys.executable, "-m", "invoke", "much"], subprocess.PIPE
+    with subprocess.Popen(words, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout and process.stderr
         assert process.stdout.readline() == "much\n"
         process.stdout.close()

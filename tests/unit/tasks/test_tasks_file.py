@@ -31,15 +31,9 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *words: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
-    return subprocess.run(
-        [folder / words[0], *words[1:]],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
+    command: list[str | Path] = [folder / words[0], *words[1:]]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("program", [("bin/invoke",), ("bin/python", "-m", "invoke")])

@@ -9,26 +9,24 @@ import pytest
 
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
-from stacks.environments.care import listing
+from stacks.environments.care import verify
 from stacks.variants.load import all_variants, load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
 
 
-def timing(name: str, median: float) -> dict[str, Any]:
-    return {"name": name, "unit": "GFLOP/s", "samples": [median], "median": median}
+def report(**medians: float) -> dict[str, Any]:
+    names = {name: name.replace("_", " ") for name in medians}
+    return {"ok": True, "timings": [{"name": names[n], "median": m} for n, m in medians.items()]}
 
 
-REPORT = {
-    "ok": True,
-    "timings": [
-        timing("peak float64, 1 thread", 999.0),
-        timing("Gemm float64 2000", 100.26),
-        timing("Gemm float64 5000", 110.04),
-        timing("Gemm float32 2000", 211.0),
-        {"name": "check_blas 2000", "unit": "s", "samples": [1.0], "median": 1.0},
-    ],
-}
+REPORT = report(
+    peak_float64=999.0,
+    Gemm_float64_2000=100.26,
+    Gemm_float64_5000=110.04,
+    Gemm_float32_2000=211.0,
+    check_blas_2000=1.0,
+)
 BUSY = [
     {"name": "Gemm float64 speed", "status": "pass", "speed": {"disturbed": True}},
     {"name": "Gemm float32 speed", "status": "pass", "speed": {"disturbed": False}},
@@ -46,7 +44,7 @@ def verified(own_workspace: Workspace, variant: Variant, report: object) -> None
 def shown(
     own_workspace: Workspace, capsys: pytest.CaptureFixture[str], *variants: Variant
 ) -> list[str]:
-    listing.show(own_workspace, variants)
+    verify.show_list(own_workspace, variants)
     return capsys.readouterr().out.splitlines()
 
 
@@ -82,10 +80,8 @@ def test_whether_it_is_built(
     state: str, own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     variant = load_variant(own_workspace, "openblas")
-    if state == "yes":
-        mark_built(own_workspace, variant)
-    elif state == "old":
-        mark_built(own_workspace, variant, key="of an earlier lock")
+    if state in ("yes", "old"):
+        mark_built(own_workspace, variant, key="of an earlier lock" if state == "old" else "")
     elif state == "stale":
         variant = variant.model_copy(update={"flags": {"optimizer": "fast_run"}})
     elif state == "-":
@@ -108,9 +104,9 @@ def test_a_line_has_80_columns_whatever_the_state(
     own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     every = all_variants(own_workspace)
-    timings = [timing(f"Gemm {dtype} 5000", 1234.5) for dtype in ("float64", "float32")]
     for variant in every:
-        verified(own_workspace, variant, {"ok": True, "timings": timings})
+        found = report(Gemm_float64_5000=1234.5, Gemm_float32_5000=1234.5)
+        verified(own_workspace, variant, found)
     lines = shown(own_workspace, capsys, *every)
     assert len(lines) > len(every) and max(map(len, lines)) <= 80
     assert any("no device 2" in line and line.endswith("  1234.5  1234.5") for line in lines)

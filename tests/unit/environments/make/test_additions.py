@@ -60,6 +60,7 @@ def carried(old: Path, new: Path) -> list[str]:
 def test_an_added_package_is_in_the_new_environment(
     old: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert carried(tmp_path / "missing", new) == carried(old, new) == []
     install(old, "pandas", "numpy>=1.20", "six; python_version < '3'", "pytest; extra == 'test'")
     # Modules for another Python change nothing.
     add(tmp_path, "enum.py", "raise SyntaxError('of Python 2')")
@@ -78,11 +79,6 @@ def test_two_packages_with_a_file_in_common(old: Path, new: Path) -> None:
     add(old, f"{SITE_PACKAGES}/backports/__init__.py", "common\n")
     assert carried(old, new) == ["kept, added by you: backports_abc 1.0, backports_ssl 1.0"]
     assert (new / SITE_PACKAGES / "backports/__init__.py").read_text() == "common\n"
-
-
-def test_nothing_where_no_environment_was(new: Path, tmp_path: Path) -> None:
-    assert carried(tmp_path / "missing", new) == []
-    assert carried(environment(tmp_path / "fresh"), new) == []
 
 
 def test_what_the_new_lock_does_not_suit_is_named_as_pip_says_it(old: Path, new: Path) -> None:

@@ -1,9 +1,11 @@
+"""A stack's own wheels and source archives: what they may not replace, and what is compiled."""
+
 from __future__ import annotations
 
 import re
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,11 @@ def pin(name: str, filename: str) -> IndexPin:
 
 
 def wheel(
-    folder: Path, *names: str, package: str = "a", entry_points: str = "", text: str = "x"
+    folder: Path,
+    names: Sequence[str] = (),
+    package: str = "a",
+    entry_points: str = "",
+    text: str = "x",
 ) -> Path:
     """Write a wheel with files of one text."""
     path = folder / f"{package}-1.0-py3-none-any.whl"
@@ -43,47 +49,40 @@ def check(path: Path, prefix: Path) -> None:
     own_packages.check_files(pin("a", path.name), path, prefix, "3.9", {})
 
 
+REFERENCE = "# of pip\n\n[{}]\na = a:main\n  g++=a:main [extra]\n"
+
+
 @pytest.mark.parametrize(
-    ("name", "path"),
+    ("content", "path"),
     [
-        ("numpy/core.py", f"{PLACE}/numpy/core.py"),
-        ("a-1.0.data/purelib/numpy/core.py", f"{PLACE}/numpy/core.py"),
-        ("a-1.0.data/scripts/g++", "bin/g++"),
-        ("a-1.0.data//scripts/g++", "bin/g++"),
-        ("a-1.0.data/data/etc/theanorc", "etc/theanorc"),
-        ("a-1.0.data/headers/a.h", "include/python3.9/a/a.h"),
+        ({"names": ("numpy/core.py",)}, f"{PLACE}/numpy/core.py"),
+        ({"names": ("a-1.0.data/purelib/numpy/core.py",)}, f"{PLACE}/numpy/core.py"),
+        ({"names": ("a-1.0.data/scripts/g++",)}, "bin/g++"),
+        ({"names": ("a-1.0.data//scripts/g++",)}, "bin/g++"),
+        ({"names": ("a-1.0.data/data/etc/theanorc",)}, "etc/theanorc"),
+        ({"names": ("a-1.0.data/headers/a.h",)}, "include/python3.9/a/a.h"),
+        ({"entry_points": REFERENCE.format("console_scripts")}, "bin/g++"),
+        ({"entry_points": REFERENCE.format("gui_scripts")}, "bin/g++"),
     ],
 )
-def test_a_file_of_another_package_is_not_replaced(name: str, path: str, tmp_path: Path) -> None:
+def test_a_file_of_another_package_is_not_replaced(
+    content: dict[str, Any], path: str, tmp_path: Path
+) -> None:
     (tmp_path / path).parent.mkdir(parents=True)
-    (tmp_path / path).write_text("locked")
-    with pytest.raises(
-        IntegrityError, match=rf"a 1\.0 is refused: it would replace {re.escape(path)} of a locked"
-    ):
-        check(wheel(tmp_path, "a.py", name), tmp_path)
+    (tmp_path / path).symlink_to("locked")
+    message = rf"a 1\.0 is refused: it would replace {re.escape(path)} of a locked"
+    with pytest.raises(IntegrityError, match=message):
+        check(wheel(tmp_path, **content), tmp_path)
+    check(wheel(tmp_path, entry_points=REFERENCE.format("a.plugins")), tmp_path)
     (tmp_path / path).unlink()
-    check(wheel(tmp_path, "a.py", name), tmp_path)
-
-
-@pytest.mark.parametrize("group", ["console_scripts", "gui_scripts"])
-def test_a_script_of_another_package_is_not_replaced(group: str, tmp_path: Path) -> None:
-    points = f"# of pip\n\n[{group}]\na = a:main\n  g++=a:main [extra]\n"
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/g++").symlink_to("locked")
-    with pytest.raises(IntegrityError, match=re.escape("replace bin/g++ of a locked")):
-        check(wheel(tmp_path, "a.py", entry_points=points), tmp_path)
-    check(wheel(tmp_path, "a.py", entry_points=points.replace(group, "a.plugins")), tmp_path)
+    check(wheel(tmp_path, **content), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["../a.py", "/etc/a", "a/../../b"])
 def test_a_wheel_that_leaves_its_folder(name: str, tmp_path: Path) -> None:
-    with pytest.raises(IntegrityError, match="outside of its folder"):
-        check(wheel(tmp_path, name), tmp_path)
-    with pytest.raises(IntegrityError, match="outside of its folder"):
-        check(wheel(tmp_path, entry_points=f"[console_scripts]\n{name} = a:main"), tmp_path)
-
-
-def test_a_file_that_is_no_wheel(tmp_path: Path) -> None:
+    for content in ({"names": (name,)}, {"entry_points": f"[console_scripts]\n{name} = a:main"}):
+        with pytest.raises(IntegrityError, match="outside of its folder"):
+            check(wheel(tmp_path, **content), tmp_path)
     (tmp_path / "a.whl").write_text("no")
     with pytest.raises(IntegrityError, match=r"a\.whl is no wheel"):
         check(tmp_path / "a.whl", tmp_path)
@@ -96,13 +95,9 @@ SCRIPT = {"entry_points": "[console_scripts]\nboard = a.main:run"}
 def check_both(first: dict[str, Any], second: dict[str, Any], folder: Path) -> None:
     """Check the wheels of two packages, a and b."""
     owners: own_packages.Owners = {}
-
-    def check_one(package: str, names: tuple[str, ...] = (), **content: str) -> None:
-        path = wheel(folder, *names, package=package, **content)
+    for package, content in (("a", first), ("b", second)):
+        path = wheel(folder, package=package, **content)
         own_packages.check_files(pin(package, path.name), path, folder, "3.9", owners)
-
-    check_one("a", **first)
-    check_one("b", **second)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +168,7 @@ class Room:
             raise CommandError("pip wheel\nNo module named hatchling")
         folder = Path(words[words.index("--wheel-dir") + 1])
         folder.mkdir()
-        wheel(folder, f"{name[0]}.py", package=name[0])
+        wheel(folder, [f"{name[0]}.py"], package=name[0])
         self.done.append(name)
         return ""
 
@@ -228,7 +223,7 @@ def test_an_archive_that_needs_another_is_compiled_after_it(room: Room) -> None:
 
 
 def test_another_version_of_an_own_package_compiles_the_others_again(room: Room) -> None:
-    torch = room.archive = wheel(room.folder, "torch.py", package="torch")
+    torch = room.archive = wheel(room.folder, ["torch.py"], package="torch")
     for digest in ("1" * 64, "2" * 64):
         room.add(replace(pin("torch", torch.name), sha256=digest), A)
         shutil.rmtree(room.folder / "prefix")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,21 @@ def test_packages_beside_another_channels(
 )
 def test_the_version_is_in_the_archives_name(name: str, version: str) -> None:
     assert packages._version_of(name) == version
+
+
+def test_the_users_archive_is_amds_and_for_variants_with_its_functions(
+    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variant, archive = load_variant(workspace, "openblas-amdlibm"), tmp_path / "libm.tar.gz"
+    monkeypatch.delenv("AMDLIBM_TARBALL", raising=False)
+    assert packages.user_packages(workspace, variant) == {}
+    monkeypatch.setenv("AMDLIBM_TARBALL", str(archive))
+    assert packages.user_packages(workspace, load_variant(workspace, "openblas")) == {}
+    with pytest.raises(UsageError, match=r"AMDLIBM_TARBALL: .*no such file"):
+        packages.user_packages(workspace, variant)
+    archive.write_bytes(b"PK\3\4")
+    with pytest.raises(UsageError, match=r"(?s)not AMD LibM.*aocl-libm-linux-gcc-VERSION\.tar\.gz"):
+        packages.user_packages(workspace, variant)
 
 
 NEEDS = ["python 3.9.*", "__glibc >=2.17", "__glibc >=2.29,<3.0.a0"]

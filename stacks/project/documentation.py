@@ -1,27 +1,158 @@
-"""`./invoke docs`: the documentation as static files, and a server of them on this machine.
+"""What follows from the code and the pages: JSON schemas, the page of files, and the site.
 
-Sphinx reads a folder with copies of the pages. Those in docs/ come to its top, so docs/index.md is
-the site's first page. Others keep their paths, and so do the files that a page links to.
+The schemas are of the files in envs/ and results/. For the site, Sphinx reads a folder with copies
+of the pages. Those in docs/ come to its top, so docs/index.md is the site's first page. Others keep
+their paths, and so do the files that a page links to.
 """
 
 from __future__ import annotations
 
-import functools
-import http.server
+import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+from stacks.bench.result import Result
 from stacks.core import digest_list, reproducible
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import fixed_umask, replace_atomically, scratch
-from stacks.core.errors import StacksError, UsageError
+from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_atomically
+from stacks.core.errors import StacksError, StaleError
 from stacks.core.process import call
 from stacks.core.venv import DOCS_LOCK, prepare_tools
 from stacks.core.workspace import Workspace
+from stacks.environments.use.kernel import KernelFile
 from stacks.sources.mirrors import pip_options
+from stacks.variants.files import BlasFile, FlavourFile, FrameworkFile
+from stacks.variants.stack import StackFile
+
+MODELS: dict[str, type[BaseModel]] = {
+    "envs/blas.schema.json": BlasFile,
+    "envs/framework.schema.json": FrameworkFile,
+    "envs/kernel.schema.json": KernelFile,
+    "envs/variant.schema.json": FlavourFile,
+    "results/result.schema.json": Result,
+}
+
+
+class _WithoutNull(GenerateJsonSchema):
+    """Leaves out the default null, which cannot be written in a file."""
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        rendered = super().default_schema(schema)
+        return {k: v for k, v in rendered.items() if (k, v) != ("default", None)}
+
+
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Return a model's JSON schema."""
+    return model.model_json_schema(schema_generator=_WithoutNull)
+
+
+def schemas(workspace: Workspace) -> dict[Path, str]:
+    """Return {path: text} of every schema."""
+    dialect = {"$schema": _WithoutNull.schema_dialect}
+    contents = {name: {**dialect, **json_schema(model)} for name, model in MODELS.items()}
+    return {
+        workspace.root / name: json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        for name, content in contents.items()
+    }
+
+
+def write_files(files: Mapping[Path, str]) -> None:
+    """Write files that follow from the code, by path."""
+    for path, text in files.items():
+        write_atomically(path, text)
+
+
+def check_files(files: Mapping[Path, str], task: str) -> None:
+    """Raise StaleError with the committed files that differ; task: that which writes them."""
+    stale = [
+        display_path(path)
+        for path, text in files.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
+    if stale:
+        raise StaleError(
+            f"{', '.join(stale)}: not what the code gives",
+            fix=f"./invoke {task}, then commit the files",
+        )
+
+
+# {what a person calls the file: its model}.
+FILES: Mapping[str, type[BaseModel]] = {
+    "stack.yaml": StackFile,
+    "envs/variants/NAME.yaml": FlavourFile,
+    "envs/frameworks/NAME.yaml": FrameworkFile,
+    "envs/blas/NAME.yaml": BlasFile,
+}
+HEAD = """# Files
+
+Made by `./invoke docs` from the models that read these files. An unknown key, a \
+wrong type or a missing key is an error that names file, line and column. Editors that read JSON \
+schemas show the same while you type: [variant](../../envs/variant.schema.json), \
+[framework](../../envs/framework.schema.json), [blas](../../envs/blas.schema.json).
+
+Paths are relative to the checkout, except for `stack.yaml`, which is \
+[next to your code](../guides/your-own-code.md).
+"""
+
+
+def document() -> str:
+    """Return the page of all files."""
+    parts = (part for name, model in FILES.items() for part in _file(name, model))
+    return "\n".join([HEAD, *parts])
+
+
+def _file(name: str, model: type[BaseModel]) -> Iterator[str]:
+    schema = json_schema(model)
+    yield from _object(f"## {name}", schema)
+    for part, definition in schema.get("$defs", {}).items():
+        yield from _object(f"### {part}", definition)
+
+
+def _object(heading: str, schema: Mapping[str, Any]) -> Iterator[str]:
+    paragraphs = (" ".join(part.split()) for part in schema["description"].split("\n\n"))
+    yield f"{heading}\n\n" + "\n\n".join(paragraphs) + "\n"
+    yield "| key | value | default | |\n|---|---|---|---|"
+    required = schema.get("required", ())
+    for key, value in schema["properties"].items():
+        default = "required" if key in required else _default(value)
+        yield f"| `{key}` | {_type(value)} | {default} | {value.get('description', '')} |"
+    yield ""
+
+
+def _default(value: Mapping[str, Any]) -> str:
+    default = value.get("default")
+    return "" if default in (None, [], {}) else f"`{json.dumps(default).strip(chr(34))}`"
+
+
+def _type(value: Mapping[str, Any]) -> str:
+    """Return the kind of a key's value in words."""
+    match value:
+        case {"enum": values}:
+            return " or ".join(f"`{one}`" for one in values)
+        case {"$ref": name}:
+            return f"[{_part(name)}](#{_part(name).lower()})"
+        case {"type": "array", "items": items}:
+            return f"list of {_type(items)}"
+        case {"type": "object"}:
+            return "mapping of names to text"
+        case {"type": "boolean"}:
+            return "`true` or `false`"
+        case {"type": "integer"}:
+            return "number"
+        case _:
+            return "text"
+
+
+def _part(reference: str) -> str:
+    return reference.rpartition("/")[2]
+
 
 # Written by Sphinx into every site.
 MARK = "searchindex.js"
@@ -43,7 +174,7 @@ class PagesError(StacksError):
     """A page has a broken link or anchor, is in no section of the index, or is not valid."""
 
 
-def build(workspace: Workspace, folder: Path) -> None:
+def build_site(workspace: Workspace, folder: Path) -> None:
     """Write the site into a folder, in place of a site that is there.
 
     The same pages give the same bytes. Raises PagesError naming each fault with page and line;
@@ -86,27 +217,6 @@ def faults_of(warnings: str, source: Path, written: Mapping[str, str]) -> list[s
         place, _, rest = line.replace(f"{source}/", "").partition(":")
         faults.append(f"{written.get(place, place)}:{rest}" if rest else line)
     return faults
-
-
-def serve(folder: Path, port: int) -> None:
-    """Serve a folder to this machine until ctrl-C; UsageError if the port is in use."""
-    handler = functools.partial(_Handler, directory=str(folder))
-    try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except (OSError, OverflowError) as error:
-        raise UsageError(
-            f"port {port} cannot be served",
-            found=str(error),
-            fix="stop the program there, or choose another port: ./invoke docs --serve --port N",
-        ) from error
-    with server:
-        print(f"http://localhost:{server.server_port} (ctrl-C ends)", flush=True)
-        server.serve_forever()
-
-
-class _Handler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing: the browser shows what is missing."""
 
 
 def pages(root: Path) -> list[str]:
