@@ -195,7 +195,9 @@ def unknown_task(name: str, tasks: Sequence[str]) -> StacksError:
 
 def new_program() -> Program:
     """Return the program of the tasks in tasks.py."""
-    return Program(name="theano-stacks", binary=as_typed(PROGRAM), config_class=Config)
+    binary = as_typed(PROGRAM)
+    names = [binary, "invoke"]
+    return Program(name="theano-stacks", binary=binary, binary_names=names, config_class=Config)
 
 
 def words_of(words: Sequence[str]) -> list[str]:

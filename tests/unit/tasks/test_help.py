@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 
 import pytest
 
 import tasks
 from stacks.core import console
+from stacks.core.disk import REPOSITORY
 from stacks.tasks import help as task_help
 from stacks.tasks.help import all_tasks
 from stacks.tasks.program import Program, words_of
@@ -71,6 +73,19 @@ def test_several_files_may_follow_an_option() -> None:
         *("--check", "d.json"),
     ]
     assert task_help.with_each_file(["publish", "--add", "a.json", "results"])[3:] == ["results"]
+
+
+COMPLETED = """\
+eval "$(./invoke --print-completion-script bash)"
+COMP_WORDS=(./invoke build --va) COMP_CWORD=2
+_complete_./invoke ./invoke --va build
+echo "${COMPREPLY[@]}"
+"""
+
+
+def test_a_shell_completes_options() -> None:
+    words = ["bash", "--norc", "-c", COMPLETED]
+    assert subprocess.check_output(words, cwd=REPOSITORY, text=True) == "--variant\n"
 
 
 def test_the_committed_pages_are_those_of_the_code(invoke: CommandLine) -> None:
