@@ -22,7 +22,7 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages
 from stacks.environments.programs import PASSED
-from stacks.image import base, docker, layout, oci
+from stacks.image import base, layout, oci
 from stacks.image import engine as engines
 from stacks.image.engine import Engine
 from stacks.image.metadata import config_of
@@ -50,7 +50,7 @@ def main() -> None:
     parser = options(__doc__, rounds=5, variants="openblas,mkl")
     arguments, workspace = parser.parse_args(), default_workspace()
     engine = engines.find()
-    print(f"{engine.kind} {engine.version}", flush=True)
+    print(engine.name, flush=True)
     for name in arguments.variants:
         variant = load_variant(workspace, name)
         packages.parts_of(workspace, variant, pipeline.read_lock(workspace, variant))
@@ -77,10 +77,10 @@ def builds(workspace: Workspace, engine: Engine, variant: Variant) -> None:
         if engine.image_id(existing):
             engine.remove_name(existing)
     laid_out = seconds(lambda: layout.lay_out(workspace, variant))
-    verify = docker.verify
-    docker.verify = lambda *_, **__: PASSED
-    built = laid_out + seconds(lambda: docker.build(workspace, variant))
-    docker.verify = verify
+    verify = engines.verify
+    engines.verify = lambda *_, **__: PASSED
+    built = laid_out + seconds(lambda: engines.build(workspace, variant))
+    engines.verify = verify
     line(f"{variant.name}: cold build, unverified", f"{built:.1f} s (laying out: {laid_out:.1f} s)")
     size = engine.client.images.get(names[0]).attrs["Size"]
     line(f"{variant.name}: image, uncompressed", f"{size / 1e6:.0f} MB")

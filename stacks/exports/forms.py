@@ -11,7 +11,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,9 @@ from stacks.core.errors import UsageError
 from stacks.environments.programs import own_variables
 from stacks.environments.use import kernel
 from stacks.exports import packages
-from stacks.exports.subject import Export, Subject
-from stacks.image.metadata import ENTRY, GID, HOME, PREFIX, UID, USER, WORK
-from stacks.image.oci import file_name
+from stacks.exports.packages import Export, Subject
+from stacks.image.files import PREFIX
+from stacks.image.metadata import ENTRY, GID, HOME, UID, USER, WORK
 from verify.core import surroundings
 
 # Debian 12 with git and ps, and the libraries of the server that an editor starts in it. The
@@ -69,7 +68,7 @@ WORKDIR {WORK}
 def as_apptainer(subject: Subject) -> Export:
     """Return a definition file for Apptainer and Singularity: it needs no engine."""
     # Without its tag, the bill of materials beside the image could be meant as well.
-    image = f"{file_name(subject.image)}:{subject.image.tags[0]}"
+    image = f"{subject.image.file_name}:{subject.image.tags[0]}"
     text = f"""\
 # {subject.name}
 Bootstrap: oci-archive
@@ -150,56 +149,41 @@ def as_kernelspec(subject: Subject) -> Export:
     return Export({"kernel.json": text}, usage)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Form:
-    """How a form is written, and which variants cannot have it.
-
-    no_pip: why those cannot for which pip installs something. pip_only: no conda packages or
-    variables. reads_python_2: whether an installer of Python 2.7 reads it. image: it names the
-    variant's image.
-    """
-
-    write: Callable[[Subject], Export]
-    no_pip: str = ""
-    pip_only: bool = False
-    reads_python_2: bool = True
-    image: bool = False
-
-
-FORMS: Mapping[str, Form] = {
-    "conda-lock": Form(
-        write=packages.as_conda_lock,
-        no_pip="an entry of pip in a conda-lock.yml needs an address of the package index",
-    ),
-    "environment": Form(write=packages.as_environment),
-    "pixi": Form(
-        write=packages.as_pixi, no_pip="a pixi.toml has no hashes for files of the package index"
-    ),
-    "pylock": Form(write=packages.as_pylock, pip_only=True, reads_python_2=False),
-    "requirements": Form(write=packages.as_requirements, pip_only=True),
-    "devcontainer": Form(write=as_devcontainer, image=True),
-    "apptainer": Form(write=as_apptainer, image=True),
-    "modulefile": Form(write=as_modulefile),
-    "easyconfig": Form(write=packages.as_easyconfig),
-    "kernelspec": Form(write=as_kernelspec),
-    "compose": Form(write=as_compose, image=True),
+FORMS: Mapping[str, Callable[[Subject], Export]] = {
+    "conda-lock": packages.as_conda_lock,
+    "environment": packages.as_environment,
+    "pixi": packages.as_pixi,
+    "pylock": packages.as_pylock,
+    "requirements": packages.as_requirements,
+    "devcontainer": as_devcontainer,
+    "apptainer": as_apptainer,
+    "modulefile": as_modulefile,
+    "easyconfig": packages.as_easyconfig,
+    "kernelspec": as_kernelspec,
+    "compose": as_compose,
 }
+# Forms that no variant has for which pip installs something, and why.
+WITHOUT_PIP = {
+    "conda-lock": "an entry of pip in a conda-lock.yml needs an address of the package index",
+    "pixi": "a pixi.toml has no hashes for files of the package index",
+}
+PIP_ONLY = ("pylock", "requirements")
+OF_IMAGES = ("devcontainer", "apptainer", "compose")
 
 
 def export(subject: Subject, name: str) -> Export:
     """Return a variant in the form of a name; UsageError if it cannot have that form."""
-    form, variant = FORMS[name], subject.variant
-    pins = [pin.name for pin in subject.lock.requirements]
+    variant, pins = subject.variant, [pin.name for pin in subject.lock.requirements]
     reason, other = "", "environment"
-    if form.no_pip and pins:
-        reason = f"pip installs {', '.join(pins)}, and {form.no_pip}"
-    elif form.pip_only and (conda := _conda_packages(subject)):
+    if name in WITHOUT_PIP and pins:
+        reason = f"pip installs {', '.join(pins)}, and {WITHOUT_PIP[name]}"
+    elif name in PIP_ONLY and (conda := _conda_packages(subject)):
         reason = f"{', '.join(conda)}: conda packages, which the Python package index lacks"
-    elif form.pip_only and (variables := variant.variables):
-        reason = f"{', '.join(variables)}: variables, which pip cannot set"
-    elif not form.reads_python_2 and variant.framework.python == "2.7":
+    elif name in PIP_ONLY and variant.variables:
+        reason = f"{', '.join(variant.variables)}: variables, which pip cannot set"
+    elif name == "pylock" and variant.framework.python == "2.7":
         reason, other = "no installer of Python 2.7 reads it", "requirements"
-    elif form.image and variant.channel:
+    elif name in OF_IMAGES and variant.channel:
         reason = "an image's name cannot have the `@` of another channel's packages"
     if reason:
         raise UsageError(
@@ -207,7 +191,7 @@ def export(subject: Subject, name: str) -> Export:
             found=reason,
             fix=f"--as {other} has all of it",
         )
-    return form.write(subject)
+    return FORMS[name](subject)
 
 
 def _conda_packages(subject: Subject) -> list[str]:

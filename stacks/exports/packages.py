@@ -1,4 +1,4 @@
-"""The forms by which other tools install the locked packages.
+"""What is exported, and the forms by which other tools install the locked packages.
 
 Sources: conda's and pixi's references of their manifests, PEP 751, and EasyBuild's manual, "Writing
 easyconfig files".
@@ -8,26 +8,119 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+from stacks.channel.locked_package import URL
+from stacks.channel.offers import read_channel
 from stacks.channel.settings_files import rc_text
-from stacks.exports.subject import REQUIREMENTS, Export, Subject
-from stacks.locks import conda_lock
+from stacks.core.workspace import Workspace
+from stacks.environments.folders import folder_of
+from stacks.image.metadata import ImageConfig, config_of
+from stacks.locks import conda_lock, lock
+from stacks.locks.lock import Lock, lock_folder
+from stacks.locks.texts import name_in_lock
 from stacks.sources.pins import IndexPin, canonical
+from stacks.variants.variant import Variant
 
-ENVIRONMENT, PYLOCK = "environment.yml", "pylock.toml"
+REQUIREMENTS, ENVIRONMENT, PYLOCK = "requirements.txt", "environment.yml", "pylock.toml"
 # A path for each file of pylock.toml, because no file of ours names the host of a package index.
 FILES = "files"
 # A conda installer that EasyBuild has an easyconfig for.
 INSTALLER = ("Miniforge3", "24.11.3-0")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A variant to export.
+
+    folder: of its committed lock files. environment: the folder that `build` makes. homepage: the
+    framework's.
+    """
+
+    variant: Variant
+    lock: Lock
+    folder: Path
+    image: ImageConfig
+    environment: Path
+    homepage: str
+
+    @property
+    def name(self) -> str:
+        """A name for files and other tools' environments, `theano-1.0.5-openblas`."""
+        return f"{self.variant.framework.name}-{self.flavour}"
+
+    @property
+    def flavour(self) -> str:
+        """The variant's name in its lock, as a part of file names."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", name_in_lock(self.variant))
+
+    @property
+    def summary(self) -> str:
+        """One line for people."""
+        return f"{self.variant.summary}, on {self.variant.framework.summary}"
+
+    @property
+    def builds_sources(self) -> bool:
+        """Whether pip builds a source archive for it."""
+        return any(not pin.filename.endswith(".whl") for pin in self.lock.requirements)
+
+    def by_conda(self, command: str) -> str:
+        """Return how to run a command of a conda client, which needs the channel to be served.
+
+        pip then builds with the locked tools; else it fetches others, which have no hash. Its
+        variable means the opposite of its name.
+        """
+        option = f" {self.variant.option}" if self.variant.file else ""
+        serving = f"while `./invoke serve{option}` runs: " if self.lock.channel == URL else ""
+        return f"{serving}{'PIP_NO_BUILD_ISOLATION=0 ' if self.builds_sources else ''}{command}"
+
+
+@dataclass(frozen=True)
+class Export:
+    """A variant in one form.
+
+    files: the texts by path; a form of several files, or of one in a folder, is a folder. usage:
+    one line for people, in which {to} stands for the path that was written, {name} for its name.
+    """
+
+    files: Mapping[str, str]
+    usage: str
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the form needs a folder."""
+        return len(self.files) > 1 or "/" in next(iter(self.files))
+
+
+def subject_of(workspace: Workspace, variant: Variant) -> Subject:
+    """Return what a variant's forms are written from.
+
+    Raises UsageError if it is not locked, StaleError if its lock is stale.
+    """
+    name = variant.framework.name.removesuffix(f"-{variant.framework.version}")
+    recipes = [offer.recipe for offer in read_channel(workspace).offers.values()]
+    pages = (recipe.about.homepage for recipe in recipes if recipe.package.name == name)
+    return Subject(
+        variant=variant,
+        lock=lock.current(workspace, variant),
+        folder=lock_folder(workspace, variant),
+        image=config_of(workspace, variant),
+        environment=folder_of(workspace, variant),
+        homepage=next(pages, None) or "",
+    )
+
+
 def as_conda_lock(subject: Subject) -> Export:
     """Return the committed conda-lock.yml."""
-    usage = subject.with_channel(f"conda-lock install -n {subject.name} {{to}}")
-    return Export({conda_lock.NAME: subject.texts[conda_lock.NAME]}, usage)
+    usage = subject.by_conda(f"conda-lock install -n {subject.name} {{to}}")
+    text = (subject.folder / conda_lock.NAME).read_text("utf-8")
+    return Export({conda_lock.NAME: text}, usage)
 
 
 def as_environment(subject: Subject) -> Export:
@@ -45,16 +138,7 @@ def as_environment(subject: Subject) -> Export:
     text = f"# {subject.summary}.\n" + yaml.safe_dump(
         content, sort_keys=False, allow_unicode=True, width=1 << 20
     )
-    return Export({ENVIRONMENT: text}, _conda_with_pip(subject, "conda env create -f {to}"))
-
-
-def _conda_with_pip(subject: Subject, command: str) -> str:
-    """Return a command by which conda runs pip, so that pip builds with the locked tools.
-
-    Else pip fetches others, which have no hash. Its variable means the opposite of its name.
-    """
-    variable = "PIP_NO_BUILD_ISOLATION=0 " if subject.builds_sources else ""
-    return subject.with_channel(f"{variable}{command}")
+    return Export({ENVIRONMENT: text}, subject.by_conda("conda env create -f {to}"))
 
 
 def as_easyconfig(subject: Subject) -> Export:
@@ -81,7 +165,7 @@ def as_easyconfig(subject: Subject) -> Export:
     lines.insert(6, "toolchain = SYSTEM")
     file = f"{subject.name}.eb"
     files = {file: "\n".join(lines) + "\n", ENVIRONMENT: text}
-    return Export(files, _conda_with_pip(subject, f"eb --robot {{to}}/{file}"))
+    return Export(files, subject.by_conda(f"eb --robot {{to}}/{file}"))
 
 
 def as_pixi(subject: Subject) -> Export:
@@ -103,7 +187,7 @@ libc = {_quoted(subject.variant.framework.glibc)}
 
 [dependencies]
 {packages}"""
-    usage = subject.with_channel("pixi install --manifest-path {to}")
+    usage = subject.by_conda("pixi install --manifest-path {to}")
     return Export({"pixi.toml": text}, usage)
 
 
@@ -156,7 +240,8 @@ def as_requirements(subject: Subject) -> Export:
         f"{python} -m pip install --require-hashes --no-deps --no-build-isolation "
         f"-r {{to}}/{REQUIREMENTS} && {framework.rc_variable}={{to}}/{name} {python} train.py"
     )
-    return Export({REQUIREMENTS: subject.texts[REQUIREMENTS], name: text}, usage)
+    requirements = (subject.folder / REQUIREMENTS).read_text("utf-8")
+    return Export({REQUIREMENTS: requirements, name: text}, usage)
 
 
 def _settings(subject: Subject) -> tuple[str, str]:

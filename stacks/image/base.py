@@ -7,13 +7,13 @@ needs of the files that the scripts would write is written here.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import re
 import shutil
 import tarfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
@@ -21,10 +21,11 @@ from pydantic import Field
 from stacks.core import yamlfile
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, scratch, sha256_of
 from stacks.core.errors import IntegrityError
-from stacks.core.models import Strict
+from stacks.core.models import Sha256, Strict
 from stacks.core.workspace import Workspace
-from stacks.image import packing
+from stacks.image import files
 from stacks.sources import unpack
+from stacks.sources.archives import HARD_LINK, deb_section, tar_members
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import DebPin, read_pins
 
@@ -45,8 +46,6 @@ FOLDERS = {
 }  # fmt: skip
 # Raised when the same packages give other bytes than before: a base in the cache is made again.
 REVISION = 1
-# In the cache: the base, and its SHA-256 when it was made.
-ARCHIVE, DIGEST = "base.tar", "sha256"
 # Its presence tells an image that it lies on this base.
 MARKER = "etc/theano-stacks-base"
 LINKS = {
@@ -67,21 +66,29 @@ COPIES = {
 }
 
 
-class BaseFile(Strict):
-    """The content of docker/base.yaml: packages of one suite of Debian's archive."""
+class ImagesFile(Strict):
+    """The content of docker/images.yaml.
+
+    debs: packages of a suite of Debian's archive, which the base is made of. static: the one with
+    the program that docker/Dockerfile starts with. sha256: of that program. framework: its Python
+    runs the Dockerfile's tools.
+    """
 
     suite: str
     debs: tuple[str, ...] = Field(strict=False, min_length=1)
+    static: str
+    sha256: Sha256
+    framework: str
 
 
-def read_base_file(workspace: Workspace) -> BaseFile:
-    """Return the content of docker/base.yaml; UsageError if the file is invalid."""
-    return yamlfile.load(workspace.root / "docker/base.yaml", BaseFile)
+def read_file(workspace: Workspace) -> ImagesFile:
+    """Return the content of docker/images.yaml; UsageError if the file is invalid."""
+    return yamlfile.load(workspace.root / "docker/images.yaml", ImagesFile)
 
 
 def pins(workspace: Workspace) -> tuple[DebPin, ...]:
     """Return the pins of the base's packages, sorted by name."""
-    content, locked = read_base_file(workspace), read_pins(workspace.sources_lock)
+    content, locked = read_file(workspace), read_pins(workspace.sources_lock)
     return tuple(locked.deb(content.suite, name) for name in sorted(content.debs))
 
 
@@ -96,51 +103,36 @@ def name(workspace: Workspace) -> str:
     return f"theano-stacks-base:{key(workspace)[:12]}"
 
 
-def tar(workspace: Workspace) -> Path:
-    """Return the base as a tar archive in the cache, made if it is missing or damaged.
+def write(workspace: Workspace, target: Path) -> None:
+    """Make the base and write it to the tar archive `target`.
 
     Raises FetchError or IntegrityError if a package is not available as pinned, DiskError.
     """
-    return _stored(workspace, lambda target: write(workspace, target))
+    debs = fetch(workspace, pins(workspace))
+    with scratch() as folder, fixed_umask():
+        make(folder / "root", {pin.name: path for pin, path in debs.items()})
+        with target.open("wb") as out:
+            files.write(folder / "root", out)
 
 
-def put(workspace: Workspace, archive: io.BufferedIOBase) -> None:
-    """Put the base, a tar archive that this code made elsewhere, into the cache."""
+def tar(workspace: Workspace, writer: Callable[[Workspace, Path], None] = write) -> Path:
+    """Return the base as a tar archive in the cache.
 
-    def copy(target: Path) -> None:
-        with target.open("wb") as file:
-            shutil.copyfileobj(archive, file, 1 << 20)
-
-    _stored(workspace, copy)
-
-
-def _stored(workspace: Workspace, write_to: Callable[[Path], None]) -> Path:
+    writer: writes it to a path if it is missing or damaged; what this raises is raised.
+    """
     folder = workspace.cache / "bases" / key(workspace)
+    archive, digest = folder / "base.tar", folder / "sha256"
     with hold_lock(folder, "the base of images"):
-        if not _is_sound(folder):
+        try:
+            is_sound = sha256_of(archive) == digest.read_text()
+        except (OSError, ValueError):
+            is_sound = False
+        if not is_sound:
             with replace_atomically(folder) as new:
                 new.mkdir(parents=True)
-                write_to(new / ARCHIVE)
-                (new / DIGEST).write_text(sha256_of(new / ARCHIVE))
-    return folder / ARCHIVE
-
-
-def _is_sound(folder: Path) -> bool:
-    """Return whether a folder of the cache has a base with the digest that was noted for it."""
-    try:
-        return sha256_of(folder / ARCHIVE) == (folder / DIGEST).read_text()
-    except (OSError, ValueError):
-        return False
-
-
-def write(workspace: Workspace, target: Path) -> None:
-    """Make the base and write it to the tar archive `target`."""
-    files = fetch(workspace, pins(workspace))
-    with scratch() as folder, fixed_umask():
-        root = folder / "root"
-        make(root, {pin.name: path for pin, path in files.items()})
-        with target.open("wb") as out:
-            packing.write(root, out)
+                writer(workspace, new / archive.name)
+                (new / digest.name).write_text(sha256_of(new / archive.name))
+    return archive
 
 
 def licences(workspace: Workspace) -> dict[DebPin, tuple[str, ...]]:
@@ -162,18 +154,24 @@ def licences(workspace: Workspace) -> dict[DebPin, tuple[str, ...]]:
 def make(root: Path, debs: Mapping[str, Path]) -> None:
     """Make the base in the folder `root` from debs, by package name.
 
-    A link of a package stands for a path below `root`, never for one of this machine. Raises
-    IntegrityError for debs that do not fit together or lack a file that the base needs.
+    A link of a package stands for a path below `root`, never for one of this machine, and nothing
+    is written behind one. Raises IntegrityError for debs that do not fit together or lack a file
+    that the base needs.
     """
     for folder in MERGED:
         (root / "usr" / folder).mkdir(parents=True)
         (root / folder).symlink_to(f"usr/{folder}")
     for name in sorted(debs):
-        unpacked = root.with_name(name)
-        unpack.unpack_deb(debs[name], unpacked)
-        _merge(unpacked, root, debs[name])
-        unpack.make_relative(root)
-        shutil.rmtree(unpacked)
+        _unpack(debs[name], root)
+    for wrong in unpack.leading_out(root, absolute=True):
+        raise IntegrityError(
+            f"the base cannot be made: {wrong.relative_to(root)} leads out of it, or in a circle",
+            expected="links of its packages that lead to what is in the root",
+            found=wrong.readlink(),
+            fix="pin other versions of the packages: ./invoke pin",
+        )
+    unpack.make_relative(root)
+    for name in debs:
         # Scanners look here for the packages of an image without dpkg.
         _write(root, f"var/lib/dpkg/status.d/{name}", unpack.read_control(debs[name]))
     for copy, source in COPIES.items():
@@ -181,10 +179,10 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     mozilla = "usr/share/ca-certificates/mozilla"
     certificates = sorted(path.name for path in _inside(root, mozilla).glob("*.crt"))
     bundle = b"".join(_content(root, f"{mozilla}/{name}") for name in certificates)
+    _write(root, "etc/ssl/certs/ca-certificates.crt", bundle)
+    _write(root, MARKER, b"")
     for folder in FOLDERS:
         _inside(root, folder).mkdir(parents=True, exist_ok=True)
-    for name, data in ((MARKER, b""), ("etc/ssl/certs/ca-certificates.crt", bundle)):
-        _write(root, name, data)
     for link, destination in LINKS.items():
         path = _inside(root, str(Path(link).parent)) / Path(link).name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -197,21 +195,27 @@ def make(root: Path, debs: Mapping[str, Path]) -> None:
     for path in _inside(root, "usr/share/doc").rglob("*"):
         if path.is_symlink() or (path.is_file() and path.name != "copyright"):
             path.unlink()
-    packing.normalise(root, FOLDERS)
+    files.normalise(root, FOLDERS)
+
+
+def _unpack(deb: Path, root: Path) -> None:
+    """Unpack a deb by the rules of unpack.py, but its files of /bin into /usr/bin."""
+
+    def merged(path: str) -> str:
+        name = unpack.checked_path(path)
+        return f"usr/{name}" if name.partition("/")[0] in MERGED else name
+
+    with unpack.reported(f"{deb.name} does not fit the packages before it"), deb.open("rb") as file:
+        tree = unpack.Tree(root, replaces=True)
+        for member in tar_members(deb_section(file, "data.tar"), unpack.limit_of(deb)):
+            # A symbolic link names a path of the root, in which /bin is a link.
+            target = merged(member.target) if member.kind == HARD_LINK else member.target
+            tree.add(replace(member, name=merged(member.name), target=target))
 
 
 def _inside(root: Path, name: str) -> Path:
     """Return the path without links that a name stands for in a root whose links are relative."""
-    path = Path(os.path.realpath(root / name))
-    # A circle is left as it is.
-    if path.is_symlink() or not path.is_relative_to(root.resolve()):
-        raise IntegrityError(
-            f"the base cannot be made: {name} is not inside of its root",
-            expected="links of its packages that lead to what is in the root",
-            found=path,
-            fix="pin other versions of the packages: ./invoke pin",
-        )
-    return path
+    return Path(os.path.realpath(root / name))
 
 
 def _write(root: Path, name: str, data: bytes) -> None:
@@ -225,27 +229,6 @@ def _content(root: Path, name: str) -> bytes:
     if not path.is_file():
         raise IntegrityError(
             f"the base cannot be made: its packages have no {name}",
-            fix="add the package that has it to docker/base.yaml, or pin another version",
+            fix="add the package that has it to docker/images.yaml, or pin another version",
         )
     return path.read_bytes()
-
-
-def _merge(unpacked: Path, root: Path, deb: Path) -> None:
-    """Move an unpacked package's files into the root, those of /bin into /usr/bin."""
-    for folder, folders, names in os.walk(unpacked):
-        relative = Path(folder).relative_to(unpacked)
-        above = "usr" if relative.parts and relative.parts[0] in MERGED else ""
-        target = _inside(root, str(Path(above, relative)))
-        symlinks = [name for name in folders if (Path(folder) / name).is_symlink()]
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-            for name in (*names, *symlinks):
-                (Path(folder) / name).replace(target / name)
-        except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
-            raise IntegrityError(
-                f"{deb.name} does not fit the packages before it: "
-                f"{Path(error.filename2 or error.filename).relative_to(root.resolve())}",
-                expected="a file where they have a file, a folder where they have a folder",
-                found=error.strerror,
-                fix="pin another version of this package: ./invoke pin",
-            ) from error

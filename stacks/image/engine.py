@@ -1,35 +1,41 @@
-"""The container engine, through the Docker SDK: docker, or podman, whose socket has the same API.
+"""A variant's image in a container engine: loaded from its archive, verified, then named.
 
-Its address is that of the docker program: DOCKER_HOST, DOCKER_CONTEXT, `docker context use`. Images
-are made without an engine (stacks/image/oci.py); this loads, runs, tags and removes them.
+Docker, or podman, whose socket has the same API, through the Docker SDK. Its address is that of the
+docker program: DOCKER_HOST, DOCKER_CONTEXT, `docker context use`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from docker.client import DockerClient
 from docker.context import ContextAPI
 from docker.errors import APIError, DockerException, NotFound
-from docker.utils import parse_repository_tag
+from docker.utils import parse_repository_tag, version_lt
 from requests.exceptions import RequestException
 
-from stacks.core.errors import StacksError, UsageError
+from stacks.core.console import step
+from stacks.core.disk import hold_lock, scratch, write_atomically
+from stacks.core.errors import IntegrityError, StacksError, UsageError
+from stacks.core.workspace import Workspace
+from stacks.environments.programs import FAILED, NO_DEVICE, PASSED, check_report, raise_for
+from stacks.image import base, layout, oci
+from stacks.image.layout import Layers
+from stacks.image.metadata import ImageConfig, config_of
+from stacks.variants.variant import Variant
 
-if TYPE_CHECKING:
-    from docker.models.containers import Container as Handle
-
-# The API of Docker 20.10, and the podman that is tested.
-OLDEST_API, OLDEST_PODMAN = (1, 41), (4, 3)
+# That of Docker 20.10 and podman 4.
+OLDEST_API = "1.41"
 # Seconds in which an engine must say its version. Later requests may take as long as they need.
 PATIENCE = 60
 ALTERNATIVE = "or write the image to a file, which needs no engine: --to oci"
@@ -54,82 +60,26 @@ class EngineError(StacksError):
 
 
 @dataclass(frozen=True)
-class Container:
-    """A container that was created, and is removed at the end of its block."""
+class Engine:
+    """An engine that answers. name: with its version, `podman 4.3.1`."""
 
     name: str
-    handle: Handle = field(repr=False)
-
-    def start(self) -> None:
-        """Start it; EngineError if the engine refuses."""
-        with _explained("the container cannot be started"):
-            self.handle.start()
-
-    def call(self, *words: str) -> str:
-        """Run a program in it, once it runs, and return its output; EngineError if it fails."""
-        command = " ".join(words)
-        with _explained(f"{command} cannot be run in the container"):
-            status, (output, errors) = self.handle.exec_run(list(words), demux=True)
-        if status != 0:
-            tail = b"\n".join(filter(None, (output, errors))).decode(errors="replace").strip()
-            raise EngineError(
-                f"{command}\n{tail}", expected="exit status 0", found=f"exit status {status}"
-            )
-        return (output or b"").decode(errors="replace")
-
-    def run(self, output: IO[bytes]) -> int:
-        """Start it and return the exit status of its program, once that ends.
-
-        output: the file for its standard output; its errors go to this process's.
-        """
-        with _explained("the container cannot be run"):
-            streams = self.handle.attach(stdout=True, stderr=True, stream=True, demux=True)
-            self.handle.start()
-            for printed, error in streams:
-                output.write(printed or b"")
-                sys.stderr.write((error or b"").decode(errors="replace"))
-                sys.stderr.flush()
-            return int(self.handle.wait()["StatusCode"])
-
-
-@dataclass(frozen=True)
-class Engine:
-    """An engine that answers: its kind (docker, podman) and version."""
-
-    kind: str
-    version: str
     client: DockerClient = field(repr=False)
-
-    def close(self) -> None:
-        """End the connections."""
-        self.client.close()
 
     def image_id(self, name: str) -> str | None:
         """Return the id of an image (`sha256:...`), None if the engine does not have it."""
-        with _explained(f"the engine cannot look up {name}"):
+        with explained(f"the engine cannot look up {name}"):
             try:
-                image = self.client.images.get(name)
+                return str(self.client.images.get(name).id)
             except NotFound:
                 return None
-        return str(image.id)
 
     def load(self, archive: Path) -> None:
         """Load the images of an archive, by the names in it."""
-        with _explained("the engine cannot load the image"), archive.open("rb") as file:
+        with explained("the engine cannot load the image"), archive.open("rb") as file:
             for line in self.client.api.load_image(file):
                 if "error" in line:
-                    raise DockerException(line["error"])
-
-    def save(self, name: str, archive: Path) -> None:
-        """Write an image to a new archive."""
-        with _explained(f"the engine cannot save {name}"), archive.open("xb") as file:
-            for block in self.client.api.get_image(name):
-                file.write(block)
-
-    def pull(self, name: str) -> None:
-        """Pull an image, with the user's login for its registry."""
-        with _explained(f"{name} cannot be pulled"):
-            self.client.images.pull(*parse_repository_tag(name))
+                    raise APIError(line["error"])
 
     def tag(self, image: str, names: Sequence[str]) -> None:
         """Give an image its names: all of them, or none."""
@@ -146,150 +96,199 @@ class Engine:
             raise
 
     def _tag(self, image: str, name: str) -> None:
-        repository, tag = parse_repository_tag(name)
-        with _explained(f"the image cannot be named {name}"):
-            self.client.api.tag(image, repository, tag)
+        with explained(f"the image cannot be named {name}"):
+            self.client.api.tag(image, *parse_repository_tag(name))
 
     def remove_name(self, name: str) -> None:
-        """Remove a name if it exists, and with its last name the image.
-
-        Two that remove the last two names of an image at once leave an image without a name to the
-        engine: so what has none goes by its id, unless a container uses it.
-        """
-        with _explained(f"{name} cannot be removed"), suppress(NotFound):
-            image = self.client.images.get(name)
+        """Remove a name if it exists, and with its last name the image."""
+        with explained(f"{name} cannot be removed"), suppress(NotFound):
             self.client.images.remove(name)
-            image.reload()
-            if not image.tags:
-                try:
-                    self.client.images.remove(image.id)
-                except APIError as error:
-                    if error.status_code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
-                        raise
 
-    @contextmanager
-    def container(self, image: str, command: Sequence[str], **options: Any) -> Iterator[Container]:
-        """Create a confined container; it is removed in the end, running or not.
+    def run(self, image: str, command: Sequence[str], output: IO[bytes]) -> int:
+        """Run a command in a new confined container, and return its exit status.
 
-        options: of the SDK's `create`, beside those in CONFINED.
+        output: the file for its standard output; its errors go to this process's. The container is
+        removed in the end, whether it ends by itself or not.
         """
         name = f"theano-stacks-{secrets.token_hex(6)}"
         try:
-            with _explained(f"a container of {image} cannot be created"):
-                handle = self.client.containers.create(
-                    image, list(command), name=name, **{**CONFINED, **options}
-                )
-            yield Container(name, handle)
+            with explained(f"a container of {image} cannot be run"):
+                made = self.client.containers.create(image, list(command), name=name, **CONFINED)
+                streams = made.attach(stdout=True, stderr=True, stream=True, demux=True)
+                made.start()
+                for printed, error in streams:
+                    output.write(printed or b"")
+                    sys.stderr.write((error or b"").decode(errors="replace"))
+                    sys.stderr.flush()
+                return int(made.wait()["StatusCode"])
         finally:
             # Also where ctrl-C came before the engine's answer. An engine that no longer answers
             # has ended the block with that error, which says more.
-            with suppress(NotFound, APIError, RequestException):
+            with suppress(APIError, RequestException):
                 self.client.api.remove_container(name, v=True, force=True)
 
 
 def find(environ: Mapping[str, str] = os.environ) -> Engine:
     """Return the engine at docker's address, or where nothing is there, podman at its socket.
 
-    An address in DOCKER_HOST has no other in its place. Raises EngineError if there is none, it
-    does not answer, or it is too old; UsageError if DOCKER_CONTEXT names what does not exist.
+    An address in DOCKER_HOST or DOCKER_CONTEXT has no other in its place. Raises EngineError if
+    there is none, it does not answer, or it is too old; UsageError if DOCKER_CONTEXT names what
+    does not exist.
     """
-    if missing := _missing_socket(environ):
-        folders = (environ.get("XDG_RUNTIME_DIR") or "/run/user/none", "/run")
-        paths = [Path(folder, "podman/podman.sock") for folder in folders]
-        podman = [f"unix://{path}" for path in paths if os.access(path, os.W_OK)]
-        if environ.get("DOCKER_HOST") or not podman:
-            raise EngineError(NO_ANSWER, found=f"nothing at {missing}", fix=START)
-        environ = {**environ, "DOCKER_HOST": podman[0]}
-    with _explained(NO_ANSWER):
-        client = _client(environ, ".".join(map(str, OLDEST_API)), PATIENCE)
-        try:
-            # The one request that has no version of the API in it.
-            answer = client.api.version(api_version=False)
-        finally:
-            client.close()
-    try:
-        components = {part["Name"]: part["Version"] for part in answer.get("Components") or ()}
-        version, api = str(answer["Version"]), str(answer["ApiVersion"])
-    except (AttributeError, LookupError, TypeError) as error:
-        raise EngineError(
-            "what listens at the engine's address is not a container engine",
-            expected="its version, as docker and podman send it",
-            found=str(answer)[:200],
-            fix=f"check DOCKER_HOST and `docker context ls`, {ALTERNATIVE}",
-        ) from error
-    by_podman = components.get("Podman Engine")
-    found, oldest = (by_podman, OLDEST_PODMAN) if by_podman else (api, OLDEST_API)
-    if tuple(int(n) for n in re.findall(r"\d+", found)[:2]) < oldest:
+    host, name = environ.get("DOCKER_HOST"), environ.get("DOCKER_CONTEXT")
+    context = ContextAPI.get_context(name)
+    # The SDK would take the default one.
+    if not host and context is None:
+        raise UsageError(
+            f"docker has no context named {name or 'as the current one'}",
+            fix="docker context ls, then docker context use NAME, or unset DOCKER_CONTEXT",
+        )
+    socket = re.fullmatch(r"(?:http\+)?unix:/*(/.+)", host or str(context.Host))
+    if socket and not os.access(socket[1], os.F_OK):
+        folders = (environ.get("XDG_RUNTIME_DIR", ""), "/run")
+        paths = [path for f in folders if os.access(path := f"{f}/podman/podman.sock", os.W_OK)]
+        if host or name or not paths:
+            raise EngineError(NO_ANSWER, found=f"nothing at {socket[1]}", fix=START)
+        environ = {**environ, "DOCKER_HOST": f"unix://{paths[0]}"}
+    # `ssh` itself, with the user's settings for it, as the docker program does.
+    options = {"environment": dict(environ), "use_ssh_client": True}
+    first = partial(DockerClient.from_env, version=OLDEST_API, timeout=PATIENCE, **options)
+    with explained(NO_ANSWER), closing(first()) as client:
+        # The one request that has no version of the API in it.
+        answer = client.version(api_version=False)
+        if not isinstance(answer, dict) or "ApiVersion" not in answer:
+            raise DockerException(f"no version of an engine: {answer}")
+    components = {part["Name"]: part["Version"] for part in answer.get("Components") or ()}
+    podman, api = components.get("Podman Engine"), answer["ApiVersion"]
+    version = f"podman {podman}" if podman else f"docker {answer.get('Version')}"
+    if version_lt(api, OLDEST_API):
         raise EngineError(
             "the container engine is too old",
-            expected="Docker 20.10 (its API 1.41), podman 4.3, or newer",
-            found=f"podman {by_podman}" if by_podman else f"Docker {version} (its API {api})",
+            expected=f"API {OLDEST_API}: Docker 20.10, podman 4.3, or newer",
+            found=f"{version}, API {api}",
             fix=f"upgrade the engine, {ALTERNATIVE}",
         )
-    kind = "podman" if by_podman else "docker"
-    return Engine(kind, by_podman or version, _client(environ, api))
-
-
-def _missing_socket(environ: Mapping[str, str]) -> Path | None:
-    """Return the path of the socket that the docker program would use, if nothing is there."""
-    address = environ.get("DOCKER_HOST")
-    if not address:
-        name = environ.get("DOCKER_CONTEXT")
-        context = ContextAPI.get_context(name)
-        if context is None:
-            raise UsageError(
-                f"DOCKER_CONTEXT names no context of docker: {name}",
-                fix="docker context ls, or unset DOCKER_CONTEXT",
-            )
-        address = str(context.Host)
-    socket = re.fullmatch(r"(?:http\+)?unix:/*(/.+)", address)
-    try:
-        return Path(socket[1]) if socket and not Path(socket[1]).exists() else None
-    except PermissionError:
-        # To be reported as that, by the request.
-        return None
-
-
-def _client(environ: Mapping[str, str], version: str, limit: float | None = None) -> DockerClient:
-    """Return a client, which connects at its first request. limit: seconds for each answer."""
-    return DockerClient.from_env(
-        environment=dict(environ),
-        version=version,
-        timeout=limit,
-        # `ssh` itself, with the user's settings for it, as the docker program does.
-        use_ssh_client=True,
-    )
+    return Engine(version, DockerClient.from_env(version=api, timeout=None, **options))
 
 
 @contextmanager
-def _explained(what: str) -> Iterator[None]:
-    """Raise EngineError for an error of the SDK in the block."""
+def explained(what: str) -> Iterator[None]:
+    """Raise EngineError for an error of the SDK in the block; `what` says what failed."""
     try:
         yield
     except (DockerException, RequestException) as error:
-        raise engine_error(what, error) from error
+        message, found, fix = str(getattr(error, "explanation", None) or error), None, None
+        if re.search("no space left on device|disk quota exceeded", message, re.IGNORECASE):
+            what, found = "the disk of the container engine is full", message
+            fix = "free some: `docker system df` shows its use, `docker system prune` frees it"
+        elif isinstance(error, APIError):
+            what, status = f"{what}: {message}", error.status_code
+            found = f"status {status}" if status else None
+        elif "PermissionError" in message:
+            what, found = "this user may not use the container engine", message
+            fix = (
+                "sudo usermod -aG docker $USER, then log in again; or use podman, which needs no "
+                "group: systemctl --user start podman.socket, then set DOCKER_HOST to "
+                f"unix://$XDG_RUNTIME_DIR/podman/podman.sock; {ALTERNATIVE}"
+            )
+        else:
+            what, found, fix = NO_ANSWER, message, START
+        raise EngineError(what, found=found, fix=fix) from error
 
 
-def engine_error(what: str, error: Exception) -> EngineError:
-    """Return the error for a request to the engine that failed; `what` says which."""
-    message = str(getattr(error, "explanation", None) or error)
-    if re.search("no space left on device|disk quota exceeded", message, re.IGNORECASE):
-        return EngineError(
-            "the disk of the container engine is full",
-            found=message,
-            fix="free some space: `docker system df` shows its use, `docker system prune` removes "
-            "what is unused",
-        )
-    if isinstance(error, APIError):
-        return EngineError(f"{what}: {message}", found=f"status {error.status_code}")
-    if "PermissionError" in message:
-        return EngineError(
-            "this user may not use the container engine",
-            found=message,
-            fix="sudo usermod -aG docker $USER, then log in again; or use podman, which needs no "
-            "group: systemctl --user start podman.socket, then set DOCKER_HOST to "
-            f"unix://$XDG_RUNTIME_DIR/podman/podman.sock; {ALTERNATIVE}",
-        )
-    if isinstance(error, RequestException):
-        return EngineError(NO_ANSWER, found=message, fix=START)
-    return EngineError(f"{what}: {message}")
+def build(
+    workspace: Workspace, variant: Variant, *, full: bool = False, json_file: Path | None = None
+) -> str:
+    """Build a variant's image from its lock, verify it, name it, and return its name.
+
+    An image that is ready is verified again only for a `full` run or for the report. A failure
+    leaves no image and no name changed.
+
+    Raises StacksError if there is no engine, it refuses, content is not as locked, or a check
+    fails; also if the image is built, but its device is missing.
+    """
+    config, status = config_of(workspace, variant), PASSED
+    record = layout.path_beside(workspace, variant, "docker.txt")
+    reports = [report_path(workspace, variant), *([json_file] if json_file else [])]
+    engine = find()
+    with closing(engine.client), hold_lock(record, f"the image {config.names[0]}"):
+        layers = layout.lay_out(workspace, variant)
+        image, *others = {engine.image_id(name) for name in config.names}
+        noted = record.read_bytes() if record.is_file() else None
+        if image and not others and noted == f"{layers.key} {image}\n".encode():
+            print(f"  {'ready':<9}{' '.join(config.names)}", file=sys.stderr, flush=True)
+            if full or json_file:
+                status = verify(engine, image, variant, reports, full=full)
+        else:
+            # One name for each checkout: the next build removes it where this one was killed.
+            mark = hashlib.sha256(str(record.resolve()).encode()).hexdigest()[:12]
+            unverified = f"{config.repository}:unverified-{mark}"
+            with _loaded(workspace, engine, config, layers, unverified) as image:
+                status = verify(engine, image, variant, reports, full=full)
+                engine.tag(image, config.names)
+            print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
+        if status == NO_DEVICE:
+            what = f"the image of {variant.id} is built, and verified except for its device"
+            raise_for(status, what)
+        write_atomically(record, f"{layers.key} {image}\n")
+    return config.names[0]
+
+
+@contextmanager
+def _loaded(
+    workspace: Workspace, engine: Engine, config: ImageConfig, layers: Layers, name: str
+) -> Iterator[str]:
+    """Load the image under a name of its own, which it loses in the end; give its id.
+
+    An image without another name goes with it. Raises IntegrityError unless the engine has the
+    image of the archive, which its id, a digest of all its content, says.
+    """
+    engine.remove_name(name)
+    try:
+        with scratch() as folder:
+            archive = folder / "image.tar"
+            digests = oci.pack(config, base.tar(workspace), layers, archive, [name])
+            with step("load", engine.name):
+                engine.load(archive)
+        image = engine.image_id(name)
+        if image not in digests:
+            raise IntegrityError(
+                "the engine has another image than it was given",
+                expected=" or ".join(digests),
+                found=image or "none",
+                fix="run the command again; if it fails again, check the engine's storage",
+            )
+        yield image
+    finally:
+        engine.remove_name(name)
+
+
+def verify(
+    engine: Engine, image: str, variant: Variant, reports: Sequence[Path], *, full: bool
+) -> int:
+    """Run the verification suite in the image, print its table, and store its report.
+
+    reports: the files for it. Returns PASSED, or NO_DEVICE if the image's device is missing. Raises
+    VerifyError if a check failed or the suite could not run.
+    """
+    with scratch() as folder:
+        report = folder / "report.json"
+        with report.open("wb") as file:
+            status = engine.run(image, ["verify", "--json", *(["--full"] if full else [])], file)
+        what = f"the image of {variant.id} could not be verified"
+        if status not in (PASSED, FAILED, NO_DEVICE):
+            raise_for(status, f"{what} (status {status})")
+        fix = "see the message above; without one, the image's entry program is not the suite's"
+        check_report(status, report, what, fix)
+        for path in reports:
+            write_atomically(path, report.read_bytes())
+    if status == FAILED:
+        raise_for(status, f"the image of {variant.id} failed its verification")
+    return status
+
+
+def report_path(workspace: Workspace, variant: Variant) -> Path:
+    """Return the path of the last report of a variant's image."""
+    if variant.file:
+        return layout.path_beside(workspace, variant, "report.json")
+    return workspace.reports / "images" / variant.framework.name / f"{variant.name}.json"

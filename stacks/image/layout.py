@@ -23,9 +23,9 @@ from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages, prefix, settings
 from stacks.environments.make.contents import write_manifest
 from stacks.environments.make.packages import Part
-from stacks.image import base, metadata, packing, precompiled
-from stacks.image.metadata import ENTRY, HOME, PREFIX, WORK, ImageConfig, config_of
-from stacks.image.precompiled import CONTENT
+from stacks.image import base, files, metadata
+from stacks.image.files import CONTENT, PREFIX
+from stacks.image.metadata import ENTRY, HOME, WORK, ImageConfig, config_of
 from stacks.locks.lock import Lock
 from stacks.variants import stack
 from stacks.variants.variant import AMDLIBM, Variant
@@ -39,7 +39,7 @@ RECORD = "ready.json"
 NAMES = ("packages", "blas", "settings")
 SHARE = f"{PREFIX}/share/theano-stacks"
 SBOM = f"{SHARE}/sbom.cdx.json"
-# The same for an image on another base, whose packages are unknown.
+# The same for the layers on another base, as a Dockerfile may copy them.
 SBOM_WITHOUT_BASE = f"{SHARE}/sbom-without-base.cdx.json"
 
 
@@ -60,32 +60,25 @@ class Layers:
         """The folder of each layer by its name, lowest first."""
         return {name: self.folder / name for name in self.digests}
 
-    def sbom(self, *, locked_base: bool) -> bytes:
-        """Return the SBOM in the layers, with the locked base or without."""
-        path = SBOM if locked_base else SBOM_WITHOUT_BASE
-        return (self.folder / NAMES[-1] / path[1:]).read_bytes()
+    def sbom(self) -> bytes:
+        """Return the image's SBOM."""
+        return (self.folder / NAMES[-1] / SBOM[1:]).read_bytes()
 
 
 def seal(folder: Path, key: str) -> Layers:
     """Write the record of the layers that were made in a folder, and return them."""
     folders = {name: folder / name for name in NAMES if (folder / name).is_dir()}
-    layers = Layers(folder, key, {n: packing.digest_of(path) for n, path in folders.items()})
-    modes = {name: packing.modes_of(path) for name, path in folders.items()}
-    content = {"key": key, "digests": layers.digests, "modes": modes}
+    layers = Layers(folder, key, {n: files.digest_of(path) for n, path in folders.items()})
+    content = {"key": key, "digests": layers.digests}
     (folder / RECORD).write_text(json.dumps(content) + "\n")
     return layers
 
 
 def read(folder: Path) -> Layers | None:
-    """Return the layers in a folder; None if the record is missing, or they have other modes.
-
-    A `chmod -R` on the checkout or the cache, whose files these are, changes the image.
-    """
+    """Return the layers in a folder, None if their record is missing or damaged."""
     try:
         record = jsonfile.read(folder / RECORD)
-        layers = Layers(folder, record["key"], dict(record["digests"]))
-        modes = {name: packing.modes_of(path) for name, path in layers.folders.items()}
-        return layers if record["modes"] == modes else None
+        return Layers(folder, record["key"], dict(record["digests"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -108,12 +101,12 @@ def key_of(workspace: Workspace, variant: Variant, lock: Lock) -> str:
 
     An edit of this program changes no key: what it writes differently has a higher REVISION.
     """
-    files = [(folder, name) for folder in (CONTENT, workspace.suite) for name in _files(folder)]
+    names = [(folder, name) for folder in (CONTENT, workspace.suite) for name in _files(folder)]
     return _hash(
         REVISION,
         environment_key(workspace, variant, lock, Path(PREFIX)),
         asdict(config_of(workspace, variant)),
-        [(str(name), sha256_of(folder / name)) for folder, name in files],
+        [(str(name), sha256_of(folder / name)) for folder, name in names],
         base.key(workspace),
         [version(name) for name in ("cyclonedx-python-lib", "packageurl-python")],
     )
@@ -141,7 +134,7 @@ def lay_out(workspace: Workspace, variant: Variant, target: Path | None = None) 
         existing = read(target)
         if existing and existing.key == key:
             return existing
-        precompiled.check_machine()
+        files.check_machine()
         parts = packages.parts_of(workspace, variant, lock)
         with (
             console.step("image", console.display_path(target)),
@@ -170,15 +163,12 @@ def _make(
         prefix.fill(prefix.Making(workspace, variant, lock, parts, Path(PREFIX)), environment)
         _expect_image(environment / settings.EXPECTATION, lock)
         _leave_out_tests(environment, variant.framework.python)
-        precompiled.warm(variant, environment)
+        files.warm(variant, environment)
         compiled = environment_key(workspace, variant, lock, Path(PREFIX))
         hook = sha256_of(CONTENT / "compiledir.py")
-        precompiled.add_hook(variant, environment, f"{variant.name}-{_hash(compiled, hook)[:12]}")
-        precompiled.to_bytecode(environment, variant.framework.python)
-        own = [f"{within}/{name}" for name in _settings_of(variant, parts, environment)]
-        _move(made / "packages", made / "settings", own)
-        blas = [f"{within}/{name}" for name in _blas_of(variant, parts, environment)]
-        _move(made / "packages", made / "blas", blas)
+        files.add_hook(variant, environment, f"{variant.name}-{_hash(compiled, hook)[:12]}")
+        files.to_bytecode(environment, variant.framework.python)
+        _divide(environment, made / "settings" / within, made / "blas" / within, variant, parts)
         config = config_of(workspace, variant)
         _add_programs(made / "settings", variant, config, workspace.suite)
         site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
@@ -188,9 +178,9 @@ def _make(
             (made / "settings" / path[1:]).write_text(document)
         folders = [made / name for name in NAMES if (made / name).is_dir()]
         for folder in folders:
-            packing.normalise(folder, WRITABLE)
+            files.normalise(folder, WRITABLE)
         write_manifest(*(folder / within for folder in folders))
-        packing.normalise(folders[-1], WRITABLE)
+        files.normalise(folders[-1], WRITABLE)
 
 
 def _expect_image(path: Path, lock: Lock) -> None:
@@ -200,7 +190,7 @@ def _expect_image(path: Path, lock: Lock) -> None:
     """
     expected = json.loads(path.read_bytes())
     expected["lock"] = lock.sha256
-    for flag in ("base_compiledir", *precompiled.FLAGS):
+    for flag in ("base_compiledir", *files.FLAGS):
         expected["flags"].pop(flag, None)
     path.write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
 
@@ -213,34 +203,33 @@ def _leave_out_tests(environment: Path, python: str) -> None:
             shutil.rmtree(folder)
 
 
-def _settings_of(variant: Variant, parts: Sequence[Part], environment: Path) -> list[str]:
-    """Return the paths in the environment of its settings, and of what belongs to no package."""
-    site_packages = f"lib/python{variant.framework.python}/site-packages"
-    folders = [FOLDER, COMPILE_FOLDER]
-    names = _files_of(variant, parts, {variant.settings_package}, environment)
+def _divide(
+    environment: Path, settings: Path, blas: Path, variant: Variant, parts: Sequence[Part]
+) -> None:
+    """Move files of the environment to other layers.
+
+    To `settings` what belongs to no package, too; to `blas` the packages that differ between a
+    framework's variants.
+    """
+    python = variant.framework.python
+
+    def files_of(packages: Container[str]) -> set[str]:
+        chosen = [part for part in parts if part.name in packages]
+        names = {name for part in chosen for name in part.files(python)}
+        names |= {f"conda-meta/{part.stem}.json" for part in chosen}
+        return {name for name in names if os.path.lexists(environment / name)}
+
+    names, folders = files_of({variant.settings_package}), (FOLDER, COMPILE_FOLDER)
     # With the bytecode of the hooks.
-    for name in (HOOK, precompiled.HOOK):
-        paths = (environment / site_packages).rglob(f"{name}.*")
+    for hook in (HOOK, files.HOOK):
+        paths = (environment / f"lib/python{python}/site-packages").rglob(f"{hook}.*")
         names |= {str(path.relative_to(environment)) for path in paths}
-    return folders + sorted(n for n in names if not n.startswith(tuple(f"{f}/" for f in folders)))
-
-
-def _blas_of(variant: Variant, parts: Sequence[Part], environment: Path) -> list[str]:
-    """Return the files of the packages that differ between a framework's variants."""
-    names = {"libblas", "blas-threads", AMDLIBM, *(spec.split()[0] for spec in variant.packages)}
+    rest = (name for name in names if not name.startswith(tuple(f"{f}/" for f in folders)))
+    _move(environment, settings, [*folders, *rest])
+    packages = {"libblas", "blas-threads", AMDLIBM, *(s.split()[0] for s in variant.packages)}
     if variant.blas:
-        names.add(variant.blas.package.split()[0])
-    return sorted(_files_of(variant, parts, names, environment))
-
-
-def _files_of(
-    variant: Variant, parts: Sequence[Part], names: Container[str], environment: Path
-) -> set[str]:
-    """Return the paths in the environment of the packages with these names."""
-    chosen = [part for part in parts if part.name in names]
-    files = {name for part in chosen for name in part.files(variant.framework.python)}
-    files |= {f"conda-meta/{part.stem}.json" for part in chosen}
-    return {name for name in files if os.path.lexists(environment / name)}
+        packages.add(variant.blas.package.split()[0])
+    _move(environment, blas, files_of(packages))
 
 
 def _move(source: Path, target: Path, names: Iterable[str]) -> None:

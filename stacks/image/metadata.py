@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import HashAlgorithm, HashType
@@ -24,13 +25,12 @@ from stacks.core.reproducible import CREATED, TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.environments.make.packages import Part
 from stacks.image import base
+from stacks.image.files import PREFIX
 from stacks.locks.lock import Lock
 from stacks.sources.pins import DebPin, IndexPin, canonical
 from stacks.variants.load import default_framework
 from stacks.variants.variant import Variant
 
-# The variant's environment in an image.
-PREFIX = PurePosixPath("/opt/theano")
 ENTRY = PurePosixPath("/usr/local/bin/theano-stacks")
 HOME = PurePosixPath("/home/theano")
 WORK = PurePosixPath("/work")
@@ -55,9 +55,14 @@ class ImageConfig:
         """The names with their tags, `theano-mkl:1.0.5`; the most exact one comes first."""
         return tuple(f"{self.repository}:{tag}" for tag in self.tags)
 
+    @property
+    def file_name(self) -> str:
+        """The name of the image's file."""
+        return f"{self.repository}-{self.tags[0]}.oci.tar"
 
-def config_of(workspace: Workspace, variant: Variant, base_name: str | None = None) -> ImageConfig:
-    """Return a variant's image config; `base_name` replaces the locked base."""
+
+def config_of(workspace: Workspace, variant: Variant) -> ImageConfig:
+    """Return a variant's image config."""
     framework = variant.framework
     default = framework.name == default_framework(workspace)
     # Not the module's name: Theano-PyMC's is theano, too.
@@ -84,7 +89,7 @@ def config_of(workspace: Workspace, variant: Variant, base_name: str | None = No
             "org.opencontainers.image.description": description,
             "org.opencontainers.image.version": framework.version,
             "org.opencontainers.image.created": TIMESTAMP,
-            "org.opencontainers.image.base.name": base_name or base.name(workspace),
+            "org.opencontainers.image.base.name": base.name(workspace),
         },
         user=f"{UID}:{GID}",
         workdir=str(WORK),
@@ -112,10 +117,12 @@ def render(
     key: the hash of everything that decides the image. channel: the recipes. base: the licences of
     each of its packages. site_packages: the folder that pip installed into.
     """
-    debs = [_deb(pin, "base", licences) for pin, licences in base.items()]
+    debs = [_pinned(pin, "base", licences) for pin, licences in base.items()]
     conda = {part.name: _conda(part, channel) for part in parts}
     licences = _licences_in(site_packages)
-    wheels = [_wheel(pin, "pip", licences.get(canonical(pin.name))) for pin in lock.requirements]
+    wheels = [
+        _pinned(pin, "pip", licences.get(canonical(pin.name), ())) for pin in lock.requirements
+    ]
     image = Component(
         type=ComponentType.CONTAINER,
         name=config.repository,
@@ -137,84 +144,66 @@ def render(
 
 
 def _conda(part: Part, channel: Channel) -> Component:
-    index = part.index
-    purl = PackageURL(
-        "conda",
-        None,
-        part.name,
-        index["version"],
-        {"build": index["build"], "subdir": index["subdir"], "type": "conda"},
-    )
-    licences = [index["license"]] if index.get("license") else []
-    offer = channel.offers.get(part.file_name)
-    if offer is None:
-        return _component(purl, "conda", part.built.sha256, licences)
-    recipe = offer.recipe
-    pinned = recipe.pins(channel.pins)
+    """Return a conda package, with its sources if its recipe is the project's."""
+    index, offer = part.index, channel.offers.get(part.file_name)
+    qualifiers = {"build": index["build"], "subdir": index["subdir"], "type": "conda"}
+    purl = PackageURL("conda", None, part.name, index["version"], qualifiers)
+    pinned = offer.recipe.pins(channel.pins) if offer else ()
     described = {pin.name for pin in pinned if pin.filename.endswith(".dsc")}
-    sources = [
-        _source(pin, part.name)
-        for pin in pinned
-        if pin.name not in described or pin.filename.endswith(PACKAGES)
-    ]
-    return _component(purl, "conda", part.built.sha256, licences, recipe.about.summary, sources)
+    return _component(
+        purl,
+        "conda",
+        part.built.sha256,
+        [index["license"]] if index.get("license") else (),
+        description=offer.recipe.about.summary if offer else None,
+        components=[
+            _pinned(pin, part.name)
+            for pin in pinned
+            if pin.name not in described or pin.filename.endswith(PACKAGES)
+        ],
+    )
 
 
-def _source(pin: DebPin | IndexPin, where: str) -> Component:
-    return _deb(pin, where) if isinstance(pin, DebPin) else _wheel(pin, where)
-
-
-def _deb(pin: DebPin, where: str, licences: Sequence[str] = ()) -> Component:
+def _pinned(pin: DebPin | IndexPin, where: str, licences: Sequence[str] = ()) -> Component:
     name = pin.filename
-    arch = name[:-4].rpartition("_")[2] if name.endswith(".deb") else "source"
-    qualifiers = {"arch": arch, "distro": RELEASES.get(pin.suite, pin.suite)}
-    purl = PackageURL("deb", "debian", pin.name, pin.version, qualifiers)
+    if isinstance(pin, DebPin):
+        arch = name[:-4].rpartition("_")[2] if name.endswith(".deb") else "source"
+        qualifiers = {"arch": arch, "distro": RELEASES.get(pin.suite, pin.suite)}
+        purl = PackageURL("deb", "debian", pin.name, pin.version, qualifiers)
+    else:
+        qualifiers = {"file_name": name}
+        purl = PackageURL("pypi", None, canonical(pin.name), pin.version, qualifiers)
     return _component(purl, where, pin.sha256, licences)
 
 
-def _wheel(pin: IndexPin, where: str, licence: str | None = None) -> Component:
-    purl = PackageURL("pypi", None, canonical(pin.name), pin.version, {"file_name": pin.filename})
-    return _component(purl, where, pin.sha256, [licence] if licence else [])
-
-
 def _component(
-    purl: PackageURL,
-    where: str,
-    sha256: str,
-    licences: Iterable[str],
-    description: str | None = None,
-    components: Iterable[Component] = (),
+    purl: PackageURL, where: str, sha256: str, licences: Sequence[str], **more: Any
 ) -> Component:
-    factory, named = LicenseFactory(), list(licences)
+    factory = LicenseFactory()
     # Only a single licence may be an SPDX expression; a name can be any text.
-    make = factory.make_from_string if len(named) == 1 else factory.make_with_name
+    make = factory.make_from_string if len(licences) == 1 else factory.make_with_name
     return Component(
         type=ComponentType.LIBRARY,
         name=purl.name,
         version=purl.version,
         bom_ref=f"{where}/{purl}",
         purl=purl,
-        description=description,
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=sha256)],
-        licenses=[make(text) for text in named],
-        components=components,
+        licenses=[make(text) for text in licences],
+        **more,
     )
 
 
-def _licences_in(site_packages: Path) -> dict[str, str]:
-    """Return {distribution: licence} of what is installed, where the metadata is short enough."""
-    licences = {}
+def _licences_in(site_packages: Path) -> dict[str, tuple[str, ...]]:
+    """Return {distribution: its licence} of what is installed, if the metadata is short enough."""
+    licences: dict[str, tuple[str, ...]] = {}
     for item in importlib.metadata.distributions(path=[str(site_packages)]):
         metadata = item.metadata.json
         named = str(metadata.get("license_expression") or metadata.get("license") or "")
-        classified = [
-            line.rpartition(" :: ")[2]
-            for line in metadata.get("classifier", [])
-            if line.startswith("License :: ")
-        ]
-        # The field may contain the licence's whole text.
-        short = named if named and "\n" not in named and len(named) < 80 else None
-        licence = short or next(iter(classified), None)
-        if licence and licence != "UNKNOWN":
-            licences[canonical(str(metadata["name"]))] = licence
+        if not named or "\n" in named or len(named) >= 80:
+            # The field may contain the licence's whole text.
+            lines = [line for line in metadata.get("classifier", []) if line[:7] == "License"]
+            named = lines[0].rpartition(" :: ")[2] if lines else ""
+        if named not in ("", "UNKNOWN"):
+            licences[canonical(str(metadata["name"]))] = (named,)
     return licences

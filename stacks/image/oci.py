@@ -9,221 +9,104 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import sys
 import tarfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from stacks.core import console
-from stacks.core.disk import replace_atomically, sha256_of, temporary_folder
+from stacks.core.disk import replace_atomically, temporary_folder
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
 from stacks.core.process import quoted
 from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
-from stacks.image import base as bases
-from stacks.image import layout
+from stacks.image import base, files, layout
+from stacks.image.files import Blob
 from stacks.image.layout import Layers
 from stacks.image.metadata import ImageConfig, config_of
-from stacks.image.packing import CompressedLayer, compress
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
 SBOM_TYPE = "application/vnd.cyclonedx+json"
-EMPTY = b"{}"
 
 
-@dataclass(frozen=True)
-class Lower:
-    """What is below an image's layers.
-
-    name: for its label. root: a root file system as a tar archive, which becomes a layer. settings,
-    layers: of another image, its OCI configuration and the files of its layers, lowest first, each
-    a tar archive or a compressed one.
-    """
-
-    name: str
-    root: Path | None = None
-    is_locked: bool = False
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    layers: tuple[Path, ...] = ()
-
-
-def locked(workspace: Workspace) -> Lower:
-    """Return the locked base."""
-    return Lower(bases.name(workspace), bases.tar(workspace), is_locked=True)
-
-
-def of_root(path: Path) -> Lower:
-    """Return a root file system in a tar archive; UsageError if the file is not one."""
-    try:
-        # To open a pipe would wait for what is written to it.
-        if not path.is_file():
-            raise FileNotFoundError
-        with tarfile.open(path, "r:"):
-            return Lower(path.name, path)
-    except (OSError, tarfile.TarError) as error:
-        raise UsageError(
-            f"{path} is no tar archive of a root file system",
-            expected="the output of `docker export` or mmdebstrap, not compressed",
-            fix="decompress it first, if it is a .tar.gz or the like",
-        ) from error
-
-
-@dataclass(frozen=True)
-class Blob:
-    """A file of an OCI layout: its bytes are in the file `path`, or in `data`."""
-
-    kind: str
-    digest: str
-    size: int
-    path: Path | None = None
-    data: bytes = b""
-
-    @property
-    def descriptor(self) -> dict[str, Any]:
-        """The OCI descriptor."""
-        return {"mediaType": self.kind, "digest": self.digest, "size": self.size}
-
-    @property
-    def name(self) -> str:
-        """The path in the archive."""
-        return f"blobs/{self.digest.replace(':', '/')}"
-
-
-@dataclass(frozen=True)
-class Digests:
-    """The digests of an image: of its manifest, which names it in registries, and of its config.
-
-    An engine names an image by one of them: those with containerd's store by the manifest's.
-    """
-
-    manifest: str
-    config: str
-
-
-def write(workspace: Workspace, variant: Variant, target: Path, base: Path | None = None) -> str:
+def write(workspace: Workspace, variant: Variant, target: Path) -> str:
     """Write a variant's image to the file `target` and return its digest (`sha256:...`).
 
-    base: a tar archive of a root file system that replaces the locked base. The same commit gives
-    the same bytes. Raises UsageError if `target` cannot be a file, DiskError; a failure leaves no
-    partial archive.
+    The same commit gives the same bytes. Raises UsageError if `target` cannot be a file, DiskError;
+    a failure leaves no partial archive.
     """
     if target.is_dir():
         raise UsageError(f"{target} is a folder", fix=f"name a file: {target / 'image.tar'}")
     check_replaceable(target)
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent} is no folder", fix=f"mkdir -p {target.parent}")
-    below = of_root(base) if base else locked(workspace)
-    layers = layout.lay_out(workspace, variant)
-    digests = pack(workspace, variant, layers, target, below)
-    print(f"  {'digest':<9}{digests.manifest}", file=sys.stderr)
-    return digests.manifest
+    layers, config = layout.lay_out(workspace, variant), config_of(workspace, variant)
+    return pack(config, base.tar(workspace), layers, target)[0]
 
 
 def pack(
-    workspace: Workspace,
-    variant: Variant,
-    layers: Layers,
-    target: Path,
-    below: Lower,
-    names: Sequence[str] = (),
-) -> Digests:
+    config: ImageConfig, root: Path, layers: Layers, target: Path, names: Sequence[str] = ()
+) -> tuple[str, str]:
     """Write the image of these layers, which are ready, to the file `target`.
 
-    below: what they lie on; the files of its layers are deleted, so that an image does not need its
-    space twice. names: instead of the image's names, with their tags. Raises DiskError,
-    IntegrityError if a layer changed after it was made.
+    root: the base, a tar archive. names: instead of the image's names, with their tags.
+
+    Returns the digests of its manifest, which names it in registries, and of its configuration: an
+    engine names an image by one of them. Raises DiskError, IntegrityError if a layer changed after
+    it was made.
     """
-    config = config_of(workspace, variant, below.name)
+    contents = {"base": root, **layers.folders}
     with replace_atomically(target) as made, temporary_folder(made.parent, "layers-") as folder:
         with console.step("layers", "") as description:
-            compressed = compress(below.root, layers.folders, folder)
-            description.append(f"{sum(la.size for la in compressed) / 1e6:.0f} MB, compressed")
-        for layer in compressed:
-            expected = layers.digests.get(layer.name, layer.diff_id)
-            if layer.diff_id != expected:
+            blobs = dict(zip(contents, files.compress(contents, folder), strict=True))
+            description.append(f"{sum(b.size for b in blobs.values()) / 1e6:.0f} MB, compressed")
+        for name, expected in layers.digests.items():
+            if blobs[name].diff_id != expected:
                 raise IntegrityError(
-                    f"{layers.folder / layer.name} changed after it was made",
+                    f"{layers.folder / name} changed after it was made",
                     expected=expected,
-                    found=layer.diff_id,
+                    found=blobs[name].diff_id,
                     fix=f"{quoted(['rm', '-r', layers.folder])}, then run the command again; "
                     "if it fails again, check the disk",
                 )
-        blobs = [_saved_layer(path) for path in below.layers]
-        blobs += [
-            Blob(f"{TYPES}.layer.v1.tar+gzip", layer.digest, layer.size, folder / layer.name)
-            for layer in compressed
-        ]
-        settings = _json(f"{TYPES}.config.v1+json", image_config(compressed, config, below))
-        bill = _blob(SBOM_TYPE, layers.sbom(locked_base=below.is_locked))
         with console.step("archive", console.display_path(target)):
-            return _archive(made, blobs, settings, bill, names or config.names)
+            return _archive(made, blobs, config, layers.sbom(), names or config.names)
 
 
-def file_for(workspace: Workspace, variant: Variant, chosen: Path | None) -> Path:
-    """Return the file for an image: the chosen one, else one of its name in the working folder."""
-    return chosen or Path.cwd() / file_name(config_of(workspace, variant))
-
-
-def file_name(config: ImageConfig) -> str:
-    """Return the name of an image's file."""
-    return f"{config.repository}-{config.tags[0]}.oci.tar"
-
-
-def _blob(kind: str, data: bytes) -> Blob:
-    return Blob(kind, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data), data=data)
-
-
-def _json(kind: str, content: Any) -> Blob:
-    return _blob(kind, json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
-
-
-def image_config(
-    layers: Sequence[CompressedLayer], config: ImageConfig, below: Lower
-) -> dict[str, Any]:
-    """Return the OCI image configuration: how the image starts, and the digests of its layers.
-
-    Settings and variables of an image below stay unless `config` sets them, as with FROM in a
-    Dockerfile.
-    """
-    base = below.settings
-    inherited = {k: v for k, v in (base.get("config") or {}).items() if k not in ("Cmd", "OnBuild")}
-    variables = dict(pair.split("=", 1) for pair in inherited.get("Env") or ())
-    variables |= config.environment
-    own = [
-        {"created": TIMESTAMP, "created_by": "theano-stacks", "comment": layer.name}
-        for layer in layers
-    ]
-    diff_ids = base["rootfs"]["diff_ids"] if base else []
+def image_config(layers: Mapping[str, Blob], config: ImageConfig) -> dict[str, Any]:
+    """Return the OCI image configuration: how the image starts, and the digests of its layers."""
     return {
         "architecture": "amd64",
         "os": "linux",
         "created": TIMESTAMP,
         "config": {
-            **inherited,
             "User": config.user,
-            "Env": [f"{name}={value}" for name, value in variables.items()],
+            "Env": [f"{name}={value}" for name, value in config.environment.items()],
             "Entrypoint": list(config.entrypoint),
             "WorkingDir": config.workdir,
-            "Labels": (inherited.get("Labels") or {}) | config.labels,
+            "Labels": config.labels,
         },
-        "rootfs": {"type": "layers", "diff_ids": [*diff_ids, *(la.diff_id for la in layers)]},
-        "history": [*(base.get("history") or ()), *own],
+        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers.values()]},
+        "history": [
+            {"created": TIMESTAMP, "created_by": "theano-stacks", "comment": name}
+            for name in layers
+        ],
     }
 
 
 def _archive(
-    target: Path, layers: Sequence[Blob], settings: Blob, sbom: Blob, names: Sequence[str]
-) -> Digests:
+    target: Path, own: Mapping[str, Blob], config: ImageConfig, bill: bytes, names: Sequence[str]
+) -> tuple[str, str]:
     """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM.
 
-    The files of the layers are deleted.
+    The files of the layers are deleted, so that an image does not need its space twice.
     """
+    layers, sbom = [*own.values()], _blob(SBOM_TYPE, bill)
+    settings = _json(f"{TYPES}.config.v1+json", image_config(own, config))
     manifest = _manifest(settings, layers)
-    empty = _blob("application/vnd.oci.empty.v1+json", EMPTY)
+    empty = _blob("application/vnd.oci.empty.v1+json", b"{}")
     attached = _manifest(empty, [sbom], artifactType=SBOM_TYPE, subject=manifest.descriptor)
     named = {
         **manifest.descriptor,
@@ -261,15 +144,15 @@ def _archive(
                 tar.addfile(_entry(blob.name, blob.size), file)
             if blob.path:
                 blob.path.unlink()
-    return Digests(manifest.digest, settings.digest)
+    return manifest.digest, settings.digest
 
 
-def _saved_layer(path: Path) -> Blob:
-    """Return a layer of another image, as the engine saved it."""
-    with path.open("rb") as file:
-        compressed = file.read(2) == b"\x1f\x8b"
-    kind = f"{TYPES}.layer.v1.tar{'+gzip' if compressed else ''}"
-    return Blob(kind, f"sha256:{sha256_of(path)}", path.stat().st_size, path)
+def _blob(kind: str, data: bytes) -> Blob:
+    return Blob(kind, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data), data=data)
+
+
+def _json(kind: str, content: Any) -> Blob:
+    return _blob(kind, json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
 
 
 def _manifest(config: Blob, layers: Sequence[Blob], **more: Any) -> Blob:

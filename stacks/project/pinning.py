@@ -16,7 +16,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.errors import FetchError, IntegrityError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.use import kernel
-from stacks.image import base, builder
+from stacks.image import base
 from stacks.locks import release_files, uv
 from stacks.sources import debian_release
 from stacks.sources.debian_archive import DebRequest
@@ -49,14 +49,13 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     """
     recipes = read_recipes(workspace.recipes).values()
     sources = [s for recipe in recipes for s in recipe.source]
-    content = base.read_base_file(workspace)
+    content = base.read_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    debs |= {DebRequest(content.suite, name) for name in (*content.debs, debian_release.PACKAGE)}
+    names = (*content.debs, content.static, debian_release.PACKAGE)
+    debs |= {DebRequest(content.suite, name) for name in names}
     whole = [s for s in sources if isinstance(s, Sources)]
     whole += [s for recipe in recipes for s in recipe.about.sources]
     debs |= {DebRequest(s.suite, name, is_source=True) for s in whole for name in s.sources}
-    static = builder.read_builder_file(workspace)
-    debs.add(DebRequest(static.suite, static.deb))
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files |= {
         FileRequest(*release_files.release_of(name), name)

@@ -196,10 +196,10 @@ def serve(port: int = 8420, variant: str = "") -> None:
 def reproduce(variant: str, framework: str = "") -> None:
     """Build an image twice in different ways and compare both."""
     workspace = default_workspace()
-    from stacks.image import reproduce
+    from stacks.image import builder
     from stacks.variants.load import load_variant
 
-    print(reproduce.reproduce(workspace, load_variant(workspace, variant, framework or None)))
+    print(builder.reproduce(workspace, load_variant(workspace, variant, framework or None)))
 
 
 @task(

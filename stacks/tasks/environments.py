@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from stacks.core.console import as_typed, display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CLUSTER, VARIANT, file_of, path_of
+from stacks.tasks.options import CLUSTER, VARIANT, file_of
 from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainder, task, values
 
 
@@ -22,8 +23,6 @@ from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainde
         "an image in a file",
         "file": "with --to oci: the file, which docker and podman can load (default: made of the "
         "image's name)",
-        "base": "another base for the image: an image's name, or with --to oci a tar archive of a "
-        "root file system",
         "from": "sources: build every package from its pinned sources, and take none from a "
         "published channel",
         "clean": "make the environment again without the packages that you have added with pip",
@@ -35,8 +34,7 @@ from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainde
         values("from", "sources"),
         needs("channel", "variant cluster"),
         needs("file", "to=oci"),
-        needs("base", "to"),
-        excludes("cluster", "to file base json", "builds environments, with reports of its own"),
+        excludes("cluster", "to file json", "builds environments, with reports of its own"),
         excludes("repair", "to cluster", "is for one environment; an image is never changed"),
         excludes("clean", "repair to cluster", "makes one environment again, on this machine only"),
         excludes(
@@ -54,7 +52,6 @@ def build(
     channel: str = "",
     to: str = "prefix",
     file: str = "",
-    base: str = "",
     from_: str = "",
     clean: bool = False,
     repair: bool = False,
@@ -89,15 +86,15 @@ def build(
             fix="leave out --to, or --channel and the `@`",
         )
     if to == "docker":
-        from stacks.image import docker
+        from stacks.image import engine
 
-        name = docker.build(workspace, chosen, base_name=base, full=full, json_file=file_of(json))
+        name = engine.build(workspace, chosen, full=full, json_file=file_of(json))
         next_step(f'docker run --rm -v "$PWD:/work" {name} python train.py')
     elif to == "oci":
-        from stacks.image import oci
+        from stacks.image import metadata, oci
 
-        target = oci.file_for(workspace, chosen, file_of(file))
-        print(oci.write(workspace, chosen, target, path_of(base)))
+        target = file_of(file) or Path(metadata.config_of(workspace, chosen).file_name).absolute()
+        print(oci.write(workspace, chosen, target))
         next_step(f"docker load --input {quoted([display_path(target)])}")
     else:
         anew = repair or clean or from_

@@ -154,7 +154,7 @@ def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> No
 
     from stacks.core.errors import UsageError, unknown
     from stacks.exports import forms
-    from stacks.exports.subject import subject_of
+    from stacks.exports.packages import subject_of
     from stacks.variants.load import load_variant
 
     workspace = default_workspace()

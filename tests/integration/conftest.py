@@ -21,8 +21,8 @@ from stacks.channel.recipe import Recipe
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.make.pip_install import link_or_copy
-from stacks.image import docker, layout
 from stacks.image import engine as engine_door
+from stacks.image import layout
 from stacks.image.engine import Engine
 from stacks.locks.publication import publication
 from stacks.sources.channels import CHANNEL
@@ -233,7 +233,7 @@ def small(
     def build(play: str, **options: Any) -> None:
         layers = engines.write_small(tmp_path / hashlib.sha256(play.encode()).hexdigest(), play)
         monkeypatch.setattr(layout, "lay_out", lambda *_: layers)
-        docker.build(own, engines.small_variant(own), **options)
+        engine_door.build(own, engines.small_variant(own), **options)
 
     return build
 

@@ -26,8 +26,8 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.paths import cache_root
 from stacks.core.workspace import Workspace
-from stacks.image import docker, layout
 from stacks.image import engine as engine_door
+from stacks.image import layout
 from stacks.image.engine import Engine, EngineError
 from stacks.image.layout import Layers
 from stacks.variants.load import load_variant
@@ -176,9 +176,8 @@ def write_small(root: Path, play: str) -> Layers:
     entry.parent.mkdir(parents=True, exist_ok=True)
     entry.write_text(ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES])))
     entry.chmod(0o755)
-    for path in (layout.SBOM, layout.SBOM_WITHOUT_BASE):
-        (settings / path[1:]).parent.mkdir(parents=True, exist_ok=True)
-        (settings / path[1:]).write_text("{}")
+    (settings / layout.SBOM[1:]).parent.mkdir(parents=True, exist_ok=True)
+    (settings / layout.SBOM[1:]).write_text("{}")
     for place, mode in (("tmp", 0o1777), ("work", 0o775)):
         (settings / place).mkdir()
         (settings / place).chmod(mode)
@@ -211,7 +210,7 @@ def main(root: str, play: str) -> int:
     made = write_small(Path(root) / "content", play)
     patch(layout, "lay_out", lambda *_: made)
     try:
-        docker.build(workspace, small_variant(workspace))
+        engine_door.build(workspace, small_variant(workspace))
     except StacksError as error:
         print(error, file=sys.stderr)
         return error.exit_code

@@ -28,7 +28,7 @@ from integration.tiny import flip
 from stacks.core.disk import sha256_of
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
-from stacks.image import base, builder, layout, packing
+from stacks.image import base, builder, files, layout
 from stacks.sources.mirrors import CHANNEL
 from stacks.variants.load import load_variant
 
@@ -170,7 +170,7 @@ def test_the_image_is_verified_and_has_the_files_of_the_tools_image(
     layers = layout.lay_out(workspace, load_variant(workspace, "openblas"))
     for folder in layers.folders.values():
         with tempfile.TemporaryFile() as archive:
-            packing.write(folder, archive)
+            files.write(folder, archive)
             archive.seek(0)
             expected |= read_entries(archive)
     container = engine.call("create", NAME).stdout.strip()

@@ -27,7 +27,7 @@ from stacks.core.disk import sha256_of
 from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.image import base
-from stacks.image.engine import Engine, EngineError
+from stacks.image.engine import Engine
 from stacks.image.metadata import config_of
 
 pytestmark = pytest.mark.usefixtures("tidied")
@@ -74,30 +74,6 @@ def test_a_ready_image_is_not_built_again(
     engine.tag(other, NAMES[1:])
     small(PASSES)
     assert engine.image_id(NAMES[1]) == engine.image_id(NAMES[0]) != engine.image_id(other)
-
-
-def test_an_image_on_another_base_has_its_layers_and_is_built_again_once_that_changes(
-    small: Build, engine: Engine, other: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def change(label: str, *variables: str) -> None:
-        container = engine.client.containers.create(other, "sh", environment=list(variables))
-        container.commit(*other.split(":"), changes=f"LABEL of={label}")
-        container.remove()
-
-    change("base", "LANG=C", "NVIDIA_VISIBLE_DEVICES=all")
-    small(PASSES, base_name=other)
-    image = inspect(engine, NAMES[0])
-    assert image["RootFS"]["Layers"][:-3] == inspect(engine, other)["RootFS"]["Layers"]
-    assert image["Config"]["Labels"]["org.opencontainers.image.base.name"] == other
-    # As with FROM: what the image does not set stays as the base has it.
-    assert image["Config"]["Labels"]["of"] == "base"
-    assert {"LANG=C.UTF-8", "NVIDIA_VISIBLE_DEVICES=all"} <= set(image["Config"]["Env"])
-    capfd.readouterr()
-    small(PASSES, base_name=other)
-    assert "verifying" not in capfd.readouterr().err
-    change("another")
-    small(PASSES, base_name=other)
-    assert inspect(engine, NAMES[0])["Config"]["Labels"]["of"] == "another"
 
 
 def test_concurrent_builds(before: State, engine: Engine, tmp_path: Path) -> None:
@@ -195,11 +171,3 @@ def test_an_image_for_a_device_that_this_machine_lacks(
         assert caught.value.exit_code == 3
     made = engine.image_id(NAMES[0])
     assert made and made not in before.images
-
-
-def test_a_missing_base_image(small: Build, before: State, engine: Engine) -> None:
-    with pytest.raises(EngineError) as caught:
-        small(PASSES, base_name="127.0.0.1:9/no-such-base:1")
-    assert "the base image 127.0.0.1:9/no-such-base:1 cannot be pulled" in caught.value.what
-    assert "leave out --base" in str(caught.value)
-    assert state(engine) == before

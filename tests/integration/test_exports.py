@@ -23,7 +23,7 @@ from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.exports import forms
-from stacks.exports.subject import subject_of
+from stacks.exports.packages import subject_of
 from stacks.locks import lock, uv
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin, read_pins

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from integration.bare_machine import packed_root
-from integration.engines import NAMES, PASSES, Build, import_root, small_variant, state
+from integration.engines import NAMES, PASSES, Build, import_root, small_variant
 from stacks.core.workspace import Workspace
 from stacks.exports import forms
-from stacks.exports.subject import Subject, subject_of
-from stacks.image.engine import Engine
+from stacks.exports.packages import Subject, subject_of
+from stacks.image.engine import CONFINED, Engine
 from stacks.image.metadata import config_of
 from stacks.variants.load import load_variant
 
@@ -44,27 +44,27 @@ def test_an_editors_server_git_and_ps_start_in_the_dev_container(
     ours = not engine.image_id(forms.BASE)
     if ours:
         import_root(engine, packed_root(packages="git,procps"), forms.BASE)
-    for name, text in forms.as_devcontainer(subject).files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    forms.write(forms.as_devcontainer(subject), tmp_path)
     folder = str(tmp_path / ".devcontainer")
     engine.client.images.build(path=folder, tag=BUILT, network_mode="none", rm=True)
     # As an editor brings it: into the home folder.
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add(Path(node).resolve(), "node")
-    options = {"read_only": False, "user": "theano", "working_dir": "/work"}
+    script = "~/node -p '6 * 7' && git --version && ps -A && cat /opt/theano/share/packages"
+    container = engine.client.containers.create(
+        BUILT, ["sh", "-c", script], user="theano", working_dir="/work", network_mode="none"
+    )
     try:
-        with engine.container(BUILT, ["sleep", "infinity"], **options) as container:
-            container.handle.put_archive("/home/theano", packed.getvalue())
-            container.start()
-            assert container.call("/home/theano/node", "-p", "6 * 7") == "42\n"
-            assert container.call("git", "--version").startswith("git version")
-            assert "sleep" in container.call("ps", "-A")
-            assert container.call("cat", "/opt/theano/share/packages").startswith("packages")
+        container.put_archive("/home/theano", packed.getvalue())
+        container.start()
+        assert container.wait()["StatusCode"] == 0, container.logs()
+        output = container.logs().decode()
     finally:
+        container.remove(force=True)
         for name in (BUILT, *[forms.BASE] * ours):
             engine.remove_name(name)
+    assert output.startswith("42\ngit version ") and output.endswith("packages\n")
 
 
 def test_composes_container_writes_into_the_folder_of_a_user(
@@ -76,13 +76,13 @@ def test_composes_container_writes_into_the_folder_of_a_user(
     os.chown(tmp_path / "results", 1000, 1000)
     [text] = forms.as_compose(subject).files.values()
     service = yaml.safe_load(text)["services"]["theano"]
-    user = service["user"].replace("${UID:-", "").replace("${GID:-", "").replace("}", "")
-    before = state(engine)
-    volumes = {str(tmp_path / "results"): {"bind": service["volumes"][0]["target"], "mode": "rw"}}
-    with engine.container(
-        NAMES[0], ["sleep", "infinity"], user=user, volumes=volumes, entrypoint=["env"]
-    ) as container:
-        container.start()
-        container.call("touch", f"{service['working_dir']}/result")
+    engine.client.containers.run(
+        NAMES[0],
+        ["touch", f"{service['working_dir']}/result"],
+        entrypoint=["env"],
+        user=service["user"].replace("${UID:-", "").replace("${GID:-", "").replace("}", ""),
+        volumes={str(tmp_path / "results"): {"bind": service["volumes"][0]["target"]}},
+        remove=True,
+        **CONFINED,
+    )
     assert (tmp_path / "results/result").stat().st_uid == 1000
-    assert state(engine) == before

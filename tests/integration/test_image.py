@@ -16,14 +16,14 @@ from cyclonedx.validation.json import JsonStrictValidator
 from integration.programs import called
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.image import base as bases
-from stacks.image import layout, oci, reproduce
+from stacks.image import builder, layout, oci
 from stacks.image.layout import SHARE, Layers
 from stacks.locks import lock
 from stacks.variants.load import load_variant
 
 VARIANT = load_variant(default_workspace(), "openblas")
 # The second of the two ways in which `reproduce` makes an image.
-DIFFERENTLY = [*reproduce.BOTH][1]
+DIFFERENTLY = [*builder.BOTH][1]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_no_file_contains_a_path_of_this_machine(workspace: Workspace, layers: L
 
 
 def test_the_sbom_names_every_package_and_is_valid(workspace: Workspace, layers: Layers) -> None:
-    text = layers.sbom(locked_base=True).decode()
+    text = layers.sbom().decode()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     found = {item["purl"].partition("?")[0]: item for item in json.loads(text)["components"]}
     locked = lock.read(workspace, VARIANT)
@@ -106,8 +106,9 @@ def test_the_sbom_names_every_package_and_is_valid(workspace: Workspace, layers:
         item = found[f"pkg:conda/{package.name}@{package.version}"]
         assert item["hashes"] == [{"alg": "SHA-256", "content": package.sha256}]
         assert item["licenses"]
-    assert {item["name"] for item in found.values()} >= set(bases.read_base_file(workspace).debs)
-    alone = json.loads(layers.sbom(locked_base=False))["components"]
+    assert {item["name"] for item in found.values()} >= set(bases.read_file(workspace).debs)
+    other_base = layers.folder / "settings" / layout.SBOM_WITHOUT_BASE[1:]
+    alone = json.loads(other_base.read_bytes())["components"]
     assert {item["purl"].partition(":")[2].partition("/")[0] for item in alone} == {"conda"}
     made_of = [each["purl"] for each in found["pkg:conda/numpy@1.21.6"]["components"]]
     assert [purl for purl in made_of if purl.startswith("pkg:pypi/numpy@1.21.6")]
@@ -117,30 +118,6 @@ def test_two_images_made_differently_are_identical(
     workspace: Workspace, layers: Layers, tmp_path: Path
 ) -> None:
     digest = oci.write(workspace, VARIANT, tmp_path / "image.tar")
-    other = reproduce.make(VARIANT, tmp_path / DIFFERENTLY, *reproduce.BOTH[DIFFERENTLY])
-    place = layout.layout_folder(workspace, VARIANT)
-    for name in layers.folders:
-        there = tmp_path / DIFFERENTLY / "image" / name
-        assert reproduce.difference(place / name, there) is None
+    other = builder.make(VARIANT, tmp_path / DIFFERENTLY)
+    assert builder.difference(layers.folder, tmp_path / DIFFERENTLY / "image") == ""
     assert other == digest
-
-
-def test_the_first_difference_between_two_images_is_named(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        (tmp_path / name / "lib").mkdir(parents=True)
-        (tmp_path / name / "lib/a").write_text("same")
-        (tmp_path / name / "lib/b").write_text(f"it is {name}")
-        os.utime(tmp_path / name / "lib/b", (0, 0))
-        os.utime(tmp_path / name / "lib/a", (0, 0))
-        os.utime(tmp_path / name / "lib", (0, 0))
-    one, other = tmp_path / "one", tmp_path / "other"
-    assert reproduce.difference(one, other) == "lib/b: byte 7"
-    (other / "lib/b").write_text("it is one")
-    assert "lib/b: its time" in str(reproduce.difference(one, other))
-    os.utime(other / "lib/b", (0, 0))
-    assert reproduce.difference(one, other) is None
-    (other / "lib/a").chmod(0o700)
-    assert "lib/a: its mode" in str(reproduce.difference(one, other))
-    (other / "lib/a").unlink()
-    os.utime(other / "lib", (0, 0))
-    assert reproduce.difference(one, other) == "lib/a: only in one"

@@ -14,7 +14,7 @@ import pytest
 from integration.engines import Running
 from integration.programs import called
 from stacks.core.workspace import Workspace
-from stacks.image import docker, oci
+from stacks.image import engine as engines
 from stacks.image.engine import Engine
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -54,8 +54,8 @@ def image(workspace: Workspace, variant: Variant, running_engine: Running) -> st
     with pytest.MonkeyPatch.context() as patch:
         if running_engine.host:
             patch.setenv("DOCKER_HOST", running_engine.host)
-        docker.build(workspace, variant)
-    report = json.loads(docker.report_path(workspace, variant).read_bytes())
+        engines.build(workspace, variant)
+    report = json.loads(engines.report_path(workspace, variant).read_bytes())
     assert report["ok"] and report["variant"] == "openblas"
     assert re.fullmatch(r"[\d,]+ as installed", files_of(report)["detail"])
     return NAME
@@ -166,13 +166,3 @@ def test_words_that_start_no_program_of_ours(run: Run) -> None:
     done = run("python", "-c", "pass", options=("--read-only", "--tmpfs", "/tmp"))
     assert "/tmp/theano-10001: it does not allow execution (noexec)" in done.stderr
     assert "--tmpfs /tmp:rw,exec" in done.stderr
-
-
-def test_the_oci_file_is_the_same_image(
-    workspace: Workspace, variant: Variant, image: str, engine: Engine, tmp_path: Path
-) -> None:
-    built = engine.image_id(image)
-    assert built
-    oci.write(workspace, variant, tmp_path / "image.tar")
-    engine.load(tmp_path / "image.tar")
-    assert engine.image_id(image) == built

@@ -23,7 +23,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments.make import build
 from stacks.environments.use import kernel
 from stacks.exports.forms import export, write
-from stacks.exports.subject import subject_of
+from stacks.exports.packages import subject_of
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
 

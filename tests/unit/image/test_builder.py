@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import lzma
+import os
 import re
 import subprocess
 import tarfile
@@ -24,44 +24,24 @@ from stacks.locks import lock
 from stacks.sources.mirrors import VARIABLE, vendored_folder, vendored_path
 from stacks.variants.load import all_variants, load_variant, on_framework
 from stacks.variants.variant import Variant
-from unit.helpers.archives import ar, member, tar
+from unit.helpers.archives import deb, member
 
 
 def test_the_tools_have_python_and_pip_and_nothing_to_compute_with(workspace: Workspace) -> None:
-    framework = builder.read_builder_file(workspace).framework
-    variant = on_framework(workspace, framework)[0]
-    whole = lock.read(workspace, variant)
-    names = {package.name for package in builder.with_pip(whole).packages}
-    assert names == {"pip", "python", "setuptools", "wheel"}
-    assert builder.with_pip(whole).requirements == ()
+    framework = base.read_file(workspace).framework
+    part = builder.with_pip(lock.read(workspace, on_framework(workspace, framework)[0]))
+    assert {package.name for package in part.packages} == {"pip", "python", "setuptools", "wheel"}
+    assert part.requirements == ()
 
 
-def test_another_program_than_the_dockerfiles_name_is_refused(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pin, program = builder.static_pin(workspace), b"#!/bin/sh\n"
-    assert pin.name == "busybox-static"
-    content = builder.read_builder_file(workspace)
-    body = tar(
-        (member("./bin", tarfile.DIRTYPE, mode=0o755), b""), (member("./bin/busybox"), program)
-    )
-    package = tmp_path / pin.filename
-    package.write_bytes(
-        ar(
-            ("debian-binary", b"2.0\n"),
-            ("control.tar.xz", lzma.compress(tar((member("./control"), b"Package: x\n")))),
-            ("data.tar.xz", lzma.compress(body)),
-        )
-    )
-    monkeypatch.setattr(builder, "fetch", lambda *_: {pin: package})
-    digest = hashlib.sha256(program).hexdigest()
-    with pytest.raises(IntegrityError, match="has another busybox") as caught:
-        builder._write_static(workspace, tmp_path / "busybox", tmp_path / "one")
-    assert caught.value.expected == f"sha256 {content.sha256}"
-    assert caught.value.found == f"sha256 {digest}"
-    named = content.model_copy(update={"sha256": digest})
-    monkeypatch.setattr(builder, "read_builder_file", lambda _: named)
-    builder._write_static(workspace, tmp_path / "busybox", tmp_path / "other")
+def test_another_program_than_the_dockerfiles_name_is_refused(tmp_path: Path) -> None:
+    folder = (member("./bin", tarfile.DIRTYPE, mode=0o755), b"")
+    package = deb(tmp_path / "x_1_amd64.deb", folder, (member("./bin/busybox"), b"#!/bin/sh\n"))
+    digest = hashlib.sha256(b"#!/bin/sh\n").hexdigest()
+    with pytest.raises(IntegrityError, match=r"x_1_amd64\.deb has another busybox") as caught:
+        builder.write_static(package, "0" * 64, tmp_path / "busybox")
+    assert (caught.value.expected, caught.value.found) == ("sha256 " + "0" * 64, f"sha256 {digest}")
+    builder.write_static(package, digest, tmp_path / "busybox")
     assert (tmp_path / "busybox").stat().st_mode & 0o777 == 0o755
 
 
@@ -71,10 +51,9 @@ def test_layers_are_made_of_the_context_and_its_base(
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.addfile(tarfile.TarInfo("a base"))
-    folder = tmp_path / "channel" / builder.FOLDER
-    folder.mkdir(parents=True)
-    with gzip.open(folder / builder.BASE, "wb") as file:
-        file.write(packed.getvalue())
+    path = tmp_path / "channel" / builder.FOLDER / builder.BASE
+    path.parent.mkdir(parents=True)
+    path.write_bytes(gzip.compress(packed.getvalue()))
     made: list[tuple[str, Path | None, Path | None]] = []
 
     def lay_out(_: Workspace, variant: Variant, target: Path) -> None:
@@ -82,21 +61,45 @@ def test_layers_are_made_of_the_context_and_its_base(
 
     monkeypatch.setattr(layout, "lay_out", lay_out)
     monkeypatch.setenv(VARIABLE, "")
-    builder.main(workspace, ["openblas", "theano-0.8.2", str(tmp_path), str(tmp_path / "layers")])
-    assert made == [("theano-0.8.2/openblas", tmp_path / "layers", tmp_path)]
+    target = tmp_path / "layers"
+    builder.make_layers(workspace, "openblas", "theano-0.8.2", str(tmp_path), str(target))
+    assert made == [("theano-0.8.2/openblas", target, tmp_path)]
     # Nothing is fetched for it.
     assert base.tar(workspace).read_bytes() == packed.getvalue()
 
 
 def test_the_code_has_one_mode_whatever_the_checkouts_is(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
-    for name, mode in (("a.py", 0o444), ("b.py", 0o755), ("c.py", 0o600)):
-        source.mkdir(exist_ok=True)
-        (source / name).touch()
-        (source / name).chmod(mode)
+    source.mkdir()
+    for name, mode in (("a.py", 0o444), ("b.py", 0o755), ("c.py", 0o600), ("d.pyc", 0o644)):
+        (source / name).touch(mode)
     with fixed_umask():
-        builder._copy(source, target)
-    assert [path.stat().st_mode & 0o777 for path in target.iterdir()] == [0o644] * 3
+        builder.copy_without_modes(source, target)
+    found = {path.name: path.stat().st_mode & 0o777 for path in target.iterdir()}
+    assert found == dict.fromkeys(["a.py", "b.py", "c.py"], 0o644)
+
+
+def test_the_first_difference_between_two_images_is_named(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder in (one, other):
+        (folder / "lib").mkdir(parents=True)
+        for name in ("lib/a", "lib/b", layout.RECORD):
+            (folder / name).write_text("same" if name == "lib/a" else f"it is {folder.name}")
+            os.utime(folder / name, (0, 0))
+        (folder / "lib/c").symlink_to(folder.name)
+        for name in ("lib/c", "lib"):
+            os.utime(folder / name, (0, 0), follow_symlinks=False)
+    assert re.fullmatch("lib/b: SHA-256 [0-9a-f]+ and SHA-256 .+", builder.difference(one, other))
+    (other / "lib/b").write_text("it is one")
+    assert builder.difference(one, other).startswith("lib/b: time 0.0 and time ")
+    os.utime(other / "lib/b", (0, 0))
+    assert builder.difference(one, other) == "lib/c: link to one and link to other"
+    (other / "lib/a").chmod(0o700)
+    assert builder.difference(one, other) == "lib/a: mode 100644 and mode 100700"
+    (one / "lib/a").unlink()
+    os.utime(one / "lib", (0, 0))
+    assert builder.difference(one, other) == "lib/a: missing and mode 100700"
+    assert builder.difference(one, one) == ""
 
 
 @pytest.fixture
@@ -108,7 +111,7 @@ def test_a_build_from_a_web_server_runs_no_program_that_the_server_chose(
     workspace: Workspace, text: str
 ) -> None:
     [added] = re.findall(r"ADD (.*) \\\n    \$\{CHANNEL\}/image/busybox /image/\n", text)
-    digest = builder.read_builder_file(workspace).sha256
+    digest = base.read_file(workspace).sha256
     assert added == f"--checksum=sha256:{digest} --chmod=755"
     assert f"touch -h -d @{EPOCH} " in text
 
@@ -133,8 +136,7 @@ def test_each_file_of_the_lock_is_compared_with_its_digest(
     workspace: Workspace, text: str, flavour: str, tmp_path: Path
 ) -> None:
     [script] = re.findall(r'<<"END" /collect\n(.*?)^END\n', text, re.DOTALL | re.MULTILINE)
-    variant = load_variant(workspace, flavour, "theano-1.0.5")
-    locked = lock.read(workspace, variant)
+    locked = lock.read(workspace, load_variant(workspace, flavour, "theano-1.0.5"))
     (tmp_path / "lock").symlink_to(workspace.locks / "theano-1.0.5" / flavour)
     listing = script[: script.index("mkdir -p")].replace("/lock/", "lock/")
     subprocess.run(["sh", "-c", listing.replace(">/files", ">files")], cwd=tmp_path, check=True)
@@ -149,11 +151,8 @@ def test_each_file_of_the_lock_is_compared_with_its_digest(
 @pytest.mark.parametrize(
     ("variant", "status", "built"),
     [
-        ("mkl", 0, True),
-        ("mkl", 1, False),
-        ("mkl", 3, False),
-        ("gpuarray-cuda", 3, True),
-        ("gpuarray-cuda", 1, False),
+        *(("mkl", 0, True), ("mkl", 1, False), ("mkl", 3, False)),
+        *(("gpuarray-cuda", 3, True), ("gpuarray-cuda", 1, False)),
     ],
 )
 def test_an_image_is_verified_by_its_last_step_and_only_cuda_may_lack_its_device(

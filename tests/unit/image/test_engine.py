@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import socketserver
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from requests.exceptions import RequestException
 
-from stacks.core.errors import UsageError
+from stacks.core.errors import UsageError, VerifyError
 from stacks.image import engine
-from stacks.image.engine import EngineError
+from stacks.image.engine import Engine, EngineError
+from stacks.variants.variant import Variant
 
 DOCKER = {"Version": "20.10.24", "ApiVersion": "1.41"}
 PODMAN = {
@@ -25,7 +27,6 @@ PODMAN = {
     "Components": [{"Name": "Podman Engine", "Version": "4.3.1"}],
 }  # fmt: skip
 Answers = dict[str, tuple[int, object]]
-Serve = Callable[..., str]
 
 
 class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -40,8 +41,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def answer(self) -> None:
-        left = int(self.headers.get("Content-Length") or 0)
-        self.rfile.read(left)
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.headers.get("Transfer-Encoding") == "chunked":
             while size := int(self.rfile.readline(), 16):
                 self.rfile.read(size + 2)
@@ -49,12 +49,9 @@ class Handler(BaseHTTPRequestHandler):
         self.server.requests.append(f"{self.command} {self.path}")
         found = [answer for end, answer in self.server.answers.items() if path.endswith(end)]
         status, content = found[0] if found else (404, {"message": "No such image: x"})
-        data = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
-        if data.startswith(b"cut short"):
-            self.send_header("Content-Length", "1000")
         self.end_headers()
-        self.wfile.write(data)
+        self.wfile.write(content if isinstance(content, bytes) else json.dumps(content).encode())
 
     do_GET = do_POST = do_DELETE = answer  # noqa: N815
 
@@ -79,7 +76,7 @@ def served(path: Path, answers: Answers) -> Iterator[Server]:
 
 
 @contextmanager
-def connected(folder: Path, answers: Answers) -> Iterator[tuple[engine.Engine, Server]]:
+def connected(folder: Path, answers: Answers) -> Iterator[tuple[Engine, Server]]:
     with served(folder / "s", answers) as server:
         found = engine.find({"DOCKER_HOST": f"unix://{folder}/s"})
         try:
@@ -88,10 +85,10 @@ def connected(folder: Path, answers: Answers) -> Iterator[tuple[engine.Engine, S
             found.client.close()
 
 
-def find(environ: dict[str, str]) -> tuple[str, str]:
+def found_name(environ: dict[str, str]) -> str:
     found = engine.find(environ)
     found.client.close()
-    return found.kind, found.version
+    return found.name
 
 
 @pytest.fixture
@@ -106,9 +103,8 @@ def context(folder: Path, name: str, host: str) -> None:
     meta = folder / "contexts/meta" / hashlib.sha256(name.encode()).hexdigest()
     meta.mkdir(parents=True)
     endpoints = {"docker": {"Host": host, "SkipTLSVerify": False}}
-    (meta / "meta.json").write_text(
-        json.dumps({"Name": name, "Metadata": {}, "Endpoints": endpoints})
-    )
+    text = json.dumps({"Name": name, "Metadata": {}, "Endpoints": endpoints})
+    (meta / "meta.json").write_text(text)
 
 
 def test_the_engine_of_each_variable_and_of_docker_context(folder: Path) -> None:
@@ -118,7 +114,7 @@ def test_the_engine_of_each_variable_and_of_docker_context(folder: Path) -> None
     context(folder, "here", docker)
     context(folder, "there", podman)
     (folder / "config.json").write_text('{"currentContext": "here"}')
-    here, there = ("docker", "20.10.24"), ("podman", "4.3.1")
+    here, there = "docker 20.10.24", "podman 4.3.1"
     with served(folder / "d", {}), served(runtime / "podman.sock", {"/version": (200, PODMAN)}):
         for environ, expected in (
             ({}, here),
@@ -127,42 +123,38 @@ def test_the_engine_of_each_variable_and_of_docker_context(folder: Path) -> None
             ({"DOCKER_CONTEXT": "there", "DOCKER_HOST": docker}, here),
             ({"DOCKER_HOST": podman}, there),
         ):
-            assert find(environ) == expected, environ
+            assert found_name(environ) == expected, environ
     # Docker's socket is gone.
     (folder / "d").unlink()
     (runtime / "podman.sock").unlink()
     with served(runtime / "podman.sock", {"/version": (200, PODMAN)}):
-        assert find({"XDG_RUNTIME_DIR": str(folder)}) == there
-        with pytest.raises(EngineError, match="the container engine does not answer") as caught:
-            find({"DOCKER_HOST": docker, "XDG_RUNTIME_DIR": str(folder)})
-    assert "apt install docker.io" in str(caught.value) and "--to oci" in str(caught.value)
-    with pytest.raises(UsageError, match="names no context of docker: nowhere"):
+        assert found_name({"XDG_RUNTIME_DIR": str(folder)}) == there
+        for chosen in ({"DOCKER_HOST": docker}, {"DOCKER_CONTEXT": "here"}):
+            with pytest.raises(EngineError, match="engine does not answer") as caught:
+                found_name({**chosen, "XDG_RUNTIME_DIR": str(folder)})
+            text = str(caught.value)
+            assert "nothing at " in text and "apt install docker.io" in text and "--to oci" in text
+    with pytest.raises(UsageError, match="docker has no context named nowhere"):
         engine.find({"DOCKER_CONTEXT": "nowhere"})
 
 
 @pytest.mark.parametrize(
     ("version", "message"),
     [
+        ({"Version": "19.03.15", "ApiVersion": "1.40"}, "docker 19.03.15, API 1.40"),
         (
-            {"Version": "19.03.15", "ApiVersion": "1.40"},
-            r"too old\n(.*\n)*  found: +Docker 19.03.15 \(its API 1.40\)",
+            {"ApiVersion": "1.40.0", "Components": [{"Name": "Podman Engine", "Version": "3.4.4"}]},
+            "podman 3.4.4, API 1.40.0",
         ),
-        (
-            {**PODMAN, "Components": [{"Name": "Podman Engine", "Version": "3.4.4"}]},
-            r"too old\n(.*\n)*  found: +podman 3\.4\.4",
-        ),
-        (b"", None),
-        (b"hello", None),
-        ([], None),
-        ({}, None),
-        ({"ApiVersion": "1.41"}, None),
+        *((b"", ""), (b"hello", ""), ([], ""), ({}, "")),
     ],
 )
-def test_a_server_that_is_too_old_or_no_engine(
-    folder: Path, version: object, message: str | None
-) -> None:
-    with pytest.raises(EngineError, match=message), connected(folder, {"/version": (200, version)}):
+def test_a_server_that_is_too_old_or_no_engine(folder: Path, version: object, message: str) -> None:
+    what = r"too old\n  expected: API 1\.41: " if message else "does not answer"
+    served = connected(folder, {"/version": (200, version)})
+    with pytest.raises(EngineError, match=what) as caught, served:
         raise AssertionError
+    assert not message or caught.value.found == message
 
 
 def test_only_the_engines_no_such_image_means_that_there_is_none(folder: Path) -> None:
@@ -175,6 +167,7 @@ def test_only_the_engines_no_such_image_means_that_there_is_none(folder: Path) -
     with connected(folder, answers) as (found, _):
         assert found.image_id("made") == "sha256:1"
         assert found.image_id("missing") is None and found.image_id("absent") is None
+        found.remove_name("missing")
         with pytest.raises(EngineError, match="look up broken: the store is damaged") as caught:
             found.image_id("broken")
         assert caught.value.found == "status 500"
@@ -192,20 +185,9 @@ def test_an_image_that_cannot_be_loaded(
     folder: Path, status: int, answer: object, what: str
 ) -> None:
     (folder / "image.tar").write_bytes(b"x" * 100)
-    with (
-        connected(folder, {"/images/load": (status, answer)}) as (found, _),
-        pytest.raises(EngineError, match=what),
-    ):
+    answers: Answers = {"/images/load": (status, answer)}
+    with connected(folder, answers) as (found, _), pytest.raises(EngineError, match=what):
         found.load(folder / "image.tar")
-
-
-def test_an_archive_that_ends_early_is_no_archive(folder: Path) -> None:
-    """An engine that is killed while it saves must not pass for one that has done so."""
-    with (
-        connected(folder, {"/images/x/get": (200, b"cut short")}) as (found, _),
-        pytest.raises(EngineError),
-    ):
-        found.save("x", folder / "image.tar")
 
 
 def test_names_are_given_all_or_none(folder: Path) -> None:
@@ -214,55 +196,26 @@ def test_names_are_given_all_or_none(folder: Path) -> None:
         "/images/sha256:new/tag": (409, {"message": "refused"}),
         "/images/sha256:old/tag": (201, b""),
     }
-    with (
-        connected(folder, answers) as (found, server),
-        pytest.raises(EngineError, match="cannot be named old:1: refused"),
-    ):
+    refused = pytest.raises(EngineError, match="cannot be named old:1: refused")
+    with connected(folder, answers) as (found, server), refused:
         found.tag("sha256:new", ["old:1", "new:1"])
     assert any("/images/sha256:old/tag?" in line for line in server.requests)
+    assert any(line.startswith("DELETE ") and "/images/new:1" in line for line in server.requests)
 
 
-@pytest.mark.parametrize(
-    ("tags", "status", "removed"),
-    [
-        (["b:1"], 500, ["x:1"]),
-        ([], 200, ["x:1", "sha256:1"]),
-        # By another process, or in use by a container.
-        ([], 404, ["x:1", "sha256:1"]),
-        ([], 409, ["x:1", "sha256:1"]),
-    ],
-)
-def test_an_image_without_another_name_goes_with_its_last(
-    folder: Path, tags: list[str], status: int, removed: list[str]
-) -> None:
-    answers: Answers = {
-        "/json": (200, {"Id": "sha256:1", "RepoTags": tags}),
-        "/images/x:1": (200, []),
-        "/images/sha256:1": (status, {"message": "refused"}),
-    }
-    with connected(folder, answers) as (found, server):
-        found.remove_name("x:1")
-        requests = [line.partition("?")[0] for line in server.requests]
-        assert [line.rpartition("/")[2] for line in requests if "DELETE" in line] == removed
-        server.answers["/json"] = (404, {"message": "No such image"})
-        found.remove_name("x:1")
-
-
-def test_a_container_is_confined_and_removed_even_if_it_does_not_start(folder: Path) -> None:
+def test_a_container_is_removed_even_if_it_does_not_start(folder: Path) -> None:
     answers: Answers = {
         "/containers/create": (201, {"Id": "c1"}),
-        "/containers/c1/json": (200, {"Id": "c1"}),
-        "/containers/c1/start": (500, {"message": "no more memory"}),
+        "/containers/c1/json": (200, {"Id": "c1", "Config": {"Tty": False}}),
+        "/containers/c1/attach": (500, {"message": "no more memory"}),
     }
-    with (
-        connected(folder, answers) as (found, server),
-        pytest.raises(EngineError, match="cannot be started: no more memory"),
-        found.container("sha256:1", ["verify"]) as container,
-    ):
-        container.start()
-    last = server.requests[-1]
-    assert last.startswith("DELETE ") and f"/containers/{container.name}?" in last
-    assert "force=True" in last
+    refused = pytest.raises(EngineError, match="cannot be run: no more memory")
+    with connected(folder, answers) as (found, server), refused:
+        found.run("sha256:1", ["verify"], io.BytesIO())
+    [created] = [line for line in server.requests if "/containers/create" in line]
+    name = created.rpartition("name=")[2]
+    assert server.requests[-1].startswith("DELETE ")
+    assert f"/containers/{name}?" in server.requests[-1] and "force=True" in server.requests[-1]
 
 
 @pytest.mark.parametrize(
@@ -282,6 +235,57 @@ def test_a_container_is_confined_and_removed_even_if_it_does_not_start(folder: P
     ],
 )
 def test_what_failed_is_explained(message: str, what: str, fix: str) -> None:
-    error: Any = engine.engine_error("it failed", RequestException(message))
-    assert (error.what, error.found) == (what, message)
-    assert fix in error.fix
+    with pytest.raises(EngineError) as caught, engine.explained("it failed"):
+        raise RequestException(message)
+    assert (caught.value.what, caught.value.found) == (what, message)
+    assert fix in str(caught.value.fix)
+
+
+PASS, FAIL = ({"name": "x", "status": status} for status in ("pass", "fail"))
+PASSED, FAILED = {"ok": True, "checks": [PASS]}, {"ok": False, "checks": [FAIL]}
+
+
+def verify(variant: Variant, reports: Sequence[Path], status: int, output: str) -> int:
+    """Verify an image whose container prints this and ends so."""
+
+    class Ended:
+        def run(self, image: str, command: Sequence[str], out: IO[bytes]) -> int:
+            out.write(output.encode())
+            return status
+
+    ended: Any = Ended()
+    return engine.verify(ended, "x", variant, reports, full=False)
+
+
+@pytest.mark.parametrize(
+    ("status", "output", "found", "exit_code"),
+    [
+        (0, "", "exit status 0 and no report", 2),
+        (0, "{}", "exit status 0 and no report", 2),
+        (0, "not JSON", "exit status 0 and no report", 2),
+        (0, json.dumps({"ok": True, "checks": []}), "exit status 0 and no report", 2),
+        (0, json.dumps(FAILED), "exit status 0 and a report of a failure", 2),
+        (1, "", "exit status 1 and no report", 1),
+        (1, json.dumps(PASSED), "exit status 1 and a report without failures", 1),
+        (3, "", "exit status 3 and no report", 2),
+        (3, json.dumps(FAILED), "exit status 3 and a report of a failure", 2),
+    ],
+)
+def test_an_image_that_does_not_verify_never_passes(
+    status: int, output: str, found: str, exit_code: int, variant: Variant, tmp_path: Path
+) -> None:
+    (tmp_path / "before").write_text("{}")
+    with pytest.raises(VerifyError, match="openblas could not be verified") as caught:
+        verify(variant, [tmp_path / "before", tmp_path / "new"], status, output)
+    assert (caught.value.found, caught.value.exit_code) == (found, exit_code)
+    assert (tmp_path / "before").read_text() == "{}" and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("status", "content"), [(0, PASSED), (3, PASSED), (1, FAILED)])
+def test_the_report_of_an_image_that_agrees_is_stored(
+    status: int, content: object, variant: Variant, tmp_path: Path
+) -> None:
+    reports = [tmp_path / "folder/report.json", tmp_path / "report.json"]
+    with pytest.raises(VerifyError, match="failed") if status == 1 else nullcontext():
+        assert verify(variant, reports, status, json.dumps(content)) == status
+    assert [json.loads(path.read_text()) for path in reports] == [content] * 2

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import os
 import re
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from stacks.channel.offers import Channel
 from stacks.core.disk import REPOSITORY, fixed_umask
-from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
-from stacks.image import base, docker, layout, metadata, packing, precompiled
+from stacks.image import base, engine, layout, metadata
 from stacks.image.metadata import ENTRY, config_of
 from stacks.locks.lock import Lock
 from stacks.sources.pins import IndexPin, Pins
@@ -33,11 +28,6 @@ WHEEL = IndexPin(
 
 
 @pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas", "theano-1.0.5")
-
-
-@pytest.fixture
 def copy(tmp_path: Path) -> Workspace:
     """Give a workspace with a copy of the verification suite."""
     root = tmp_path / "copy"
@@ -48,19 +38,16 @@ def copy(tmp_path: Path) -> Workspace:
     return Workspace(root, tmp_path / "cache")
 
 
-def test_key_is_of_the_inputs_and_no_code(
+def test_key_is_of_the_inputs(
     workspace: Workspace, variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = layout.key_of(workspace, variant, LOCK), base.key(workspace)
+    before = layout.key_of(workspace, variant, LOCK)
     other = variant.model_copy(update={"summary": "another"})
-    assert layout.key_of(workspace, other, LOCK) != before[0], "it is in the image's help"
-    for module in (layout, precompiled, base, metadata):
-        monkeypatch.setattr(module, "__file__", os.devnull)
-    assert (layout.key_of(workspace, variant, LOCK), base.key(workspace)) == before
+    assert layout.key_of(workspace, other, LOCK) != before, "it is in the image's help"
     for module in (layout, base):
         with monkeypatch.context() as patch:
             patch.setattr(module, "REVISION", module.REVISION + 1)
-            assert layout.key_of(workspace, variant, LOCK) != before[0]
+            assert layout.key_of(workspace, variant, LOCK) != before
 
 
 def test_key_and_image_have_the_same_files_of_the_suite(
@@ -125,14 +112,8 @@ def test_an_image_is_named_after_framework_and_flavour(
     assert config.names == names
     found = {name.rpartition(".")[2]: text for name, text in config.labels.items()}
     assert f"{found['title']}:{found['version']}" == names[0]
-
-
-def test_the_base_is_a_label(workspace: Workspace, variant: Variant) -> None:
-    label = "org.opencontainers.image.base.name"
-    assert config_of(workspace, variant).labels[label] == base.name(workspace)
-    assert re.fullmatch(r"theano-stacks-base:[0-9a-f]{12}", base.name(workspace))
-    other = config_of(workspace, variant, base_name="debian:bookworm")
-    assert other.labels[label] == "debian:bookworm"
+    assert found["name"] == base.name(workspace)
+    assert re.fullmatch(r"theano-stacks-base:[0-9a-f]{12}", found["name"])
 
 
 def test_the_image_of_a_stack_lies_beside_it_and_has_a_name_that_no_flavour_has(
@@ -146,8 +127,8 @@ def test_the_image_of_a_stack_lies_beside_it_and_has_a_name_that_no_flavour_has(
     assert names == ("stack-openblas:0.8.2", "stack-openblas:latest")
     folder = tmp_path / "openblas/stack.build"
     assert layout.layout_folder(workspace, variant) == folder / "image"
-    assert layout.path_beside(workspace, variant, "context") == folder / "image.context"
-    assert docker.report_path(workspace, variant) == folder / "image.report.json"
+    assert layout.path_beside(workspace, variant, "docker.txt") == folder / "image.docker.txt"
+    assert engine.report_path(workspace, variant) == folder / "image.report.json"
 
 
 def test_each_component_has_a_package_url_a_hash_and_a_licence(
@@ -177,92 +158,3 @@ def test_each_component_has_a_package_url_a_hash_and_a_licence(
     assert found[wheel]["licenses"] == [{"license": {"name": "MIT License"}}]
     assert found[wheel]["hashes"] == [{"alg": "SHA-256", "content": "a" * 64}]
     assert content["metadata"]["component"]["name"] == config.repository
-
-
-def make(root: Path, names: list[str]) -> None:
-    for name in names:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name)
-    (root / "b" / "program").write_text("#!/bin/sh\n")
-    (root / "b" / "program").chmod(0o700)
-    (root / "link").symlink_to("b/program")
-    (root / "home").mkdir(mode=0o700)
-
-
-def packed(root: Path) -> bytes:
-    out = io.BytesIO()
-    packing.write(root, out)
-    return out.getvalue()
-
-
-def test_the_same_files_give_the_same_archive_whatever_umask_clock_and_order(
-    tmp_path: Path,
-) -> None:
-    one, other = tmp_path / "one", tmp_path / "a b" / "other"
-    names = ["a.txt", "b/c.txt", "b-c.txt"]
-    make(one, names)
-    before = os.umask(0o077)
-    try:
-        make(other, names[::-1])
-    finally:
-        os.umask(before)
-    os.utime(other / "a.txt", (1, 1))
-    for root in (one, other):
-        packing.normalise(root, {"home": 0o775})
-    assert packed(one) == packed(other)
-
-
-def test_an_archive_keeps_programs_links_and_modes_and_belongs_to_root(tmp_path: Path) -> None:
-    make(tmp_path / "root", ["b/a.txt"])
-    packing.normalise(tmp_path / "root", {"home": 0o1777})
-    with tarfile.open(fileobj=io.BytesIO(packed(tmp_path / "root"))) as tar:
-        found = {entry.name: entry for entry in tar}
-    assert list(found) == ["b", "b/a.txt", "b/program", "home", "link"]
-    assert (found["b/program"].mode, found["b/a.txt"].mode) == (0o755, 0o644)
-    assert (found["home"].mode, found["b"].mode) == (0o1777, 0o755)
-    assert (found["link"].issym(), found["link"].linkname) == (True, "b/program")
-    assert {(entry.uid, entry.gid, entry.mtime) for entry in found.values()} == {(0, 0, EPOCH)}
-
-
-def test_a_hard_link_into_the_cache_is_not_touched_where_it_is_right_already(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("x")
-    packing.normalise(tmp_path)
-    changed: list[object] = []
-    monkeypatch.setattr(os, "utime", lambda path, *_, **__: changed.append(path))
-    monkeypatch.setattr(Path, "chmod", lambda path, _: changed.append(path))
-    packing.normalise(tmp_path)
-    assert changed == []
-
-
-@pytest.fixture
-def sealed(tmp_path: Path) -> layout.Layers:
-    """Give two layers with a folder of the same name."""
-    for name in ("packages", "settings"):
-        (tmp_path / name / "opt/bin").mkdir(parents=True)
-        (tmp_path / name / "opt/bin/file").touch()
-        (tmp_path / name / "opt/link").symlink_to("nowhere")
-    return layout.seal(tmp_path, "key")
-
-
-def test_layers_are_read_as_they_were_sealed(sealed: layout.Layers) -> None:
-    assert layout.read(sealed.folder) == sealed
-    assert sealed.folders == {n: sealed.folder / n for n in ("packages", "settings")}
-    archive = packed(sealed.folder / "settings")
-    assert sealed.digests["settings"] == f"sha256:{hashlib.sha256(archive).hexdigest()}"
-
-
-@pytest.mark.parametrize("name", ["packages/opt/bin/file", "settings/opt/bin", "settings/opt"])
-def test_a_changed_mode_of_any_layer_is_seen(sealed: layout.Layers, name: str) -> None:
-    (sealed.folder / name).chmod(0o700)
-    assert layout.read(sealed.folder) is None
-
-
-@pytest.mark.parametrize("text", [None, "", "[]", '{"key": "key"}', '{"key": 1, "digests": 2}'])
-def test_a_damaged_record_is_of_no_layers(sealed: layout.Layers, text: str | None) -> None:
-    (sealed.folder / layout.RECORD).unlink()
-    if text is not None:
-        (sealed.folder / layout.RECORD).write_text(text)
-    assert layout.read(sealed.folder) is None

@@ -19,7 +19,7 @@ from stacks.distribution import vendor
 from stacks.environments import folders
 from stacks.environments.care import clean, verify
 from stacks.environments.make import build
-from stacks.image import docker
+from stacks.image import engine
 from stacks.tasks.options import file_of, names_of, path_of
 from stacks.variants.load import all_variants, load_variant
 from unit.helpers.environments import mark_built
@@ -106,7 +106,7 @@ def test_a_build_ends_with_the_command_to_run(
     monkeypatch.setattr(folders, "built_environment", lambda *given: None)
     monkeypatch.setattr(build, "make_environment", lambda *given, **options: Path("/prefix"))
     monkeypatch.setattr(verify, "verify_variant", lambda *given, **options: print("the table"))
-    monkeypatch.setattr(docker, "build", lambda *given, **options: "theano-openblas:1")
+    monkeypatch.setattr(engine, "build", lambda *given, **options: "theano-openblas:1")
     ended = invoke("build", "openblas", *line.split())
     assert ended.out.splitlines()[-1] == f"next: {command}"
 

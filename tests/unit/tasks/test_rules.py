@@ -49,7 +49,6 @@ from unit.tasks.conftest import CommandLine
         ("build mkl --from source", "unknown value of --from", "did you mean 'sources'?"),
         ("build --channel x", "--channel needs --variant or --cluster", "add --variant or"),
         ("build mkl --file f", "--file needs --to oci", "add --to oci"),
-        ("build mkl --base b", "--base needs --to", "add --to"),
         ("build --cluster local --to oci --json j", "--cluster builds", "leave out --to and"),
         ("build mkl --repair --to docker", "--repair is for one environment", "leave out --to"),
         ("build mkl --clean --repair", "--clean makes one environment again", "leave out --repair"),

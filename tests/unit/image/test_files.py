@@ -1,4 +1,4 @@
-"""The hook that gives each process of an image its compile folder."""
+"""What is compiled for an image, and the hook that gives each process its compile folder."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from stacks.channel.settings_files import HOOK
 from stacks.core.errors import UsageError
-from stacks.image import precompiled
+from stacks.image import files
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
 
@@ -57,14 +56,14 @@ class Image:
         warm.mkdir(parents=True)
         (warm / "module.so").write_text("warm")
         os.utime(warm / "module.so", (0, 0))
-        precompiled.add_hook(VARIANT, self.prefix, "openblas-0123")
+        files.add_hook(VARIANT, self.prefix, "openblas-0123")
         self.tmp.mkdir()
         self.home.mkdir()
 
     def has_cpu(self, flags: str) -> None:
         """Have the hook read these flags of a CPU."""
         (self.prefix / "cpuinfo").write_text(f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t:\n\n")
-        hook = self.site_packages / f"{precompiled.HOOK}.py"
+        hook = self.site_packages / f"{files.HOOK}.py"
         hook.write_text(hook.read_text().replace("/proc/cpuinfo", f"{self.prefix}/cpuinfo"))
 
     def start(self, program: str = PROGRAM, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -89,17 +88,17 @@ class Image:
 @pytest.fixture
 def image(tmp_path: Path) -> Image:
     image = Image(tmp_path)
-    image.has_cpu(" ".join(("fpu", *precompiled.CPU_FLAGS)))
+    image.has_cpu(" ".join(("fpu", *files.CPU_FLAGS)))
     return image
 
 
 def test_the_first_start_copies_the_warm_modules_to_a_folder_of_the_users(image: Image) -> None:
     settings = image.settings()
     place = settings.parent
-    assert place == image.tmp / f"theano-{os.getuid()}" / f"openblas-0123-{precompiled.MARCH}"
+    assert place == image.tmp / f"theano-{os.getuid()}" / f"openblas-0123-{files.MARCH}"
     assert settings.read_text() == (
         f"[global]\nbase_compiledir = {place / 'theano-stacks'}\ncompiledir_format = compiledir\n"
-        f"[gcc]\ncxxflags = -march={precompiled.MARCH}\n"
+        f"[gcc]\ncxxflags = -march={files.MARCH}\n"
     )
     module = place / "theano-stacks/compiledir/tmp1/module.so"
     assert module.read_text() == "warm"
@@ -114,26 +113,10 @@ def test_the_first_start_copies_the_warm_modules_to_a_folder_of_the_users(image:
     assert [path.name for path in place.parent.iterdir()] == [place.name]
 
 
-def test_starts_side_by_side_find_one_whole_folder(image: Image) -> None:
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, image.prefix],
-            env={"TMPDIR": str(image.tmp), "HOME": str(image.home)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(6)
-    ]
-    output = {process.communicate()[0] for process in running}
-    assert len(output) == 1
-    [folder] = (image.tmp / f"theano-{os.getuid()}").iterdir()
-    assert (folder / "theano-stacks/compiledir/tmp1/module.so").is_file()
-
-
 def test_the_part_of_a_killed_container_neither_hinders_the_next_nor_stays(image: Image) -> None:
     folder = image.tmp / f"theano-{os.getuid()}"
     folder.mkdir(mode=0o700)
-    name = f"openblas-0123-{precompiled.MARCH}"
+    name = f"openblas-0123-{files.MARCH}"
     for number in ("1", "0123456789abcdef"):
         (folder / f"{name}.{number}.part/theano-stacks").mkdir(parents=True)
     done = image.start(AS_FIRST)
@@ -151,22 +134,21 @@ def test_a_start_that_another_overtakes_takes_the_folder_of_the_other(image: Ima
 
 
 def test_a_cpu_that_cannot_run_the_warm_modules_compiles_its_own(image: Image) -> None:
-    image.has_cpu("fpu sse2")
-    settings = image.settings()
-    assert "cxxflags = -march=native" in settings.read_text()
-    assert list((settings.parent / "theano-stacks").iterdir()) == []
-
-
-def test_the_user_may_choose_what_to_compile_for(image: Image) -> None:
-    """Each CPU on one volume compiles its own."""
+    """So does one whose user chooses that; each CPU on one volume has its own."""
     found = set()
-    for flags in ("fpu sse2", "fpu sse2 avx2"):
+    for flags, variables in (
+        ("fpu sse2", {}),
+        ("fpu sse2", {"THEANO_STACKS_MARCH": "native"}),
+        ("fpu sse2 avx2", {"THEANO_STACKS_MARCH": "native"}),
+        (" ".join(files.CPU_FLAGS), {"THEANO_STACKS_MARCH": "native"}),
+    ):
         image.has_cpu(flags)
-        settings = image.settings(THEANO_STACKS_MARCH="native")
+        settings = image.settings(**variables)
         assert "cxxflags = -march=native" in settings.read_text()
+        assert list((settings.parent / "theano-stacks").iterdir()) == []
         assert re.fullmatch("openblas-0123-native-[0-9a-f]{8}", settings.parent.name)
         found.add(settings.parent.name)
-    assert len(found) == 2
+    assert len(found) == 3
 
 
 def test_the_user_may_choose_the_folder(image: Image, tmp_path: Path) -> None:
@@ -223,7 +205,7 @@ def test_folders_in_variables_go_to_a_folder_of_the_users(
     variant = load_variant(CHECKOUT, flavour)
     if given:
         variant = variant.model_copy(update={"variables": {given: f"{{prefix}}/var/{NAME}"}})
-    precompiled.add_hook(variant, image.prefix, "own-0123")
+    files.add_hook(variant, image.prefix, "own-0123")
     output = subprocess.check_output(
         [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
         env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "zen", **variables},
@@ -237,21 +219,15 @@ def test_a_cpu_without_the_needed_flags_is_an_error(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")
     with pytest.raises(UsageError, match=r"(?s)this CPU cannot run.*no abm avx2"):
-        precompiled.check_machine(cpuinfo)
-    cpuinfo.write_text("flags : fpu " + " ".join(precompiled.CPU_FLAGS))
-    precompiled.check_machine(cpuinfo)
+        files.check_machine(cpuinfo)
+    cpuinfo.write_text("flags : fpu " + " ".join(files.CPU_FLAGS))
+    files.check_machine(cpuinfo)
 
 
-@pytest.mark.parametrize(("flavour", "count"), [("openblas", 0), ("gpuarray-cuda", 1)])
-def test_modules_are_compiled_without_a_gpu(
-    flavour: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("flavour", "device"), [("openblas", None), ("gpuarray-cuda", "cpu")])
+def test_modules_are_compiled_without_a_gpu(flavour: str, device: str | None) -> None:
     """A machine that makes an image may have none, and `import theano` would end."""
-    texts = []
-
-    def call(words: list[Any], *, env: dict[str, str], **_: Any) -> None:
-        texts.append(Path(env["THEANORC"]).read_text())
-
-    monkeypatch.setattr(precompiled, "call", call)
-    precompiled.warm(load_variant(CHECKOUT, flavour, "theano-1.0.5"), tmp_path)
-    assert texts[0].count("device = cpu\n") == count
+    variant = load_variant(CHECKOUT, flavour, "theano-1.0.5")
+    flags = files.warm_flags(variant, Path("/folder"))
+    assert flags.get("device") == device
+    assert flags["base_compiledir"] == "/folder" and flags["linker"] == "cvm"
