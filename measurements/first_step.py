@@ -13,15 +13,17 @@ machine; the order is: first start as it is, tuned, sharing; second start as it 
 
 from __future__ import annotations
 
-import functools
 import json
 import os
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import environments, options, run, save, seconds
+from harness import environments, options, save
 
 from stacks.environments.make import settings
 from stacks.environments.programs import SUITE, environment
@@ -57,47 +59,58 @@ def measure(
 ) -> Iterator[dict[str, Any]]:
     """Yield the result of each start, the kind of which its process's settings decide."""
     with tempfile.TemporaryDirectory(prefix="first-step-") as room:
-        report = Path(room) / "report.json"
         for start, how in STARTS:
-            words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM]
-            words += [workload, "--quiet"]
-            words += ["--calls", "1", "--profile-calls", "1", "--json", report]
+            words: list[str | Path] = [prefix / "bin/python", SUITE, PROGRAM, workload]
+            # It prints a line after the first result. Users' functions have no profile.
+            words += ["--stay", "--profile-calls", "0"]
             words += ["--compile-folder", Path(room, how)]
             words += ["--expect", prefix / settings.EXPECTATION]
             words += ["--share-modules", modules] if how == "sharing" else []
             words += ["--keep-graphs"] if how != "untuned" else []
             quick = {"THEANO_STACKS_QUICK": "0" if how == "untuned" else "1"}
             quick |= {"PYTHONDONTWRITEBYTECODE": ""}
-            found: dict[str, Any] = {"variant": variant.id, "start": start, "how": how}
-            found |= {
+            seconds, cases = first_result(words, {**environment(prefix), **quick})
+            yield {
+                "variant": variant.id,
+                "start": start,
+                "how": how,
                 "workload": workload,
                 "load": os.getloadavg()[0],
                 "cores": len(os.sched_getaffinity(0)),
+                "seconds": seconds,
+                "compile": sum(case["compile"]["seconds"] for case in cases),
+                "modules": sum(case["compile"]["modules"] for case in cases),
+                "graphs": [case["graph"]["signature"] for case in cases],
             }
-            program = functools.partial(run, words, environment(prefix), **quick)
-            found["process"] = seconds(program)
-            cases = json.loads(report.read_text())["cases"]
-            for key in ("total", "optimiser", "linker", "modules", "shared"):
-                found[key] = sum(case["compile"][key] for case in cases)
-            found["first_call"] = sum(case["first_call"] for case in cases)
-            found["graphs"] = [case["graph"]["signature"] for case in cases]
-            found["outputs"] = [case["output"] for case in cases]
-            yield found
+
+
+def first_result(
+    words: Sequence[str | Path], variables: Mapping[str, str]
+) -> tuple[float, list[dict[str, Any]]]:
+    """Start a workload; return the seconds until its first result, and what it then says of it."""
+    begun = time.monotonic()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=variables, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin and process.stdout
+        line = process.stdout.readline()
+        seconds = time.monotonic() - begun
+        process.stdin.close()
+    if not line or process.returncode:
+        sys.exit(f"{' '.join(map(str, words))}: exit status {process.returncode}")
+    return seconds, json.loads(line)["ready"]
 
 
 def summary(result: dict[str, Any], results: list[dict[str, Any]]) -> str:
     """Return a result as a line, beside the untuned first start of its variant."""
-    shared = f", {result['shared']} of them shared" if result["how"] == "sharing" else ""
     line = (
         f"{result['variant']:<24}{result['start']:<7}{result['how']:<8}"
-        f"{result['process']:8.1f} s, compiling {result['total']:.1f} "
-        f"(optimiser {result['optimiser']:.1f}, linker {result['linker']:.1f}, "
-        f"{result['modules']} modules{shared}), graph {' '.join(result['graphs'])}"
+        f"{result['seconds']:8.1f} s, compiling {result['compile']:.1f} "
+        f"({result['modules']} modules), graph {' '.join(result['graphs'])}"
     )
     # The first is the first start of Theano as it is.
     if result["how"] != "untuned":
         [first, *_] = [each for each in results if each["variant"] == result["variant"]]
-        line += f"; {result['process'] / first['process']:.2f} of the untuned first start"
+        line += f"; {result['seconds'] / first['seconds']:.2f} of the untuned first start"
     return line
 
 

@@ -70,7 +70,7 @@ def timed(
     """
     options.check()
     _check(chosen, options)
-    threads = options.thread_counts(cores.affine())
+    threads = options.thread_counts(cores.usable(), cores.affine())
     here = results.describe_machine([each.report for each in chosen if each.report])
     # The name of its folder: its devices are in it.
     devices = {each.device.name.partition(",")[0] for each in chosen if each.device}
@@ -150,7 +150,7 @@ def bench_all(
         update={
             "workload": options.workload or WORKLOADS,
             "rounds": options.rounds or (LEAST_STARTS if options.quick else QUICK_ROUNDS),
-            "threads": options.threads or str(cores.affine()),
+            "threads": options.threads or str(cores.usable()),
             # The first start compiles all C modules. The others find them, so they show how long
             # the rest of the compilation takes.
             "starts": LEAST_STARTS,
@@ -242,7 +242,7 @@ def _left(begun: float, done: int, total: int) -> str:
 
 def _untimed(workspace: Workspace, variants: Iterable[Variant], options: BenchOptions) -> list[str]:
     """Return the variants without a whole result of this machine, these settings and their lock."""
-    threads = options.thread_counts(cores.affine())
+    threads = options.thread_counts(cores.usable(), cores.affine())
     wanted = (options.workloads, options.round_count, threads, options.quick, options.busy)
     here, done = results.describe_machine([]), set[tuple[str, str]]()
     for result in (one.result for one in store.read_all(workspace)[0]):

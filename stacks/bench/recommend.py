@@ -33,8 +33,8 @@ UNKNOWN = (
     "OpenBLAS has kernels for all processors; no result with several flavours is of one like it"
 )
 # Measured on 16 cores of a Xeon (measurements/, Kernels); on two cores both are equal.
-INTEL, MANY_CORES = "GenuineIntel", 8
-TRY_MKL = "on many cores of Intel MKL may be 1.1 to 1.5 times as fast: try --variant mkl"
+INTEL, MANY_CORES = "GenuineIntel", 4
+TRY_MKL = "on four and more cores of Intel MKL may be 1.5 times as fast: try --variant mkl"
 # Packages that do not fit leave a flavour out. Errors of the network, for one, end all.
 REFUSED = (UsageError, VerifyError)
 
@@ -47,7 +47,7 @@ def recommend(
     It names the fastest. Nothing is stored. Raises UsageError if fewer than two variants are built
     and verified.
     """
-    threads = str(cores.affine())
+    threads = str(cores.usable())
     options = BenchOptions(workload="gemm", rounds=round_count, quick=True, threads=threads)
     options.check()
     chosen = verified_candidates(workspace, variants)

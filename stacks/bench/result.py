@@ -241,17 +241,17 @@ def slug(text: str) -> str:
     return str(suite_machine.folder_name(text))
 
 
-def watch_noise(cores: int, living: Callable[[], float] = lambda: 0.0) -> Callable[[], Noise]:
+def watch_noise(living: Callable[[], float] = lambda: 0.0) -> Callable[[], Noise]:
     """Watch what else the machine does from now on; the returned function gives its noise.
 
-    cores: the usable ones. living: gives the processor seconds of our processes that still run; the
-    system counts them as ours only after their end.
+    living: gives the processor seconds of our processes that still run; the system counts them as
+    ours only after their end.
     """
     before = suite_machine.counters(living())
 
     def noise() -> Noise:
         after = suite_machine.counters(living())
-        return Noise.model_validate(suite_machine.noise_between(before, after, cores))
+        return Noise.model_validate(suite_machine.noise_between(before, after))
 
     return noise
 

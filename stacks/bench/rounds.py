@@ -24,7 +24,6 @@ from stacks.bench.processes import (
 )
 from stacks.bench.result import Missing, Run, Series, watch_noise
 from stacks.bench.schedule import Plan, Turn, seconds_left
-from stacks.core import cores
 from stacks.core.console import Progress, plural, show_error
 from stacks.core.errors import StacksError
 from stacks.core.models import one_line
@@ -157,8 +156,7 @@ def run(plan: Plan, open_process: Open = SuspendedProcess) -> Timed:
     open_process: as of Crew. Raises StacksError if a process fails outside of a campaign, or if all
     fail. All processes are killed in the end.
     """
-    # Before this process is pinned to some of them.
-    every, usable = list(plan.turns()), cores.affine()
+    every = list(plan.turns())
     runs, pinned, begun = list[Run](), True, time.monotonic()
     with closing(Crew(plan, open_process)) as crew, Progress(len(every)) as progress:
         for number, turn in enumerate(every):
@@ -168,7 +166,7 @@ def run(plan: Plan, open_process: Open = SuspendedProcess) -> Timed:
                 busy_loops(plan.options.busy if turn.round else 0) as loops,
                 pinned_to(processors(turn.threads)) as allowed,
             ):
-                runs += _take(turn, crew, loops, usable)
+                runs += _take(turn, crew, loops)
             pinned = pinned and allowed
     answered = [each for one in runs for each in _without(crew.missing, one)]
     if crew.errors and not answered:
@@ -192,16 +190,16 @@ def _without(missing: list[Missing], run: Run) -> Iterator[Run]:
         yield run.model_copy(update={"series": tuple(series)})
 
 
-def _take(turn: Turn, crew: Crew, loops: list[int], usable: int) -> list[Run]:
+def _take(turn: Turn, crew: Crew, loops: list[int]) -> list[Run]:
     """Take a turn; return its run with the noise around it, none where nothing is timed.
 
-    loops: the processes of busy loops. usable: the machine's usable cores.
+    loops: the processes of busy loops.
     """
 
     def living() -> float:
         return crew.processor_seconds() + sum(map(processor_seconds, loops))
 
-    noise = watch_noise(usable, living)
+    noise = watch_noise(living)
     begun = time.monotonic()
     series = crew.take(turn)
     if not series:

@@ -172,13 +172,14 @@ class BenchOptions(Strict):
         """The number of rounds."""
         return self.rounds or (QUICK_ROUNDS if self.quick else ROUNDS)
 
-    def thread_counts(self, most: int) -> tuple[int, ...]:
-        """Return the numbers of threads, ascending; by default 1, 2, 4 ... and `most`.
+    def thread_counts(self, usable: int, most: int) -> tuple[int, ...]:
+        """Return the numbers of threads, ascending; by default 1, 2, 4 ... and `usable`.
 
-        Raises UsageError unless `threads` is a list such as `1,2,4` or `1-4`, within `most`.
+        most: what a person may name: a container's limit does not bound it. Raises UsageError
+        unless `threads` is a list such as `1,2,4` or `1-4`, within `most`.
         """
         if not self.threads:
-            return tuple(sorted({1, *(2**n for n in range(1, 12) if 2**n < most), most}))
+            return tuple(sorted({1, *(2**n for n in range(1, 12) if 2**n < usable), usable}))
         numbers: set[int] = set()
         for word in split(self.threads):
             low, dash, high = word.partition("-")

@@ -27,7 +27,6 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.result import Noise, Run, Series, noise_remarks, watch_noise
 from stacks.bench.rows import compared, display_names, lines, winners
 from stacks.bench.schedule import QUICK_ROUNDS, rotated, seconds_left
-from stacks.core import cores
 from stacks.core.console import Progress, display_path
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
@@ -181,7 +180,7 @@ def bench(
             name = name_of(candidate.variant, candidates)
             title = f"{f'round {number} of {rounds}' if number else 'first run'}: {name}"
             progress.update(title, done, seconds_left(begun, done, len(turns)))
-            noise = watch_noise(cores.affine())
+            noise = watch_noise()
             timed[name].append(run(candidate, command))
             noises.append(noise())
             progress.print(f"  {title}: {timed[name][-1].wall:.2f} s")

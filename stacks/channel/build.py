@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import select
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from stacks.channel.build_process import BuildProcess
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built
+from stacks.core import cores
 from stacks.core.console import plural, step
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import VERSION, Workspace
@@ -157,7 +157,7 @@ def _build_missing(
         return offer.file_name in tools, sum(pin.size for pin in offer.recipe.pins(pins))
 
     waiting = sorted(missing, key=weight)
-    processes = [BuildProcess() for _ in range(min(len(missing), len(os.sched_getaffinity(0))))]
+    processes = [BuildProcess() for _ in range(min(len(missing), cores.usable()))]
     idle, running = list(processes), dict[BuildProcess, Offer]()
     built: dict[str, Built] = {}
     try:

@@ -100,7 +100,7 @@ def bench(
     machine or a variant failed.
     """
     options.check()
-    options.thread_counts(MOST_THREADS)
+    options.thread_counts(MOST_THREADS, MOST_THREADS)
     names = split(variants)
     chosen = [load_variant(workspace, name, framework or None) for name in names] or [
         variant for variant in on_framework(workspace, framework or None) if variant.device == "cpu"

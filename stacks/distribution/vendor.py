@@ -77,7 +77,8 @@ def vendor(
     # First: a file that is nowhere is reported before any package is built.
     files = fetch(workspace, pins)
     packages = packages_of(workspace, channel, entries)
-    with step("vendor", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
+    with step("vendor", "") as summaries, fixed_umask(), replace_atomically(folder) as new:
+        summaries.append(f"copying {plural(len(packages) + len(pins), 'file')}, part 1 of 3")
         for path, package in packages.items():
             _copy(package, new / CHANNEL / path)
         for pin in pins:
@@ -85,9 +86,12 @@ def vendor(
         for path, data in index_files(entries).items():
             (new / CHANNEL / path).parent.mkdir(parents=True, exist_ok=True)
             (new / CHANNEL / path).write_bytes(data)
+        summaries.append("fetching the tools' wheels, part 2 of 3")
         _download_tools(new / TOOLS)
+        summaries.append("writing what images need, and digests, part 3 of 3")
         if images:
             builder.write(workspace, new / CHANNEL / builder.FOLDER)
+        summaries.append(display_path(folder))
         (new / DIGESTS).write_text(digest_list.list_folder(new))
     if archive:
         with step("archive", display_path(archive)):

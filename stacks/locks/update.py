@@ -12,7 +12,7 @@ import zstandard
 
 from stacks.channel.build import build_packages, check_bytes
 from stacks.channel.locked_package import Digests, LockedPackage
-from stacks.channel.offers import Channel, read_channel, solve_index
+from stacks.channel.offers import Channel, Offer, read_channel, solve_index
 from stacks.core import jsonfile
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, scratch, write_atomically
@@ -39,8 +39,13 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     has under its name.
     """
     channel = read_channel(workspace)
-    with step("solve", plural(len(variants), "variant")):
-        solutions = [solution.solve(variant, channel) for variant in variants]
+    count = plural(len(variants), "variant")
+    solutions: list[tuple[Offer, ...]] = []
+    with step("solve", count) as summaries:
+        for variant in variants:
+            summaries.append(f"{variant.id}, {len(solutions)} of {count} solved")
+            solutions.append(solution.solve(variant, channel))
+        summaries.append(count)
     offers = {offer.file_name: offer for offers in solutions for offer in offers}
     built = build_packages(workspace, channel, offers.values())
     known = known_packages(workspace)

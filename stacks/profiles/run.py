@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import jsonfile
-from stacks.core.console import beating
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.paths import expanded, is_file
@@ -71,8 +70,7 @@ def profile(
         arguments += ["--expect", prefix / EXPECTATION]
         # A framework leaves what it compiles there when it is interrupted.
         env = environment(prefix) | {"TMPDIR": str(folder)}
-        with beating(lambda: f"{words[0]} on {variant.id}", sys.stderr):
-            status = run_suite(prefix / "bin/python", arguments, env)
+        status = run_suite(prefix / "bin/python", arguments, env)
         if status == INTERRUPTED:
             raise KeyboardInterrupt
         if status != 0:

@@ -1,11 +1,12 @@
 """A map over items with threads, which can be stopped, and the progress of downloads.
 
-On a terminal that is a bar, elsewhere two lines.
+On a terminal that is a bar, elsewhere a line at the start, at the end, and now and then.
 """
 
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,8 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+
+from stacks.core.console import beating, duration, plural
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -76,6 +79,12 @@ class DownloadProgress:
         """Count bytes, from any thread; a loss is negative."""
         self._progress.advance(self._bar, gained)
 
+    def line(self) -> str:
+        """Return the bytes that came, and the time left if it is known."""
+        [task] = self._progress.tasks
+        left = f", about {duration(task.time_remaining)} left" if task.time_remaining else ""
+        return f"{task.completed / 1e6:.1f} MB fetched{left}"
+
 
 @contextmanager
 def download_progress(count: int, total: int | None) -> Iterator[DownloadProgress]:
@@ -85,7 +94,7 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
     """
     console = Console(stderr=True, highlight=False)
     quiet = not console.is_terminal
-    files = f"{count} file{'s' if count != 1 else ''}"
+    files = plural(count, "file")
     if total is not None:
         files += f", {total / 1e6:.1f} MB"
     columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
@@ -94,7 +103,8 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
         console.print(f"fetching {files}")
     with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         shown = DownloadProgress(progress, total)
-        yield shown
+        with beating(shown.line, sys.stderr):
+            yield shown
     if quiet:
         part = "" if shown.finished == count else f"{shown.finished} of "
         console.print(f"fetched {part}{files} in {time.monotonic() - start:.1f} s")

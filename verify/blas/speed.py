@@ -97,9 +97,7 @@ def _in_pairs(context, update, size, dtype):
     pair = _pairing(context, dtype, threads, scale)
     before = machine.counters()
     pairs = [pair(gemm_rate(size, update.seconds())) for _ in range(SAMPLES)]
-    context.reasons[dtype] = machine.noise_reasons(
-        before, machine.counters(), machine.usable_cores()
-    )
+    context.reasons[dtype] = machine.noise_reasons(before, machine.counters())
     context.shares[dtype] = [share for share, _, _ in pairs]
     context.peaks[dtype][threads] = max(pairs)[2]
     return [rate for _, rate, _ in pairs]

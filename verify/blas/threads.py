@@ -105,7 +105,7 @@ def check(context, alone):
         )
     before, is_several = machine.counters(), expects and min([serving.threads] + counts) > 1
     together, fault = _times(_start(context, counts[0]))
-    busy = machine.noise_between(before, machine.counters(), usable)["others"]
+    busy = machine.noise_between(before, machine.counters())["others"]
     is_idle = is_several and together and _others(together) < OTHERS_AT_LEAST
     if is_idle and serving.adapts and busy > BUSY:
         # It gives way to programs that compute: ask it not to.

@@ -52,9 +52,10 @@ def cpu_field(name):
 
 
 def physical_cores():
-    """Return how many cores the machine has without hyperthreads, or None if it is not known."""
-    text = text_of("/proc/cpuinfo")
-    cores = set(re.findall(r"^physical id\s*:\s*(\d+).*?^core id\s*:\s*(\d+)", text, re.M | re.S))
+    """Return how many of this process's cores are no hyperthreads, or None if it is not known."""
+    pattern = r"^processor\s*:\s*(\d+).*?^physical id\s*:\s*(\d+).*?^core id\s*:\s*(\d+)"
+    found = re.findall(pattern, text_of("/proc/cpuinfo"), re.MULTILINE | re.DOTALL)
+    cores = {(package, core) for number, package, core in found if int(number) in CORES}
     return len(cores) or None
 
 
@@ -156,22 +157,27 @@ CORES = _cores()
 
 
 TICKS = os.sysconf("SC_CLK_TCK")
-# Of a core; less is none.
-LEAST_TICKS = 2
-# The share of the time that something took, from which on it is named.
-SEEN = 0.05
+# Of one core; less is none. Cores gain and lose ticks independently, so of many it is the root.
+LEAST_TICKS = 3
+# From here on is named what takes time: the share that the host took, or a limit; the processors
+# that other programs kept busy and threads waited for. One counts on every machine: a product is as
+# slow as its slowest thread.
+SEEN, SEEN_PROCESSORS = 0.05, 0.1
 MICROSECONDS, NANOSECONDS = 1e6, 1e9
 
 
 def counters(living=0.0):
-    """Return the machine's counters now, in seconds; the frequency in MHz, None if unknown.
+    """Return the counters of this process's cores, in seconds; the frequency in MHz, or None.
 
     Source: proc(5). The processes that this one has waited for count as its own. living: processor
     seconds of those that still run; the system counts them only after their end.
     """
-    stat = text_of("/proc/stat").partition("\n")[0].split()[1:]
+    lines = [line.split() for line in text_of("/proc/stat").splitlines() if line.startswith("cpu")]
+    # A container may have only some of them, or others by the same number.
+    ours = [line for line in lines if line[0][3:].isdigit() and int(line[0][3:]) in CORES]
+    columns = zip(*(line[1:9] for line in (ours if len(ours) == len(CORES) else lines[:1])))
     # user nice system idle iowait irq softirq steal
-    ticks = [int(word) / TICKS for word in stat[:8]] or [0.0] * 8
+    ticks = [sum(map(int, column)) / TICKS for column in columns] or [0.0] * 8
     own = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     clocks = re.findall(r"(?m)^cpu MHz\s*: ([\d.]+)", text_of("/proc/cpuinfo"))
     return {
@@ -186,13 +192,14 @@ def counters(living=0.0):
     }
 
 
-def noise_between(before, after, cores):
-    """Return the noise between two readings as a result has it, on so many usable cores."""
+def noise_between(before, after):
+    """Return the noise between two readings as a result has it."""
+    cores = affine_cores()
     seconds = max(after["clock"] - before["clock"], 1e-9)
     others = (after["busy"] - before["busy"]) - (after["own"] - before["own"])
     steal = after["steal"] - before["steal"]
     # The system counts ticks of each core, so a short turn may end within one.
-    least = LEAST_TICKS * cores / TICKS
+    least = LEAST_TICKS * cores**0.5 / TICKS
     return {
         "load": before["load"],
         "others": round(others / seconds, 3) if others > least else 0.0,
@@ -202,13 +209,10 @@ def noise_between(before, after, cores):
     }
 
 
-def noise_reasons(before, after, cores):
-    """Return what was seen between two readings that takes time from a program, as texts.
-
-    cores: that this process may use. Less than SEEN of its time is not worth a word.
-    """
+def noise_reasons(before, after):
+    """Return what was seen between two readings that takes time from a program, as texts."""
     seconds = max(after["clock"] - before["clock"], 1e-9)
-    seen = noise_between(before, after, cores)
+    seen = noise_between(before, after)
     waited = (after["waited"] - before["waited"]) / seconds
     found = []
     if seen["throttled"] > SEEN * seconds:
@@ -224,7 +228,7 @@ def noise_reasons(before, after, cores):
         )
     # Two threads that each wait for half of the time have waited for as long as it took. Threads
     # of one process wait for each other, too: that is no noise.
-    if waited > SEEN * cores and seen["others"] > SEEN * cores:
+    if min(waited, seen["others"]) > SEEN_PROCESSORS:
         found.append(
             "its threads waited %.1f s for a processor in %.1f s" % (waited * seconds, seconds)
         )

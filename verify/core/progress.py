@@ -13,15 +13,20 @@ import io
 import logging
 import os
 import sys
+import threading
+import time
 
 from verify.core.portable import text
 
 CLEAR = "\r\033[K"
+# Seconds between two lines of a log that say what is done.
+BEAT = 15.0
 
 # The pipe to the supervisor (watch.py), which gets each line too; None without a supervisor.
 supervisor = None
 # Whether the suite itself says that it was interrupted; the builder says so of all that it runs.
 says_interrupted = True
+_steps = [""]
 
 
 def begin():
@@ -30,15 +35,33 @@ def begin():
 
 
 def still(step, seconds):
-    """Write a line of a log that says what the suite has done since it began."""
+    """Write a line of a log that says what is done, and since when."""
     _write("  %s ... %.0f s\n" % (step, seconds), False)
 
 
 def note(step):
     """Show the present step on a terminal, in place of the one before."""
+    _steps[0] = step
     if supervisor is not None:
         os.write(supervisor, (text(step) + "\n").encode("utf-8"))
     _write(CLEAR + step + " ...", True)
+
+
+def beat():
+    """From now on, write to a log every BEAT seconds what this process does."""
+    if sys.stderr.isatty():
+        return
+
+    def write():
+        began = time.time()
+        while True:
+            # Not the wait of an event, for which Python 2 wakes up twenty times a second.
+            time.sleep(BEAT)
+            still(_steps[0], time.time() - began)
+
+    thread = threading.Thread(target=write)
+    thread.daemon = True
+    thread.start()
 
 
 def log(message):

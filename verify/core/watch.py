@@ -30,8 +30,6 @@ LIMIT = 1200
 # still has the pipe. The limit is counted in such parts: if all processes were suspended for a
 # while, only one part is lost.
 POLL = 0.1
-# Seconds between two lines of a log that say what the suite does.
-BEAT = 15.0
 # Seconds for an interrupted suite to end by itself: after ctrl-C, which reaches it as well, and
 # after a signal of the supervisor's. A person waits less than a second for the end.
 FIRST_GRACE, SECOND_GRACE = 0.3, 0.5
@@ -129,7 +127,7 @@ class _Supervisor(object):
             part = min(self.limit / 20.0, POLL if sources else POLL / 10)
             has_step = _readable(sources, part)
             quiet = 0.0 if has_step else quiet + part
-            if time.time() - said >= BEAT:
+            if time.time() - said >= progress.BEAT:
                 said = time.time()
                 progress.still(native(self.step), said - began)
             if has_step and not self.read_step():

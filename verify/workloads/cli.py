@@ -24,7 +24,7 @@ import sys
 from verify import table
 from verify.blas import threads
 from verify.context import Context
-from verify.core import configuration, process, program, report
+from verify.core import configuration, process, program, progress, report
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -121,6 +121,8 @@ def run(arguments):
     program.check_folders(arguments.json, arguments.compile_folder, arguments.share_modules)
     if arguments.stay:
         process.end_with_parent()
+    elif not arguments.quiet:
+        progress.beat()
     expectation = expectations.load(arguments.expect) if arguments.expect else None
     # What NumPy and the framework read when they are imported.
     if arguments.blas_threads:

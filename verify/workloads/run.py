@@ -201,8 +201,9 @@ class _CompiledCase(object):
         if self.function.profile:
             content["compile"].update(profiles.compile_times_of(self.function.profile))
         if profile_calls:
-            progress.note("profiling %s" % self.model.name)
-            for _ in range(profile_calls):
+            for number in range(profile_calls):
+                words = (self.model.name, number + 1, profile_calls)
+                progress.note("profiling %s, call %d of %d" % words)
                 self.profiled()
             content["profile"] = profiles.of_function(self.profiled)
             progress.end()

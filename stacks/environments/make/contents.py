@@ -183,7 +183,7 @@ def _identity(status: os.stat_result) -> tuple[int, int, int]:
 
 def _each(function: Callable[[str], Result], names: Iterable[str]) -> Iterator[tuple[str, Result]]:
     """Yield names with what a function returns for them, which threads call: most of it is I/O."""
-    every, count = list(names), cores.affine()
+    every, count = list(names), cores.usable()
     with ThreadPoolExecutor(count) as pool:
         shares = (every[i::count] for i in range(count))
         for results in pool.map(lambda share: [(n, function(n)) for n in share], shares):

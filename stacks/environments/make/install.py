@@ -72,7 +72,7 @@ def _unpack_missing(parts: Sequence[Part], packages: Path, python: str) -> Conte
 
         # The largest first, so that no thread ends long after the others.
         largest_first = sorted(parts, key=lambda part: part.built.size, reverse=True)
-        with ThreadPoolExecutor(cores.affine()) as pool:
+        with ThreadPoolExecutor(cores.usable()) as pool:
             list(pool.map(read, largest_first))
         expected = contents.contents_of(parts, python)
         for folder in new.iterdir():
@@ -90,7 +90,7 @@ def _link(
 ) -> Digests:
     """Link unpacked packages into a new folder, to be renamed to `target`; check its files."""
     with assemble.translated(packages, f"the packages of {variant.id} cannot be installed"):
-        with ThreadPoolExecutor(cores.affine()) as pool:
+        with ThreadPoolExecutor(cores.usable()) as pool:
             list(pool.map(lambda part: _check_unpacked(packages, part), parts))
         # Without a validation of its own, which unpacks a package again.
         layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())

@@ -37,7 +37,8 @@ class World:
         monkeypatch.setattr(command, "all_variants", lambda _: self.variants)
         monkeypatch.setattr(candidates, "candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
-        monkeypatch.setattr(cores, "affine", lambda: 2)
+        for name in ("affine", "usable"):
+            monkeypatch.setattr(cores, name, lambda: 2)
         monkeypatch.setattr(results, "describe_machine", lambda reports: MACHINE)
 
     def use(self, framework: str, *names: str) -> None:

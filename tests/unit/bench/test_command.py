@@ -41,10 +41,17 @@ def openblas(built: Workspace) -> Variant:
 
 
 @pytest.mark.parametrize(
-    ("text", "most", "counts"), [("", 1, (1,)), ("", 6, (1, 2, 4, 6)), ("1-3,2", 4, (1, 2, 3))]
+    ("text", "usable", "counts"),
+    # Of 64, which a container's limit bounds.
+    [
+        ("", 1, (1,)),
+        ("", 6, (1, 2, 4, 6)),
+        ("", 64, (1, 2, 4, 8, 16, 32, 64)),
+        ("1-3,2,64", 4, (1, 2, 3, 64)),
+    ],
 )
-def test_counts_of_threads(text: str, most: int, counts: tuple[int, ...]) -> None:
-    assert BenchOptions(threads=text).thread_counts(most) == counts
+def test_counts_of_threads(text: str, usable: int, counts: tuple[int, ...]) -> None:
+    assert BenchOptions(threads=text).thread_counts(usable, 64) == counts
 
 
 def test_the_defaults_of_the_options() -> None:

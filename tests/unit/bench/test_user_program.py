@@ -147,7 +147,7 @@ def test_the_rounds_their_table_and_their_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     busy = Noise(load=3.0, others=1.5, steal=0.0, throttled=0.0, frequency=None)
-    monkeypatch.setattr(user_program, "watch_noise", lambda _: lambda: busy)
+    monkeypatch.setattr(user_program, "watch_noise", lambda: lambda: busy)
     file = tmp_path / "runs.json"
     bench(candidates, ["true"], rounds=2, json_file=file, run=lambda *_: a_run(2.0))
     names = [candidate.variant.id for candidate in candidates]

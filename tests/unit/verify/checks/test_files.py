@@ -62,7 +62,8 @@ def test_damage_is_named_and_undone_where_files_can_be_put_back(
     add(prefix, "lib/more")
     monkeypatch.setattr(files.sys, "base_prefix", str(prefix))
     assert files.check(context()).status == "skip"
-    check = files.check(context(expectation=expectation(), full=False))
+    found = context(expectation=expectation(), full=False, files_program=None, folder=str(prefix))
+    check = files.check(found)
     assert (check.status, check.fix) == ("fail", f"put the files back:\n{COMMAND}")
     assert check.detail.splitlines() == [
         "3 differences from what was installed",

@@ -20,7 +20,7 @@ sys.path.insert(0, sys.argv[1])
 from verify.core import causes, program, progress, watch
 
 watch.SECOND_GRACE = 0.2
-watch.BEAT = {beat}
+progress.BEAT = {beat}
 mutex = ctypes.create_string_buffer(64)
 
 def deadlock(library):
