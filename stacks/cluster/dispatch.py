@@ -1,6 +1,4 @@
-"""Jobs on machines: one at a time on each; a job whose worker is lost runs again elsewhere.
-
-`sweep` is `./invoke run --jobs N --cluster ADDRESS`: a user's jobs, in shares.
+"""Jobs on the machines of a scheduler of dask: one at a time on each.
 
 Dask's own scheduling knows workers, not machines; it cannot give a job that one machine refused to
 another; and by default a task without a worker waits forever.
@@ -8,68 +6,214 @@ another; and by default a task without a worker waits forever.
 
 from __future__ import annotations
 
-import math
+import asyncio
+import logging
+import operator
+import pkgutil
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from importlib.metadata import version
+from typing import Any
 
-from stacks.cluster import connect, messages
-from stacks.cluster.connect import RESUMES, Cluster, ClusterError, Task, Worker
-from stacks.cluster.messages import Answer, Order, Share
-from stacks.core import console
-from stacks.core.console import as_typed, duration
-from stacks.core.disk import write_atomically
+import distributed
+from distributed.client import ClosedClientError, FuturesCancelledError
+from distributed.comm.core import CommClosedError
+from distributed.versions import VersionMismatchWarning
+
+from stacks.cluster.messages import Answer, Order, RemoteError
+from stacks.cluster.programs import LABEL, NAME_PREFIX
+from stacks.core.console import as_typed, duration, plural
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import ended_like_by_interrupt
-from stacks.core.workspace import Workspace
-from stacks.environments.use.jobs import Job as UserJob
-from stacks.environments.use.jobs import check_number, recorded
-from stacks.variants.variant import Variant
 
-TRIES = 3
 # Seconds.
-POLL = 0.5
-# Seconds. A worker that its nanny, Slurm or Kubernetes restarts needs a while to come back.
+TIMEOUT, POLL = 15.0, 0.5
+# Seconds without a worker: one that Slurm or Kubernetes restarts needs a while to come back.
 PATIENCE = 60.0
-# So that a machine whose share ends early gets another.
-SHARES_EACH = 4
+TRIES = 3
+RUN = "stacks.cluster.programs:run"
+# Where the scheduler goes away while dask connects to it, dask cancels that twice, which asyncio
+# refuses by a RuntimeError.
+LOST = (OSError, CommClosedError, RuntimeError)
+# How a command goes on when it is given again.
+RESUMES = "build and bench go on, a run of jobs begins again (give it another folder for --logs)"
+Take = Callable[["Job", "Worker", Answer], None]
 
-Take = Callable[["Job", Worker, Answer], None]
+
+class ClusterError(StacksError):
+    """The cluster failed, or a job on it."""
 
 
 @dataclass(frozen=True)
+class Worker:
+    """A worker; `machine` is the label of its machine."""
+
+    address: str
+    name: str
+    machine: str
+
+    @property
+    def custom_name(self) -> str:
+        """The name that a user gave the machine, empty without one."""
+        return self.machine.removeprefix(NAME_PREFIX) if NAME_PREFIX in self.machine else ""
+
+
+@dataclass
 class Job:
-    """An order for one machine, or for any if `machine` is None."""
+    """An order for one machine, or for any if `machine` is None.
+
+    lost: the machine of each worker that was lost with it.
+    """
 
     name: str
     order: Order
     machine: str | None = None
-
-    @property
-    def key(self) -> str:
-        """The job's name in a session, the same in each invocation and for each worker."""
-        return self.machine or self.name
+    lost: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class _Running:
+class Task:
+    """A job that was sent to a worker."""
+
     job: Job
     worker: Worker
-    task: Task
+    future: distributed.Future[str]
+
+    def answer(self) -> Answer | None:
+        """Return the answer of a task that has ended, None if its worker was lost."""
+        if self.future.status == "finished":
+            # Empty: a worker that is shutting down has stopped it.
+            text = self.future.result()
+            return Answer.read(text) if text else None
+        error = self.future.exception() if self.future.status == "error" else None
+        if error is None or isinstance(error, distributed.KilledWorker):
+            return None
+        failure = RemoteError(
+            what="this worker cannot run the job",
+            found=f"{type(error).__name__}: {error}",
+            fix="start it by `./invoke worker ADDRESS` in a checkout of the same commit",
+        )
+        return Answer(error=failure, refused=True)
 
 
-@dataclass
-class _State:
-    waiting: list[Job]
-    running: list[_Running] = field(default_factory=list)
-    failures: list[StacksError] = field(default_factory=list)
-    # {job: number of lost workers by machine}
-    lost: dict[str, Counter[str]] = field(default_factory=dict)
-    # Machines whose checkout differs.
-    refused: set[str] = field(default_factory=set)
+class Cluster:
+    """A connection to a scheduler; what workers print is printed here, after their names."""
+
+    def __init__(self, client: distributed.Client) -> None:
+        self._client = client
+        self._topic = f"{LABEL}-{uuid.uuid4().hex}"
+        client.subscribe_topic(self._topic, lambda event: print_line(**event[1]))
+
+    def workers(self) -> dict[str, Worker]:
+        """Return this project's workers by address; ClusterError if the scheduler went away."""
+        found = ""
+        try:
+            infos: Mapping[str, Any] = self._client.scheduler_info()["workers"]
+            # A client that is reconnecting returns old information.
+            if self._client.status != "running":
+                found = f"the connection to it is {self._client.status}"
+        except (*LOST, ClosedClientError, asyncio.TimeoutError) as error:
+            found = str(error) or "no answer"
+        if found:
+            raise ClusterError(
+                "the scheduler went away",
+                found=found,
+                fix=f"start it and its workers again, then repeat the command: {RESUMES}",
+            )
+        workers = {}
+        for address, info in infos.items():
+            labels = [name for name in info["resources"] if name.startswith(f"{LABEL}-")]
+            if labels and info["status"] == "running":
+                workers[address] = Worker(address, str(info["name"]), labels[0])
+        return workers
+
+    def send(self, job: Job, worker: Worker) -> Task:
+        """Have a worker do a job."""
+        # The scheduler unpickles what it gets and may lack this project: send the function's name.
+        # Not pure: the same call on another worker has another result.
+        run = self._client.submit(pkgutil.resolve_name, RUN, workers=[worker.address], pure=False)
+        order = job.order.model_dump_json()
+        call = operator.methodcaller("__call__", order, self._topic, worker.name)
+        key = f"{LABEL}-{uuid.uuid4().hex}"
+        future = self._client.submit(call, run, key=key, workers=[worker.address])
+        return Task(job, worker, future)
+
+    def wait(self, tasks: Sequence[Task], seconds: float) -> None:
+        """Wait until one of the tasks has ended, at most so many seconds."""
+        # Cancelled tasks, for example those of a lost scheduler, show it in their results.
+        with suppress(TimeoutError, FuturesCancelledError):
+            distributed.wait([task.future for task in tasks], seconds, "FIRST_COMPLETED")
+
+    def stop(self, tasks: Sequence[Task]) -> None:
+        """Stop tasks; those that have ended are ignored."""
+        self._client.cancel([task.future for task in tasks])
+
+
+@contextmanager
+def connected(address: str) -> Iterator[tuple[Cluster, list[Worker]]]:
+    """Give the cluster of a scheduler and its workers, whose names are printed.
+
+    In the end disconnect, which stops all running tasks. TLS is set by dask's configuration. Raises
+    UsageError if no scheduler of this version answers, or it has no workers.
+    """
+    # Lost connections and other versions are raised as errors here; dask would log them too.
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        # A client would wait forever for the answer of another kind of server.
+        found = asyncio.run(asyncio.wait_for(_version_at(address), TIMEOUT))
+    except (OSError, ValueError, TypeError, ImportError, asyncio.TimeoutError) as error:
+        raise UsageError(
+            f"--cluster {address}: no scheduler answers there",
+            expected="the address that the scheduler prints at its start, such as "
+            "tcp://HOST:8786, or tls://HOST:8786 with certificates in dask's configuration",
+            found=str(error) or f"no answer in {TIMEOUT:.0f} s",
+            fix="start one: ./invoke scheduler; for TLS see docs/guides/cluster.md",
+        ) from error
+    expected = version("distributed")
+    if found != expected:
+        raise UsageError(
+            f"the scheduler at {address} runs another version of dask",
+            expected=expected,
+            found=found,
+            fix=f"start it by `./invoke scheduler`, or install dask and distributed {expected} "
+            "there",
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VersionMismatchWarning)
+        client = distributed.Client(address, timeout=TIMEOUT)
+    try:
+        cluster = Cluster(client)
+        workers = list(cluster.workers().values())
+        if not workers:
+            raise UsageError(
+                f"the scheduler at {address} has no worker of this project",
+                expected="one on each machine, started in a checkout there",
+                fix=f"on each machine: ./invoke worker {address}",
+            )
+        names = sorted(worker.name for worker in workers)
+        print(f"{plural(len(names), 'machine')}: {', '.join(names)}", file=sys.stderr)
+        yield cluster, workers
+    finally:
+        # The error that ends the work is the one to show.
+        with suppress(*LOST):
+            client.close(timeout=TIMEOUT)
+
+
+async def _version_at(address: str) -> str:
+    connection = distributed.Security().get_connection_args("client")
+    async with distributed.rpc(address, connection_args=connection) as scheduler:
+        versions = await scheduler.versions()
+    return str(versions["packages"]["distributed"])
+
+
+def print_line(worker: str, line: str) -> None:
+    """Print a line of a worker, after its name."""
+    print(f"{worker}: {line}", file=sys.stderr, flush=True)
 
 
 def dispatch(
@@ -80,167 +224,77 @@ def dispatch(
     patience: seconds without a worker after which the waiting jobs fail. On an exception, such as
     ctrl-C, the workers stop.
     """
-    state = _State(list(jobs))
+    waiting, running, failures = list(jobs), list[Task](), list[StacksError]()
+    # Machines whose files differ.
+    refused = set[str]()
     begun = since = time.monotonic()
     try:
-        while state.waiting or state.running:
-            present = cluster.workers()
-            _collect(cluster, state, present, take)
-            for job, worker in _next(state, present):
-                print_line(worker.name, f"begins {job.name}{_progress(state, jobs, begun)}")
-                order = job.order.model_copy(update={"machine": worker.machine})
-                task = cluster.send(worker, order.model_dump_json())
-                state.waiting.remove(job)
-                state.running.append(_Running(job, worker, task))
-            if state.running:
+        while waiting or running:
+            workers = cluster.workers()
+            gone = [one for one in running if one.worker.address not in workers]
+            for task in [one for one in running if one in gone or one.future.done()]:
+                answer = task.answer()
+                cluster.stop([task])
+                running.remove(task)
+                failures += _ended(task, answer, waiting, refused, take)
+            busy = refused | {task.worker.machine for task in running}
+            free = {one.machine: one for one in workers.values() if one.machine not in busy}
+            for job, worker in _next(waiting, dict(free)):
+                done = len(jobs) - len(waiting) - len(running)
+                waiting.remove(job)
+                print_line(worker.name, f"begins {job.name}{_progress(done, len(jobs), begun)}")
+                running.append(cluster.send(job, worker))
+            if running:
                 since = time.monotonic()
-                cluster.wait([one.task for one in state.running], POLL)
-            elif state.waiting:
-                all_refused = present and {w.machine for w in present.values()} <= state.refused
-                if not all_refused and time.monotonic() < since + patience:
-                    time.sleep(POLL)
-                    continue
+                cluster.wait(running, POLL)
+            elif not waiting or (workers and not free) or time.monotonic() > since + patience:
                 fix = f"start one by `./invoke worker ADDRESS`, then repeat the command: {RESUMES}"
-                state.failures += [
-                    ClusterError(f"{job.name}: no worker is left", fix=fix) for job in state.waiting
-                ]
-                state.waiting.clear()
+                left = [f"{job.name}: no worker is left" for job in waiting]
+                failures += [ClusterError(what, fix=fix) for what in left]
+                waiting.clear()
+            else:
+                time.sleep(POLL)
     finally:
-        cluster.stop([one.task for one in state.running])
-    return state.failures
+        cluster.stop(running)
+    return failures
 
 
-def _progress(state: _State, jobs: Sequence[Job], begun: float) -> str:
-    """Return how many jobs are done and how long the others take, empty before the first."""
-    done = len(jobs) - len(state.waiting) - len(state.running)
-    left = (time.monotonic() - begun) / max(done, 1) * (len(jobs) - done)
-    return f"; {done} of {len(jobs)} done, about {duration(left)} left" if done else ""
-
-
-def _collect(cluster: Cluster, state: _State, present: Mapping[str, Worker], take: Take) -> None:
-    """Handle the tasks that have ended, and those whose worker has disappeared."""
-    for one in list(state.running):
-        if one.task.has_ended:
-            answer = one.task.answer()
-        elif one.worker.address not in present:
-            cluster.stop([one.task])
-            answer = None
-        else:
-            continue
-        state.running.remove(one)
-        if answer is None:
-            _retry(one, state)
-            continue
-        answer = answer.model_copy(update={"worker": one.worker.name})
+def _ended(
+    task: Task, answer: Answer | None, waiting: list[Job], refused: set[str], take: Take
+) -> list[StacksError]:
+    """Take an answer, or have the job wait again if there is none; return why it is given up."""
+    job, worker = task.job, task.worker
+    if answer is None:
+        job.lost.append(worker.machine)
+        if len(job.lost) == TRIES:
+            what = f"{job.name}: its worker was lost {TRIES} times, last {worker.name}"
+            fix = "read what that worker printed: it may have reached a limit of memory or of time"
+            return [ClusterError(what, fix=fix)]
+        print_line(worker.name, f"was lost; {job.name} will run again")
+    else:
+        answer = answer.model_copy(update={"worker": worker.name})
         if not answer.refused:
-            take(one.job, one.worker, answer)
-            continue
-        state.refused.add(one.worker.machine)
-        if one.job.machine:
-            state.failures += answer.errors
-        else:
-            print_line(one.worker.name, as_typed(f"is left out:\n{answer.errors[0]}"))
-            state.waiting.append(one.job)
+            take(job, worker, answer)
+            return []
+        refused.add(worker.machine)
+        if job.machine:
+            return answer.errors
+        print_line(worker.name, as_typed(f"is left out:\n{answer.errors[0]}"))
+    waiting.append(job)
+    return []
 
 
-def _retry(one: _Running, state: _State) -> None:
-    """Run a job whose worker was lost again, or give it up after the last try."""
-    lost = state.lost.setdefault(one.job.key, Counter())
-    lost[one.worker.machine] += 1
-    if sum(lost.values()) < TRIES:
-        print_line(one.worker.name, f"was lost; {one.job.name} will run again")
-        state.waiting.append(one.job)
-        return
-    error = ClusterError(
-        f"{one.job.name}: its worker was lost {TRIES} times, last {one.worker.name}",
-        fix="read what that worker printed: it may have reached a limit of memory or of time",
-    )
-    state.failures.append(error)
-
-
-def _next(state: _State, present: Mapping[str, Worker]) -> list[tuple[Job, Worker]]:
-    """Return the jobs to start now, each with its worker; at most one for each machine."""
-    # Sorted: two clients then choose the same worker of a machine, which takes turns.
-    workers = [present[address] for address in sorted(present)]
-    taken = {one.worker.machine for one in state.running} | state.refused
+def _next(waiting: Sequence[Job], free: dict[str, Worker]) -> list[tuple[Job, Worker]]:
+    """Return the jobs to start now, each with a worker: if one was lost, of another machine."""
     pairs = []
-    for job in state.waiting:
-        free = [w for w in workers if w.machine not in taken and job.machine in (None, w.machine)]
-        if free:
-            lost = state.lost.get(job.key, Counter())
-            worker = min(free, key=lambda one: lost[one.machine])
-            taken.add(worker.machine)
-            pairs.append((job, worker))
+    for job in waiting:
+        fitting = [machine for machine in free if job.machine in (None, machine)]
+        if fitting:
+            pairs.append((job, free.pop(min(fitting, key=job.lost.count))))
     return pairs
 
 
-def print_line(worker: str, line: str) -> None:
-    """Print a line of a worker, after its name."""
-    print(f"{worker}: {line}", file=sys.stderr, flush=True)
-
-
-def sweep(
-    workspace: Workspace,
-    address: str,
-    variant: Variant,
-    jobs: Sequence[UserJob],
-    at_once: int,
-    folder: Path,
-) -> None:
-    """Run all jobs on the machines of a cluster, `at_once` at a time on each, as run_jobs does.
-
-    They run in the current folder, which each machine has at the same path. Raises UsageError if
-    there are no workers, ClusterError if jobs were not run, JobsError if any failed.
-    """
-    check_number(at_once)
-    here = str(Path.cwd())
-    _check_text(here, "the name of this folder")
-    for job in jobs:
-        _check_text("".join(job.words), f"a word of the command of job {job.number}")
-    name = str(variant.file.absolute()) if variant.file else variant.id
-    order = Order.of(workspace, [name])
-    files = messages.digests_of_stack(workspace, variant)
-    by_number = {job.number: job for job in jobs}
-    errors: list[StacksError] = []
-    with ended_like_by_interrupt(), connect.connected(address, print_line) as cluster:
-        machines = {worker.machine for worker in connect.workers_of(cluster, address)}
-        # Only now: it removes the logs of a former sweep.
-        with recorded(folder, len(jobs)) as record:
-
-            def take(_job: Job, _worker: Worker, answer: Answer) -> None:
-                for run in answer.runs:
-                    if job := by_number.pop(run.job, None):
-                        write_atomically(job.log(folder), run.log)
-                        record(job, run.status, run.seconds)
-                errors.extend(answer.errors)
-
-            orders = []
-            for part in shares(jobs, at_once, len(machines)):
-                share = Share(folder=here, at_once=at_once, jobs=tuple(part), files=files)
-                label = f"jobs {part[0].number} to {part[-1].number}"
-                orders.append(Job(label, order.model_copy(update={"share": share})))
-            errors += dispatch(cluster, orders, take)
-            for error in errors:
-                console.show_error(error)
-            if by_number:
-                raise ClusterError(
-                    f"{len(by_number)} of {len(jobs)} jobs were not run, see above",
-                    found="jobs " + ", ".join(str(number) for number in by_number),
-                )
-
-
-def shares(jobs: Sequence[UserJob], at_once: int, machines: int) -> list[Sequence[UserJob]]:
-    """Return the jobs in parts that keep a machine busy, several for each machine."""
-    size = max(at_once, math.ceil(len(jobs) / (machines * SHARES_EACH)))
-    return [jobs[start : start + size] for start in range(0, len(jobs), size)]
-
-
-def _check_text(text: str, name: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(
-            f"{name} is not UTF-8",
-            expected="text, which can be sent to another machine",
-            found=ascii(text),
-        ) from error
+def _progress(done: int, every: int, begun: float) -> str:
+    """Return how many jobs are done and how long the others take, empty before the first."""
+    left = (time.monotonic() - begun) / max(done, 1) * (every - done)
+    return f"; {done} of {every} done, about {duration(left)} left" if done else ""

@@ -7,16 +7,12 @@ It stops, with all that it has started, when its standard input ends.
 from __future__ import annotations
 
 import base64
-import errno
-import hashlib
 import os
 import signal
-import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +44,6 @@ from stacks.variants.variant import Variant
 
 # Seconds that a stopped build may take to clean up.
 GRACE = 10.0
-# Poll interval of the machine's lock, seconds.
-POLL = 1.0
 # Bytes of a log that are sent; the last ones of a longer one.
 MOST_LOG = 8 << 20
 
@@ -70,22 +64,19 @@ def main(workspace: Workspace) -> None:
 
 
 def run_order(workspace: Workspace, order: Order) -> Answer:
-    """Run an order, alone on its machine. Raises DiskError if the checkout cannot be written."""
+    """Run an order. Raises DiskError if the checkout cannot be written."""
     try:
-        commit = revision()[0]
-        messages.check(order.files, order.commit, messages.digests(workspace), commit)
-    except StaleError as error:
+        messages.check(order, messages.digests(workspace), revision()[0])
+        _check_folder(order.share)
+    except (StaleError, UsageError) as error:
         return Answer(error=RemoteError.of(error), refused=True)
     folders.protect_build(workspace)
     folders.protect_cache(workspace)
     # Machines may share a checkout in a home folder; its reports are of one machine at a time.
-    with (
-        machine_lock(order.machine),
-        hold_lock(workspace.cluster / "worker", "a job of another machine"),
-    ):
-        if order.share:
-            return run_share(workspace, order.variants[0], order.share)
+    with hold_lock(workspace.cluster / "worker", "a job of another machine"):
         variants = [load_variant(workspace, name) for name in order.variants]
+        if order.share:
+            return Answer(runs=run_share(workspace, variants[0], order.share))
         outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
         passed = {outcome.variant for outcome in outcomes if outcome.status == PASSED}
         if order.timing is None or not passed:
@@ -99,27 +90,24 @@ def run_order(workspace: Workspace, order: Order) -> Answer:
         return Answer(outcomes=outcomes, result=result)
 
 
-def run_share(workspace: Workspace, name: str, share: Share) -> Answer:
+def _check_folder(share: Share | None) -> None:
+    if share and not Path(share.folder).is_dir():
+        raise UsageError(
+            f"{share.folder} is not on this machine",
+            expected="the folder of your program, at the same path on each machine",
+            fix="run it in a folder that they share, or copy it there",
+        )
+
+
+def run_share(workspace: Workspace, variant: Variant, share: Share) -> tuple[Run, ...]:
     """Build a variant if it is not, run the share's jobs in it, and return how each ended.
 
-    The answer is a refusal if this machine lacks the folder, or has another stack.yaml. Raises
-    StacksError if the environment cannot be made, or the program not be started.
+    Raises StacksError if the environment cannot be made, or the program not be started.
     """
-    try:
-        if not Path(share.folder).is_dir():
-            raise UsageError(
-                f"{share.folder} is not on this machine",
-                expected="the folder of your program, at the same path on each machine",
-                fix="run it in a folder that they share, or copy it there",
-            )
-        messages.check_stack(share.files)
-        variant = load_variant(workspace, name)
-    except StacksError as error:
-        return Answer(error=RemoteError.of(error), refused=True)
-    place = pipeline.make_environment(workspace, variant)
+    prefix = pipeline.make_environment(workspace, variant)
     # This process is for this order alone.
     os.chdir(share.folder)
-    env = shared_out(variant, variables(place), share.at_once, len(share.jobs))
+    env = shared_out(variant, variables(prefix), share.at_once, len(share.jobs))
     runs = []
     with scratch() as logs:
 
@@ -128,7 +116,7 @@ def run_share(workspace: Workspace, name: str, share: Share) -> Answer:
             runs.append(Run(job=job.number, status=status, seconds=seconds, log=log))
 
         run_each(share.jobs, share.at_once, logs, env, record)
-    return Answer(runs=tuple(runs))
+    return tuple(runs)
 
 
 def _end_of(log: Path) -> bytes:
@@ -142,27 +130,26 @@ def _end_of(log: Path) -> bytes:
 
 def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
     """Build and verify a variant; before a timing an earlier verification here is enough."""
-    status, remote_error = NOT_MADE, None
+    status, error = NOT_MADE, None
     try:
-        place = pipeline.make_environment(workspace, variant)
+        prefix = pipeline.make_environment(workspace, variant)
         if order.timing and any(c.verified for c in candidates.candidates(workspace, [variant])):
             print(f"{variant.id}: already verified", file=sys.stderr, flush=True)
         else:
             status = FAILED
-            verification.verify_variant(workspace, variant, place, full=order.full)
+            verification.verify_variant(workspace, variant, prefix, full=order.full)
         status = PASSED
-    except StacksError as error:
-        remote_error = RemoteError.of(error)
-        if status == FAILED and error.exit_code == programs.NO_DEVICE:
-            status = NO_DEVICE
-        elif error.exit_code == programs.CANNOT_RUN:
-            status = NOT_MADE
+    except StacksError as raised:
+        error = RemoteError.of(raised)
+        # Of the verification: what it ended with.
+        ends = {programs.NO_DEVICE: NO_DEVICE, programs.CANNOT_RUN: NOT_MADE}
+        status = ends.get(raised.exit_code, status) if status == FAILED else status
     report = None if status == NOT_MADE else folders.read_report(workspace, variant)
     if status == FAILED and report:
-        remote_error = _failed_checks(variant, report)
+        error = _failed_checks(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
     return Outcome.model_validate(
-        {"variant": variant.id, "status": status, "error": remote_error, "report": report}
+        {"variant": variant.id, "status": status, "error": error, "report": report}
     )
 
 
@@ -175,31 +162,6 @@ def _failed_checks(variant: Variant, report: Mapping[str, Any]) -> RemoteError:
         # A report of schema 1 has no key `fix`.
         fix="\n".join(dict.fromkeys(check["fix"] for check in failed if check.get("fix"))) or None,
     )
-
-
-@contextmanager
-def machine_lock(machine_label: str) -> Iterator[None]:
-    """Hold the lock of a machine for the block; wait while another worker of it has the lock.
-
-    It is an abstract socket, which the kernel removes with the last process that holds it. Dask's
-    own lock would be lost with the scheduler, and expire 30 s after a lost worker.
-    """
-    # An address is short, a label may be long.
-    digest = hashlib.sha256(machine_label.encode()).hexdigest()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as holder:
-        waiting = False
-        while True:
-            try:
-                holder.bind(f"\0theano-stacks {digest}")
-                break
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE:
-                    raise
-                if not waiting:
-                    print("waiting: another worker of this machine is busy", file=sys.stderr)
-                    waiting = True
-                time.sleep(POLL)
-        yield
 
 
 def _stop_with_input() -> None:

@@ -1,24 +1,17 @@
-"""Orders to workers and their answers, both sent as JSON; the files that both sides must have.
-
-The answers of an interrupted invocation are stored: the same command does not repeat their jobs.
-"""
+"""Orders to workers and their answers, both sent as JSON; the files that both sides must have."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Base64Bytes, ValidationError
 
-from stacks.bench.result import Result, slug
+from stacks.bench.result import Result
 from stacks.bench.schedule import BenchOptions
 from stacks.core.console import plural
-from stacks.core.disk import sha256_of, write_atomically
+from stacks.core.disk import sha256_of
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.models import Strict
 from stacks.core.workspace import Workspace, revision
@@ -34,15 +27,11 @@ PASSED, FAILED, NO_DEVICE, NOT_MADE = "passed", "failed", "no device", "not made
 
 
 class Share(Strict):
-    """A part of the jobs of `run --jobs`: `at_once` at a time, in a folder.
-
-    files: {path: SHA-256} of a stack.yaml and its lock, if the variant is one.
-    """
+    """A part of the jobs of `run --jobs`: `at_once` at a time, in a folder."""
 
     folder: str
     at_once: int
     jobs: tuple[Job, ...]
-    files: dict[str, str]
 
 
 class Order(Strict):
@@ -50,22 +39,27 @@ class Order(Strict):
 
     With `share`, the one variant is built, and a user's jobs run in it.
 
-    commit and files: those of the checkout that sends it; {path: SHA-256}.
+    variants: their names, or the paths of stack.yaml files. commit and files: those of who sends
+    it; {path: SHA-256} of the checkout, and by absolute paths of the stack.yaml files and locks.
     """
 
     commit: str | None
     files: dict[str, str]
-    machine: str
     variants: tuple[str, ...]
     full: bool = False
     timing: BenchOptions | None = None
     share: Share | None = None
 
     @classmethod
-    def of(cls, workspace: Workspace, variants: Sequence[str], **more: Any) -> Order:
-        """Return an order of this checkout, for any machine; more: the fields with defaults."""
-        commit, files = revision()[0], digests(workspace)
-        return cls(commit=commit, files=files, machine="", variants=tuple(variants), **more)
+    def of(cls, workspace: Workspace, variants: Sequence[Variant], **more: Any) -> Order:
+        """Return an order of this checkout; more: the fields with defaults."""
+        own = [variant for variant in variants if variant.file]
+        locks = [path for each in own for path in lock_folder(workspace, each).glob("*")]
+        paths = [*(each.file for each in own if each.file), *locks]
+        files = {str(path.absolute()): sha256_of(path) for path in paths if path.is_file()}
+        names = tuple(str(each.file.absolute()) if each.file else each.id for each in variants)
+        files |= digests(workspace)
+        return cls(commit=revision()[0], files=files, variants=names, **more)
 
 
 class RemoteError(Strict):
@@ -110,8 +104,8 @@ class Run(Strict):
 class Answer(Strict):
     """What a worker did of an order.
 
-    worker: its name, added by who receives the answer. refused: the worker's checkout differs, so
-    it refuses all orders of this one. error: why there is no result, or no outcome.
+    worker: its name, added by who receives the answer. refused: the worker's files differ, so it
+    refuses all orders of this one. error: why there is no result, or no outcome.
     """
 
     worker: str = ""
@@ -121,10 +115,14 @@ class Answer(Strict):
     error: RemoteError | None = None
     refused: bool = False
 
-    @property
-    def complete(self) -> bool:
-        """Whether nothing in it failed."""
-        return not self.error and all(o.status in (PASSED, NO_DEVICE) for o in self.outcomes)
+    @classmethod
+    def read(cls, text: str) -> Answer:
+        """Return the answer that a worker sent as JSON, or one that says why it cannot be read."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as invalid:
+            first = str(invalid).splitlines()[0]
+            return cls(error=RemoteError(what="its answer cannot be read", found=first))
 
     @property
     def errors(self) -> list[StacksError]:
@@ -146,89 +144,35 @@ def digests(workspace: Workspace) -> dict[str, str]:
     }
 
 
-def digests_of_stack(workspace: Workspace, variant: Variant) -> dict[str, str]:
-    """Return {path: SHA-256} of a stack.yaml and its lock; of another variant nothing."""
-    if not variant.file:
-        return {}
-    locks = sorted(lock_folder(workspace, variant).glob("*"))
-    paths = [variant.file, *(path for path in locks if path.is_file())]
-    return {str(path.absolute()): sha256_of(path) for path in paths}
+def check(order: Order, actual: Mapping[str, str], commit: str | None) -> None:
+    """Raise StaleError if the files here are not those of the order.
 
-
-def check_stack(expected: Mapping[str, str]) -> None:
-    """Raise StaleError if a stack.yaml of the order, or its lock, is not the same here."""
-    paths = {name: Path(name) for name in expected}
-    different = sorted(
-        name
-        for name, path in paths.items()
-        if not path.is_file() or sha256_of(path) != expected[name]
-    )
-    if different:
-        raise StaleError(
-            "this machine has another stack.yaml, or another lock of it",
-            found=", ".join(different[:NAMED]),
-            fix="share its folder, or copy it there",
-        )
-
-
-def check(
-    expected: Mapping[str, str],
-    expected_commit: str | None,
-    actual: Mapping[str, str],
-    actual_commit: str | None,
-) -> None:
-    """Raise StaleError if the files of this checkout are not those of the order."""
-    names = sorted(expected.keys() | actual.keys())
-    different = [name for name in names if expected.get(name) != actual.get(name)]
+    actual, commit: those of this checkout. A stack.yaml is read where the order names it.
+    """
+    paths = [Path(name) for name in order.files if Path(name).is_absolute()]
+    here = {**actual, **{str(path): sha256_of(path) for path in paths if path.is_file()}}
+    every = sorted(order.files.keys() | here.keys())
+    different = [name for name in every if order.files.get(name) != here.get(name)]
     if not different:
         return
-    files = f"{plural(len(different), 'different file')}: {', '.join(different[:NAMED])}"
-    files += ", ..." if len(different) > NAMED else ""
-    if expected_commit == actual_commit:
+    named = ", ".join(different[:NAMED]) + (", ..." if len(different) > NAMED else "")
+    if all(Path(name).is_absolute() for name in different):
+        raise StaleError(
+            "this machine has another stack.yaml, or another lock of it",
+            found=named,
+            fix="share its folder, or copy it there",
+        )
+    files = f"{plural(len(different), 'different file')}: {named}"
+    if order.commit == commit:
         found = f"the same commit with {files}"
         fix = "commit the changes, and check out that commit on both machines"
     else:
-        found = f"commit {actual_commit or 'unknown'} with {files}"
-        fix = (
-            f"on that machine: git checkout {expected_commit}"
-            if expected_commit
-            else "copy this checkout to that machine"
-        )
+        found = f"commit {commit or 'unknown'} with {files}"
+        fix = f"on that machine: git checkout {order.commit}"
+        fix = fix if order.commit else "copy this checkout to that machine"
     raise StaleError(
         "the worker's checkout differs from this one",
-        expected=f"commit {expected_commit or 'unknown'} without changes",
+        expected=f"commit {order.commit or 'unknown'} without changes",
         found=found,
         fix=fix,
     )
-
-
-@dataclass(frozen=True)
-class ClusterSession:
-    """A folder with a file for each answer."""
-
-    folder: Path
-
-    def load(self, job: str) -> Answer | None:
-        """Return the answer to a job, None if there is none that can be read."""
-        try:
-            return Answer.model_validate_json(self._file(job).read_bytes())
-        except (OSError, ValidationError):
-            return None
-
-    def save(self, job: str, answer: Answer) -> None:
-        """Store an answer."""
-        write_atomically(self._file(job), answer.model_dump_json(by_alias=True))
-
-    def remove(self) -> None:
-        """Remove all answers: the next invocation starts from the beginning."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _file(self, job: str) -> Path:
-        return self.folder / f"{slug(job)}-{hashlib.sha256(job.encode()).hexdigest()[:8]}.json"
-
-
-def open_session(workspace: Workspace, order: Order) -> ClusterSession:
-    """Return the session of an order, which covers all machines."""
-    content = json.dumps(order.model_dump(mode="json"), sort_keys=True)
-    digest = hashlib.sha256(content.encode()).hexdigest()
-    return ClusterSession(workspace.cluster / f"session-{digest[:16]}")

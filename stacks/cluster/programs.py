@@ -1,18 +1,20 @@
 """`./invoke worker` and `./invoke scheduler`: dask's programs with this project's options.
 
 They listen on loopback, or elsewhere with TLS: whoever reaches one of them without TLS can run
-programs there.
+programs there. A worker runs each order in a separate process: dask cannot stop a function, but a
+process can be stopped, so nothing continues after the client has gone or the worker was killed.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import ipaddress
 import os
 import re
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +25,16 @@ from distributed.cli import dask_scheduler, dask_worker
 from distributed.comm.addressing import parse_address, parse_host_port
 
 from stacks.bench.result import NAME
+from stacks.cluster.messages import Answer, RemoteError
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
+from stacks.core.process import CommandError
+from stacks.core.supervised import run_supervised
 
-# A worker's label: a resource in dask's terms.
 LABEL = "theano-stacks"
-# A second resource names the machine: by a user's name, or by the kernel's boot ID.
+# A worker's label, a resource in dask's terms, names its machine: by a user's name, or by the
+# kernel's boot ID.
 NAME_PREFIX, BOOT_PREFIX = f"{LABEL}-machine-", f"{LABEL}-boot-"
-# A variable with the names of those that the user has set: those of dask are removed for jobs.
-SET = "THEANO_STACKS_SET"
 # Runs a module as `python -m` does, but takes no module from PYTHONPATH or the working folder.
 MODULE = (
     "import runpy, sys; sys.path.insert(0, sys.argv[1]); del sys.argv[:2]; "
@@ -49,10 +52,12 @@ def worker(address: str, name: str, options: Sequence[str], *, insecure: bool = 
     """Become a worker, until it is stopped or its scheduler goes away.
 
     options: for `dask worker`. insecure: others may reach it without TLS. Raises UsageError for an
-    invalid name, and for an address that others can reach.
+    invalid name, for an address that others can reach, and on a machine that has a worker.
     """
-    listening = of_worker(address, options, insecure=insecure)
-    _run(worker_command(address, name, [*listening.words, *options]), listening.variables)
+    words, variables = listening(dask_worker.main, options, address, insecure=insecure)
+    command = worker_command(address, name, [*words, *options])
+    hold_machine(machine_label(name))
+    _run(command, variables)
 
 
 def scheduler(options: Sequence[str], *, insecure: bool = False) -> None:
@@ -61,8 +66,8 @@ def scheduler(options: Sequence[str], *, insecure: bool = False) -> None:
     insecure: others may reach it without TLS. Raises UsageError for an address that others can
     reach.
     """
-    listening = of_scheduler(options, insecure=insecure)
-    _run(["distributed.cli.dask_scheduler", *listening.words, *options], listening.variables)
+    words, variables = listening(dask_scheduler.main, options, insecure=insecure)
+    _run(["distributed.cli.dask_scheduler", *words, *options], variables)
 
 
 def worker_command(address: str, name: str, options: Sequence[str] = ()) -> list[str]:
@@ -82,10 +87,13 @@ def worker_command(address: str, name: str, options: Sequence[str] = ()) -> list
         "distributed.cli.dask_worker",
         address,
         # One job at a time. Jobs are separate processes, so dask cannot limit their memory.
-        *("--nworkers", "1", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard"),
+        *("--nthreads", "1", "--memory-limit", "0", "--no-dashboard"),
         *("--name", f"{name or socket.gethostname()}-{os.getpid()}"),
-        *("--resources", f"{LABEL}=1 {machine_label(name)}=1"),
+        *("--resources", f"{machine_label(name)}=1"),
         *options,
+        # A nanny limits every BLAS to one thread and fixes the order of hashes: a verification or
+        # a timing under it would differ from one without a cluster.
+        "--no-nanny",
     ]
 
 
@@ -98,12 +106,33 @@ def machine_label(name: str, boot_id: Path = BOOT_ID) -> str:
     )
 
 
+def hold_machine(label: str) -> None:
+    """Keep other workers off a machine until this process ends; UsageError if it has one.
+
+    An abstract socket does that, which the kernel removes with the process.
+    """
+    # An address is short, a label may be long.
+    digest = hashlib.sha256(label.encode()).hexdigest()
+    holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        holder.bind(f"\0theano-stacks {digest}")
+    except OSError as error:
+        holder.close()
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise UsageError(
+            "this machine has a worker, which does one job at a time",
+            fix="stop it first; with another --name both run, and disturb each other's timings",
+        ) from error
+    # The program of dask that replaces this one goes on holding it.
+    os.set_inheritable(holder.detach(), True)
+
+
 def _run(command: Sequence[str], variables: Mapping[str, str]) -> None:
     """Replace this process, so that signals of Slurm and Kubernetes reach dask itself."""
     sys.stdout.flush()
     sys.stderr.flush()
-    env = {**os.environ, SET: " ".join(os.environ), **variables}
-    os.execve(sys.executable, module_command(*command), env)  # noqa: S606
+    os.execve(sys.executable, module_command(*command), {**os.environ, **variables})  # noqa: S606
 
 
 def module_command(*words: str) -> list[str]:
@@ -111,49 +140,65 @@ def module_command(*words: str) -> list[str]:
     return [sys.executable, "-I", "-c", MODULE, str(REPOSITORY), *words]
 
 
-@dataclass(frozen=True)
-class Listening:
-    """What decides where dask listens: more words of its command, and environment variables."""
+def run(order: str, topic: str, name: str) -> str:
+    """Run an order (JSON) in a worker and return its answer (JSON), empty if it was stopped.
 
-    words: tuple[str, ...]
-    variables: Mapping[str, str]
-
-
-def of_scheduler(options: Sequence[str], *, insecure: bool = False) -> Listening:
-    """Return how a scheduler listens; `options` are the user's for `dask scheduler`.
-
-    Raises UsageError for an address that others can reach, without TLS and without `insecure`.
+    Each line of progress goes to `topic` with `name`, the name of this worker.
     """
-    return _listening(dask_scheduler.main, options, (), DASHBOARD_PORT, insecure=insecure)
+    worker = distributed.get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        executes = task is not None and task.state == "executing"
+        return bool(executes and worker.status.name == "running")
+
+    try:
+        answer = run_supervised(
+            module_command("stacks.cluster.job"),
+            order,
+            lambda line: worker.log_event(topic, {"worker": name, "line": line}),
+            is_wanted,
+            cwd=REPOSITORY,
+        )
+    except CommandError as error:
+        answer = Answer(error=RemoteError.of(error)).model_dump_json(by_alias=True)
+    return answer or ""
 
 
-def of_worker(address: str, options: Sequence[str], *, insecure: bool = False) -> Listening:
-    """Return how a worker of the scheduler at `address` listens; `options` are for `dask worker`.
+def listening(
+    command: click.Command, options: Sequence[str], address: str = "", *, insecure: bool = False
+) -> tuple[list[str], dict[str, str]]:
+    """Return more words and variables for a program of dask, which decide where it listens.
 
-    That is on loopback for a scheduler there. Raises UsageError as `of_scheduler` does.
+    options: the user's. address: the scheduler's, for a worker. Raises UsageError for an address
+    that others can reach, without TLS and without `insecure`.
     """
+    given, words = _parsed(command, options), list[str]()
+    hosts = [given[name] for name in ("host", "listen_address") if name in given]
     # A scheduler elsewhere sends programs to the worker, and needs to reach it.
-    exposed = () if is_loopback(address) else (address,)
-    return _listening(dask_worker.main, options, exposed, 0, insecure=insecure)
-
-
-def _listening(
-    command: click.Command,
-    options: Sequence[str],
-    exposed: Sequence[str],
-    dashboard_port: int,
-    *,
-    insecure: bool,
-) -> Listening:
-    """Return how a program of dask listens; exposed: addresses that it uses besides its options."""
-    parsed, words = _parsed(command, options), []
-    if not exposed and not {"host", "interface", "listen_address"} & {*parsed}:
+    exposed = [each for each in ([address] if address else []) + hosts if not is_loopback(each)]
+    if given.get("interface", "lo") != "lo":
+        exposed.append(given["interface"])
+    if not (hosts or exposed or "interface" in given):
         words += ["--host", LOOPBACK]
     # It has no TLS by default, and dask serves pages there also with --no-dashboard.
-    if "dashboard_address" not in parsed:
-        words += ["--dashboard-address", f"{LOOPBACK}:{dashboard_port}"]
-    variables = {} if insecure else _protection(str(command.name), parsed, exposed)
-    return Listening(tuple(words), variables)
+    if "dashboard_address" not in given:
+        words += ["--dashboard-address", f"{LOOPBACK}:{0 if address else DASHBOARD_PORT}"]
+    if insecure:
+        return words, {}
+    dashboard = str(given.get("dashboard_address", LOOPBACK))
+    # A number alone is a port, on every address.
+    if dashboard.isdecimal() or not is_loopback(dashboard):
+        raise _refused(command, f"its dashboard would listen on {dashboard}, which has no TLS")
+    # Dask would take a scheduler's address without a scheme for tcp.
+    schemes = {each.partition("://")[0] for each in (address, *hosts) if "://" in each}
+    schemes.add(given.get("protocol", "tcp" if address and "://" not in address else "tls"))
+    is_encrypted = schemes == {"tls"} and _has_certificates(str(command.name), given)
+    if exposed and not is_encrypted:
+        raise _refused(command, f"{', '.join(dict.fromkeys(exposed))} without TLS")
+    asks_for_tls = exposed or {"tls_ca_file", "tls_cert", "tls_key"} & {*given}
+    return words, ENCRYPTED if is_encrypted and asks_for_tls else {}
 
 
 def is_loopback(address: str) -> bool:
@@ -187,42 +232,17 @@ def _parsed(command: click.Command, options: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _protection(role: str, parsed: Mapping[str, Any], exposed: Sequence[str]) -> Mapping[str, str]:
-    """Return the variables that make dask insist on TLS where it is used.
-
-    exposed: addresses that others can reach, besides those in the options.
-    """
-    hosts = [parsed[name] for name in ("host", "listen_address") if name in parsed]
-    exposed = [*exposed, *(host for host in hosts if not is_loopback(host))]
-    if parsed.get("interface", "lo") != "lo":
-        exposed.append(parsed["interface"])
-    dashboard = str(parsed.get("dashboard_address", LOOPBACK))
-    # A number alone is a port, on every address.
-    if dashboard.isdecimal() or not is_loopback(dashboard):
-        raise _refused(role, f"its dashboard would listen on {dashboard}, which has no TLS")
-    schemes = {address.partition("://")[0] for address in [*exposed, *hosts] if "://" in address}
-    schemes |= {parsed["protocol"]} if "protocol" in parsed else set()
-    if role == "worker" and exposed and not schemes:
-        # Dask would take an address without a scheme for tcp.
-        schemes = {"tcp"}
-    encrypted = schemes <= {"tls"} and _has_certificates(role, parsed)
-    if exposed and not encrypted:
-        raise _refused(role, f"{', '.join(dict.fromkeys(exposed))} without TLS")
-    asks_for_tls = exposed or {"tls_ca_file", "tls_cert", "tls_key"} & {*parsed}
-    return ENCRYPTED if encrypted and asks_for_tls else {}
-
-
-def _has_certificates(role: str, parsed: Mapping[str, Any]) -> bool:
+def _has_certificates(role: str, given: Mapping[str, Any]) -> bool:
     """Return whether the options or dask's configuration have a CA and a certificate."""
     configured: Any = distributed.Security()
-    authority = parsed.get("tls_ca_file") or configured.tls_ca_file
-    certificate = parsed.get("tls_cert") or getattr(configured, f"tls_{role}_cert")
+    authority = given.get("tls_ca_file") or configured.tls_ca_file
+    certificate = given.get("tls_cert") or getattr(configured, f"tls_{role}_cert")
     return bool(authority and certificate)
 
 
-def _refused(role: str, found: str) -> UsageError:
+def _refused(command: click.Command, found: str) -> UsageError:
     return UsageError(
-        f"anyone who reaches this {role} could run programs here",
+        f"anyone who reaches this {command.name} could run programs here",
         expected="an address of loopback, such as 127.0.0.1, or TLS",
         found=found,
         fix="add -- --tls-ca-file FILE --tls-cert FILE --tls-key FILE (and for a worker the "

@@ -83,9 +83,9 @@ def run(
             workspace = default_workspace()
             chosen = load_variant(workspace, variant, framework or None)
             prepare_cluster()
-            from stacks.cluster import dispatch
+            from stacks.cluster import command
 
-            dispatch.sweep(workspace, cluster, chosen, every, jobs, folder)
+            command.sweep(workspace, cluster, chosen, every, jobs, folder)
             return
         chosen, prefix = _environment(variant, framework)
         jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
@@ -204,8 +204,8 @@ INSECURE_ADDRESS = (
     positional=["address"],
     help={
         "address": "address of the scheduler, such as tcp://HOST:8786",
-        "name": "name of this machine in progress and results (default: random); workers of the "
-        "same name take turns",
+        "name": "name of this machine in progress and results (default: random); each has one "
+        "worker",
         "insecure_address": INSECURE_ADDRESS,
     },
     takes_command=True,

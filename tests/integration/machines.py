@@ -64,7 +64,7 @@ from __future__ import print_function
 import json, os, sys, time
 
 assert "PYTHONHASHSEED" not in os.environ and "PYTHONPATH" not in os.environ
-# The bench sets the threads' own; this one is the nanny's alone.
+# The bench sets the threads' own; this one would be a nanny's.
 assert "MALLOC_TRIM_THRESHOLD_" not in os.environ
 while os.path.exists(os.environ.get("HOLD", "")):
     time.sleep(0.05)
@@ -101,12 +101,7 @@ class Machine:
     def jobs(self) -> list[psutil.Process]:
         """Return the processes that do an order here, with all that they have started."""
         assert self.process
-        found = []
-        for process in self.process.children(recursive=True):
-            with suppress(psutil.NoSuchProcess):
-                if "stacks.cluster.job" in process.cmdline():
-                    found += [process, *process.children(recursive=True)]
-        return found
+        return self.process.children(recursive=True)
 
 
 @dataclass

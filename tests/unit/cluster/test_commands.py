@@ -1,125 +1,271 @@
-"""`build`, `bench` and `run --jobs` on a cluster: jobs, answers, sessions, tables."""
+"""`build`, `bench` and `run --jobs` on a cluster: which worker gets which job, what is stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import distributed
 import pytest
 
 from stacks.bench import store
 from stacks.bench.schedule import BenchOptions
-from stacks.cluster import command, connect, dispatch
-from stacks.cluster.connect import Worker
-from stacks.cluster.dispatch import Job, Take
-from stacks.cluster.messages import Answer, Outcome, RemoteError, open_session
+from stacks.cluster import command
+from stacks.cluster import dispatch as dispatching
+from stacks.cluster.command import Session
+from stacks.cluster.dispatch import Cluster, ClusterError, Job, Worker, connected, dispatch
+from stacks.cluster.messages import Answer, Order, Outcome, RemoteError
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.use.jobs import Job as UserJob
 from stacks.environments.use.jobs import jobs_of
 from stacks.variants.load import load_variant
-from unit.helpers.benching import BASE, FAST, MACHINE, result, runs
-from unit.helpers.cluster import ORDER
+from unit.helpers.benching import BASE, MACHINE, result, runs
+
+ORDER = Order(commit="c" * 40, files={"a": "1"}, variants=("theano-1.0.5/mkl",))
+DONE = Answer()
+# Its worker is lost; it runs on.
+LOST, RUNNING = "lost", "running"
+REFUSED = Answer(error=RemoteError(what="another checkout"), refused=True)
 
 
-def test_a_named_machine_keeps_its_results_where_the_name_is_taken(
-    own_workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = result(runs(BASE, [1.0] * 5), BASE)
-    another = MACHINE.model_copy(update={"name": "taken", "cores": 64})
-    store.write(own_workspace, found.model_copy(update={"machine": another}))
-    for requested, name in (("big", "big"), (None, MACHINE.name), ("taken", MACHINE.name)):
-        worker = Worker("tcp://w:1", "w-1", "m", requested)
-        assert command._with_machine_name(own_workspace, found, worker).machine.name == name
-    assert "results/taken has results of another machine" in capsys.readouterr().err
+@dataclass(eq=False)
+class Sent:
+    job: Job
+    worker: Worker
+    end: Answer | str
+    is_stopped: bool = False
+
+    @property
+    def future(self) -> Sent:
+        return self
+
+    def done(self) -> bool:
+        return self.end != RUNNING
+
+    def answer(self) -> Answer | None:
+        return self.end if isinstance(self.end, Answer) else None
+
+
+class Fake:
+    """Workers, each of a machine of its own, that answer at once: as `answers` says, else well."""
+
+    def __init__(self, *names: str, **answers: list[Answer | str]) -> None:
+        self.present = {name: Worker(name, name, f"theano-stacks-machine-{name}") for name in names}
+        self.answers = answers
+        self.sent: list[Sent] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def workers(self) -> dict[str, Worker]:
+        return dict(self.present)
+
+    def send(self, job: Job, worker: Worker) -> Sent:
+        left = self.answers.get(worker.name)
+        self.sent.append(Sent(job, worker, left.pop(0) if left else DONE))
+        return self.sent[-1]
+
+    def wait(self, tasks: list[Sent], seconds: float) -> None:
+        self.meanwhile()
+
+    def stop(self, tasks: list[Sent]) -> None:
+        for task in tasks:
+            task.is_stopped = True
+
+    def dispatch(self, *names: str) -> tuple[list[str], list[str]]:
+        """Do jobs, `NAME` or `NAME@MACHINE`; return who did what, and the failures."""
+        stored: list[str] = []
+        jobs = [
+            Job(name, ORDER, f"theano-stacks-machine-{machine}" if machine else None)
+            for name, _, machine in (each.partition("@") for each in names)
+        ]
+        failures = dispatch(
+            cast(Cluster, self),
+            jobs,
+            lambda job, by, _: stored.append(by.name + job.name),
+            patience=3600 if self.present else 0,
+        )
+        return stored, [error.what for error in failures]
 
 
 @pytest.mark.parametrize(
-    ("status", "failures", "message", "exit_code"),
+    ("workers", "ends", "jobs", "sent", "failures", "line"),
     [
-        ("failed", [UsageError("no worker")], "2 errors on the cluster", 1),
-        ("no device", [], "(?s)not everything could be verified.*f/v: no device on a-1", 3),
+        ("ab", {}, "x y z", "ax by az", [], "a: begins z; 2 of 3 done, about 0 s left\n"),
+        ("ab", {}, "x@b y@b", "bx by", [], ""),
+        ("ab", {"a": [LOST]}, "x", "ax bx", [], "a: was lost; x will run again\n"),
+        (
+            *("ab", {"a": [LOST, LOST], "b": [LOST]}, "x", "ax bx ax"),
+            *(["x: its worker was lost 3 times, last a"], ""),
+        ),
+        (
+            *("ab", {"a": [REFUSED]}, "x y z", "ax by bz bx"),
+            *([], "a: is left out:\na: another checkout\n"),
+        ),
+        ("ab", {"a": [REFUSED]}, "x@a y@b", "ax by", ["a: another checkout"], ""),
+        ("a", {"a": [REFUSED]}, "x", "ax", ["x: no worker is left"], ""),
+        ("", {}, "x", "", ["x: no worker is left"], ""),
     ],
 )
-def test_a_failure_keeps_the_session_and_a_missing_device_ends_it(
-    status: Any,
-    failures: list[StacksError],
-    message: str,
-    exit_code: int,
-    own_workspace: Workspace,
+def test_which_worker_gets_which_job(
+    workers: str,
+    ends: dict[str, list[Answer | str]],
+    jobs: str,
+    sent: str,
+    failures: list[str],
+    line: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stored = open_session(own_workspace, ORDER)
-    stored.save("x", Answer())
-    outcome = Outcome(variant="f/v", status=status, error=RemoteError(what=f"f/v {status}"))
-    answers = [Answer(worker="a-1", outcomes=(outcome,))]
-    with pytest.raises(StacksError, match=message) as caught:
-        command._Collected(stored, answers, failures).finish()
-    assert caught.value.exit_code == exit_code
-    assert bool(stored.load("x")) is bool(failures)
-    expected = "error: a-1: f/v failed\nerror: no worker\n" if failures else ""
-    assert capsys.readouterr().err == expected
+    fake = Fake(*workers, **ends)
+    stored, failed = fake.dispatch(*jobs.split())
+    assert [one.worker.name + one.job.name for one in fake.sent] == sent.split()
+    ended = [one for one in fake.sent if isinstance(one.end, Answer) and not one.end.refused]
+    assert stored == [one.worker.name + one.job.name for one in ended]
+    assert failed == failures
+    assert line in capsys.readouterr().err
 
 
-def test_a_stack_of_ones_own_is_refused(own_workspace: Workspace, tmp_path: Path) -> None:
-    variant = load_variant(own_workspace, "openblas")
-    own = variant.model_copy(update={"file": tmp_path / "stack.yaml"})
-    with pytest.raises(UsageError, match=r"stack\.yaml: a cluster builds and times") as caught:
-        command.build(own_workspace, "tcp://nowhere:1", [own])
-    assert "run --jobs N --cluster" in str(caught.value)
+def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
+    fake = Fake("a", "b", a=[RUNNING])
+    fake.meanwhile = lambda: setattr(fake, "present", {"b": fake.present["b"]})
+    assert fake.dispatch("x") == (["bx"], [])
+    assert all(task.is_stopped for task in fake.sent)
+
+
+def test_an_interrupt_stops_the_running_jobs() -> None:
+    fake = Fake("a", "b", a=[RUNNING], b=[RUNNING])
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    fake.meanwhile = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        fake.dispatch("x", "y")
+    assert [task.is_stopped for task in fake.sent] == [True, True]
+
+
+def scheduler(**resources: int) -> distributed.LocalCluster:
+    """Give a scheduler of dask in this process, with one worker."""
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    return distributed.LocalCluster(n_workers=1, resources=resources, **options)
+
+
+def test_a_connection_has_this_projects_workers_until_the_scheduler_goes_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dispatching, "TIMEOUT", 3.0)
+    label = "theano-stacks-machine-big"
+    with scheduler(**{label: 1}) as local, connected(local.scheduler_address) as found:
+        cluster, [worker] = found
+        assert (worker.machine, worker.custom_name) == (label, "big")
+        assert capsys.readouterr().err == f"1 machine: {worker.name}\n"
+        for run, what in (
+            (dispatching.RUN, "the worker's checkout differs from this one"),
+            ("stacks.no_such:run", "this worker cannot run the job"),
+        ):
+            monkeypatch.setattr(dispatching, "RUN", run)
+            task = cluster.send(Job("x", ORDER), worker)
+            while not task.future.done():
+                cluster.wait([task], 9.0)
+            answer = task.answer()
+            assert answer and answer.refused and answer.error and answer.error.what == what
+        assert answer.error.found == "ModuleNotFoundError: No module named 'stacks.no_such'"
+        local.close()
+        with pytest.raises(ClusterError, match="the scheduler went away"):
+            cluster.workers()
+
+
+def test_what_is_no_scheduler_of_this_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        scheduler(GPU=2) as local,
+        pytest.raises(UsageError, match="has no worker of this project"),
+        connected(local.scheduler_address),
+    ):
+        pass
+    monkeypatch.setattr(dispatching, "TIMEOUT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(UsageError, match="no scheduler answers there"), connected(address):
+            pass
 
 
 @pytest.fixture
-def answered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Give the function that sets the answers of machines; it returns who is asked after that."""
-    workers = [Worker(f"tcp://{name}:1", f"{name}-1", name, name) for name in ("one", "two")]
-    monkeypatch.setattr(connect, "connected", lambda *_: nullcontext())
-    monkeypatch.setattr(connect, "workers_of", lambda *_: workers)
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """Have a cluster with two machines."""
+    fake = Fake("one", "two")
 
-    def answered(**answers: Answer) -> list[str]:
-        asked = []
+    @contextmanager
+    def connected(_: str) -> Iterator[tuple[Fake, list[Worker]]]:
+        yield fake, list(fake.present.values())
 
-        def dispatch(_: object, jobs: Sequence[Job], take: Take) -> list[StacksError]:
-            for job in jobs:
-                [worker] = [one for one in workers if one.machine == job.machine]
-                asked.append(worker.machine)
-                named = answers[worker.machine].model_copy(update={"worker": worker.name})
-                take(job, worker, named)
-            return []
-
-        monkeypatch.setattr(command, "dispatch", dispatch)
-        return asked
-
-    return answered
+    monkeypatch.setattr(command, "connected", connected)
+    return fake
 
 
 def test_a_timing_in_which_a_variant_failed_is_repeated_and_others_are_not(
-    own_workspace: Workspace, answered: Callable[..., list[str]]
+    own_workspace: Workspace, cluster: Fake, capsys: pytest.CaptureFixture[str]
 ) -> None:
     order = ORDER.model_copy(update={"timing": BenchOptions()})
     failed = Outcome(variant="f/v", status="failed", error=RemoteError(what="f/v failed"))
     early, late = (
         result(runs(BASE, [1.0] * 5), BASE, began=f"2026-11-21T0{hour}:30:00Z") for hour in (5, 6)
     )
-    asked = answered(one=Answer(result=early), two=Answer(result=early, outcomes=(failed,)))
-    found = command._run(own_workspace, "a", order)
-    with pytest.raises(StacksError, match="repeat the command: it runs only what failed"):
-        found.finish()
-    assert asked == ["one", "two"]
-    asked = answered(two=Answer(result=late))
-    found = command._run(own_workspace, "a", order)
-    found.finish()
-    assert asked == ["two"] and {each.worker for each in found.answers} == {"one-1", "two-1"}
+    # The name of the first is taken by another machine.
+    another = MACHINE.model_copy(update={"name": "one", "cores": 64})
+    store.write(own_workspace, early.model_copy(update={"machine": another}))
+    cluster.answers = {
+        "one": [Answer(result=early)],
+        "two": [Answer(result=early, outcomes=(failed,)), Answer(result=late)],
+    }
+    shown: list[list[str]] = []
+
+    def show(answers: Any) -> None:
+        shown.append([answer.result.machine.name for answer in answers])
+
+    with pytest.raises(StacksError, match=r"1 error on the cluster(.|\n)*it runs only what failed"):
+        command.run(own_workspace, "a", order, show)
+    command.run(own_workspace, "a", order, show)
+    assert [one.worker.name for one in cluster.sent] == ["one", "two", "two"]
+    assert shown == [[MACHINE.name, "two"]] * 2
     # Each timing once, that without the failed variant too.
-    stored, _ = store.read_all(own_workspace)
-    assert [(one.path.parent.name, one.result.began) for one in stored] == [
+    found = [(one.path.parent.name, one.result.began) for one in store.read_all(own_workspace)[0]]
+    assert sorted(found) == [
+        (MACHINE.name, early.began),
         ("one", early.began),
         ("two", early.began),
         ("two", late.began),
     ]
     assert not list(own_workspace.cluster.glob("session-*"))
+    errors = capsys.readouterr().err
+    assert "results/one has results of another machine" in errors
+    assert "error: two: f/v failed\n" in errors
+
+
+def test_a_missing_device_is_no_failure(own_workspace: Workspace, cluster: Fake) -> None:
+    error = RemoteError(what="f/v no device")
+    outcome = Outcome(variant="f/v", status="no device", error=error, report={"ok": False})
+    cluster.answers = {"one": [Answer(outcomes=(outcome,))]}
+    with pytest.raises(StacksError, match=r"found: +f/v: no device on one") as caught:
+        command.run(own_workspace, "a", ORDER, lambda _: None)
+    assert caught.value.exit_code == 3
+    assert (own_workspace.cluster / "reports/one/f/v.json").read_text() == '{\n  "ok": false\n}\n'
+    assert not list(own_workspace.cluster.glob("session-*"))
+
+
+def test_a_session_keeps_answers_until_it_is_finished(own_workspace: Workspace) -> None:
+    first, job = Session.of(own_workspace, ORDER), Job("theano-1.0.5/mkl", ORDER)
+    answer = Answer(worker="a-1", result=result(runs(BASE, [1.0] * 5), BASE))
+    first.save(job, answer)
+    assert Session.of(own_workspace, ORDER).load(job) == answer
+    assert first.load(Job("theano-1.0.5/blis", ORDER)) is None
+    other = ORDER.model_copy(update={"files": {"a": "2"}})
+    assert Session.of(own_workspace, other).load(job) is None
+    [path] = first.folder.iterdir()
+    path.write_bytes(path.read_bytes()[:-9])
+    assert first.load(job) is None
 
 
 def jobs(count: int) -> list[UserJob]:
@@ -133,7 +279,7 @@ def jobs(count: int) -> list[UserJob]:
 def test_each_machine_gets_several_shares(
     count: int, at_once: int, machines: int, sizes: list[int]
 ) -> None:
-    found = dispatch.shares(jobs(count), at_once, machines)
+    found = command.shares(jobs(count), at_once, machines)
     assert [len(share) for share in found] == sizes
     assert [job for share in found for job in share] == jobs(count)
 
@@ -143,39 +289,11 @@ def test_text_that_cannot_be_sent_is_named(
 ) -> None:
     variant, logs = load_variant(own_workspace, "openblas"), tmp_path / "logs"
     every = jobs_of(["python", ":::", "\udce9"], None)
-    with pytest.raises(UsageError, match="a word of the command of job 1 is not UTF-8"):
-        dispatch.sweep(own_workspace, "tcp://127.0.0.1:9", variant, every, 1, logs)
+    with pytest.raises(UsageError, match=r"only UTF-8 can be sent(.|\n)*'\\udce9'"):
+        command.sweep(own_workspace, "tcp://127.0.0.1:9", variant, every, 1, logs)
     folder = tmp_path / "caf\udce9"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    with pytest.raises(UsageError, match="the name of this folder is not UTF-8"):
-        dispatch.sweep(own_workspace, "tcp://127.0.0.1:9", variant, jobs(1), 1, logs)
+    with pytest.raises(UsageError, match=r"caf\\udce9"):
+        command.sweep(own_workspace, "tcp://127.0.0.1:9", variant, jobs(1), 1, logs)
     assert not logs.exists()
-
-
-def test_a_session_keeps_answers_until_it_is_finished(own_workspace: Workspace) -> None:
-    first = open_session(own_workspace, ORDER)
-    timed = result(runs(BASE, [1.0] * 5), BASE)
-    first.save("theano-1.0.5/mkl", Answer(worker="a-1", result=timed))
-    stored = open_session(own_workspace, ORDER).load("theano-1.0.5/mkl")
-    assert stored and stored.worker == "a-1" and stored.result == timed
-    assert first.load("theano-1.0.5/blis") is None
-    other = ORDER.model_copy(update={"files": {"a": "2"}})
-    assert open_session(own_workspace, other).load("theano-1.0.5/mkl") is None
-    [path] = first.folder.iterdir()
-    path.write_bytes(path.read_bytes()[:-9])
-    assert first.load("theano-1.0.5/mkl") is None
-    first.remove()
-    assert not first.folder.exists()
-
-
-def test_machines_stand_side_by_side_and_are_not_divided(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    slow = result([*runs(BASE, [10.0] * 7), *runs(FAST, [20.0] * 7)], BASE, FAST)
-    quick = result(runs(BASE, [90.0] * 7), BASE, machine=MACHINE)
-    command.print_side_by_side({"slow-1": slow, "quick-2": quick})
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0] == ["slow-1", "quick-2"]
-    assert lines[1][-3:] == ["base", "10.0", "90.0"]
-    assert lines[2][-4:] == ["fast", "20.0", "(2.00)", "-"]
