@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -22,6 +20,7 @@ from stacks.core.paths import check_working_folder, expanded
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.distribution import signature
+from stacks.environments.make.pip_install import link_or_copy
 from stacks.image import builder
 from stacks.locks.publication import DIGESTS, Publication, packages_of, publication, source_path
 from stacks.sources.fetch import fetch
@@ -34,6 +33,7 @@ SIGNATURE = f"{DIGESTS}.sig"
 PACKAGE = "application/vnd.conda.package.v2"
 PACKAGE_INDEX = "application/vnd.conda.info.index.v1+json"
 REPODATA = "application/vnd.conda.repodata.v1+json"
+INDEX = {"repodata.json": REPODATA, "repodata.json.zst": f"{REPODATA}+zst"}
 FILE = "application/octet-stream"
 ANNOTATIONS = {"org.conda.oci.schema": "1"}
 
@@ -63,15 +63,13 @@ def publish_channel(
     # Before the packages are built.
     signer = signature.private_key(workspace, key) if key else None
     if is_registry(to):
-        if check:
-            raise UsageError("--check compares a folder", fix="leave it out, or name a folder")
-        if images:
-            raise UsageError("--images writes to a folder", fix="leave it out, or name a folder")
+        for option, given in (("--check compares", check), ("--images writes to", images)):
+            if given:
+                raise UsageError(f"{option} a folder", fix="leave it out, or name a folder")
         target = registry_at(to, "--to")
         published, paths = prepare(workspace, include)
-        signed = signer.sign(published.digests.encode()) if signer else None
-        push(target, published, paths, written_files(published, signed))
-        report(published, signed)
+        push(target, published, paths, _signed(published.digests, signer))
+        report(published, is_signed=signer is not None)
         return
     folder = Path(os.path.realpath(expanded(to)))
     if check:
@@ -105,22 +103,26 @@ def publish_to_folder(
     with step("publish", display_path(folder)), fixed_umask(), replace_atomically(folder) as new:
         for path, source in paths.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
-            _link_or_copy(source, new / path)
+            link_or_copy(source, new / path)
         if images:
             builder.write(workspace, new / builder.FOLDER)
-            files = {path: new / path for path in builder.FILES}
-            published = _listing(published, {p: sha256_of(file) for p, file in files.items()})
-        signed = key.sign(published.digests.encode()) if key else None
-        for path, data in written_files(published, signed).items():
+        tools = {path: sha256_of(new / path) for path in builder.FILES if images}
+        lists = _signed(_with(published.digests, tools), key)
+        for path, data in {**published.files, **lists}.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_bytes(data)
-    report(published, signed)
+    report(published, is_signed=key is not None)
 
 
-def _listing(published: Publication, digests: Mapping[str, str]) -> Publication:
-    """Return a publication whose list also has these digests of files that no lock has."""
-    merged = {**digest_list.parse(published.digests), **digests}
-    return replace(published, digests=digest_list.text_of(merged))
+def _with(digests: str, more: Mapping[str, str]) -> str:
+    """Return a list of digests with more of them."""
+    return digest_list.text_of({**digest_list.parse(digests), **more})
+
+
+def _signed(digests: str, key: Ed25519PrivateKey | None) -> dict[str, bytes]:
+    """Return the list of digests and its signature, by path in a channel."""
+    data = digests.encode()
+    return {DIGESTS: data, **({SIGNATURE: key.sign(data)} if key else {})}
 
 
 def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication, dict[str, Path]]:
@@ -151,13 +153,7 @@ def _check_names(channel: Channel, names: Collection[str]) -> None:
         )
 
 
-def written_files(published: Publication, signed: bytes | None) -> dict[str, bytes]:
-    """Return the files of a published channel that are neither packages nor sources, by path."""
-    files = {**published.files, DIGESTS: published.digests.encode()}
-    return files if signed is None else {**files, SIGNATURE: signed}
-
-
-def report(published: Publication, signed: bytes | None) -> None:
+def report(published: Publication, *, is_signed: bool) -> None:
     """Print what was published and what was left out."""
     size = sum(entry.package.size for entry in published.entries)
     sources = sum(pin.size for pin in published.sources)
@@ -169,7 +165,7 @@ def report(published: Publication, signed: bytes | None) -> None:
         about, name = entry.recipe.about, entry.package.name
         hint = f"; --include {name} adds it" if about.republish == "on request" else ""
         print(f"left out: {name} ({about.republish}: {about.conditions}{hint})")
-    if signed is None:
+    if not is_signed:
         print(f"not signed: no --key was given; {DIGESTS} lists the digest of each file")
     sys.stdout.flush()
 
@@ -188,9 +184,9 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     listed = digest_list.parse((folder / DIGESTS).read_text(errors="replace"))
     # These change with every commit: who signed the list vouches for them.
     tools = {path: digest for path, digest in listed.items() if path in builder.FILES}
-    published = _listing(locked, tools)
-    expected = digest_list.parse(published.digests)
-    expected[DIGESTS] = hashlib.sha256(published.digests.encode()).hexdigest()
+    digests = _with(locked.digests, tools)
+    expected = digest_list.parse(digests)
+    expected[DIGESTS] = hashlib.sha256(digests.encode()).hexdigest()
     present = digest_list.files_of(folder)
     signed = present.pop(SIGNATURE, None)
     with explain_disk_errors(folder):
@@ -204,9 +200,7 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
             f"{folder} differs from the locks:\n{faults}", fix=f"publish it again: {quoted(words)}"
         )
     if signed:
-        signature.check_signature(
-            signature.public_key_path(workspace), published.digests.encode(), signed.read_bytes()
-        )
+        signature.check_signature(workspace, digests.encode(), signed.read_bytes())
     parts = [f"{plural(len(expected) - 1 - len(tools), 'file')} as in the locks"]
     if tools:
         parts.append(f"{plural(len(tools), 'file')} of {builder.FOLDER}/ as listed")
@@ -217,29 +211,16 @@ def _unlisted(folder: Path) -> list[str]:
     """Return the paths of files that the folder's own list of digests does not name."""
     if not folder.is_dir():
         return [folder.name] if folder.exists() else []
-    try:
-        text = (folder / DIGESTS).read_text(errors="replace")
-    except OSError:
-        text = ""
-    # An older channel's list is without builder.FILES.
-    listed = {*digest_list.parse(text), DIGESTS, SIGNATURE, *builder.FILES}
-    return sorted(digest_list.files_of(folder).keys() - listed)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    with explain_disk_errors(target):
-        try:
-            os.link(source, target)
-        except OSError:
-            shutil.copyfile(source, target)
-            target.chmod(0o444)
+    present = digest_list.files_of(folder)
+    text = present[DIGESTS].read_text(errors="replace") if DIGESTS in present else ""
+    return sorted(present.keys() - digest_list.parse(text).keys() - {DIGESTS, SIGNATURE})
 
 
 def push(
     registry: Registry,
     published: Publication,
     paths: Mapping[str, Path],
-    written: Mapping[str, bytes],
+    lists: Mapping[str, bytes],
 ) -> None:
     """Push a publication, in the layout that py-rattler reads; what is there is not sent again.
 
@@ -247,8 +228,8 @@ def push(
     subdir is CHANNEL/SUBDIR/repodata.json:latest. The list of digests and the sources are the
     project's own: CHANNEL/index:latest and CHANNEL/sources:latest.
 
-    paths: the files of packages and sources. written: the other files, by path. The index comes
-    last, so that it names nothing that is missing. Raises FetchError.
+    paths: the files of packages and sources. lists: the list of digests and its signature, by path.
+    They come last, so that they name nothing that is missing. Raises FetchError.
     """
     writer, sent = RegistryWriter(registry), 0
     with step("push", "") as summaries:
@@ -265,23 +246,17 @@ def push(
                     "org.conda.package.build": package.build,
                 },
             )
-
-        def put(name: str, layers: list[Blob], annotations: Mapping[str, str]) -> int:
-            return writer.put_manifest(f"{registry.name}/{name}", "latest", layers, annotations)
-
-        if published.sources:
-            layers = [Blob(FILE, paths[source_path(p)], p.filename) for p in published.sources]
-            sent += put("sources", layers, {})
+        sources = [Blob(FILE, paths[source_path(p)], p.filename) for p in published.sources]
+        latest = {"sources": sources} if sources else {}
         for subdir in SUBDIRS:
-            layers = [
-                Blob(REPODATA, written[f"{subdir}/repodata.json"], "repodata.json"),
-                Blob(
-                    f"{REPODATA}+zst", written[f"{subdir}/repodata.json.zst"], "repodata.json.zst"
-                ),
+            latest[f"{subdir}/repodata.json"] = [
+                Blob(kind, published.files[f"{subdir}/{name}"], name)
+                for name, kind in INDEX.items()
             ]
-            sent += put(f"{subdir}/repodata.json", layers, ANNOTATIONS)
-        names = sorted(name for name in written if name.startswith(DIGESTS))
-        sent += put("index", [Blob(FILE, written[name], name) for name in names], {})
+        latest["index"] = [Blob(FILE, data, name) for name, data in sorted(lists.items())]
+        for name, layers in latest.items():
+            annotations = ANNOTATIONS if name.endswith(".json") else {}
+            sent += writer.put_manifest(f"{registry.name}/{name}", "latest", layers, annotations)
         summaries.append(f"{registry.host}/{registry.name}: {sent / 1e6:.1f} MB sent")
 
 

@@ -65,23 +65,25 @@ def private_key(workspace: Workspace, place: str) -> Ed25519PrivateKey:
 
     Raises UsageError if there is none, or if it does not belong to the repository's public key.
     """
-    variable = place.removeprefix("env:") if place.startswith("env:") else None
-    name = variable or display_path(expanded(place))
+    name = display_path(expanded(place))
     try:
-        if variable is not None:
+        if place.startswith("env:"):
+            name = place.removeprefix("env:")
             # No program that is started for a build sees it.
-            text = os.environ.pop(variable, "").encode()
+            text = os.environ.pop(name, "").encode()
         else:
             text = expanded(place).read_bytes()
         key = load_pem_private_key(text, None)
     except OSError as error:
         raise UsageError(f"{name}: {error.strerror}", fix=NEW_KEY) from error
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise UsageError(
-            f"{name} is not a private key", expected="PEM without a password", fix=NEW_KEY
-        ) from error
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise UsageError(f"{name} is a key of another kind", expected="Ed25519", fix=NEW_KEY)
+        raise UsageError(
+            f"{name} is not a private key that signs channels",
+            expected="Ed25519, in PEM, without a password",
+            fix=NEW_KEY,
+        )
     path = public_key_path(workspace)
     if not path.is_file() or path.read_bytes() != _public_bytes(key.public_key()):
         raise UsageError(
@@ -92,17 +94,18 @@ def private_key(workspace: Workspace, place: str) -> Ed25519PrivateKey:
     return key
 
 
-def check_signature(public: Path, data: bytes, signature: bytes) -> None:
-    """Raise IntegrityError unless a signature of the data is by the key in the file `public`."""
+def check_signature(workspace: Workspace, data: bytes, signature: bytes) -> None:
+    """Raise IntegrityError unless a signature of the data is by the repository's key."""
+    public = public_key_path(workspace)
     try:
         key = load_pem_public_key(public.read_bytes())
     except OSError as error:
         raise UsageError(f"{public}: {error.strerror}", fix=NEW_KEY) from error
-    except (ValueError, UnsupportedAlgorithm) as error:
-        raise UsageError(f"{public} is not a public key", fix=NEW_KEY) from error
+    except (ValueError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PublicKey):
+        raise UsageError(f"{public} is not a public key that signs channels", fix=NEW_KEY)
     try:
-        if not isinstance(key, Ed25519PublicKey):
-            raise InvalidSignature
         key.verify(signature, data)
     except InvalidSignature:
         raise IntegrityError(

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import zstandard
 
-from stacks.channel.offers import Channel, IndexEntry, index_files, read_channel
+from stacks.channel.offers import Channel, IndexEntry, read_channel
 from stacks.core import digest_list
 from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically
@@ -31,6 +31,7 @@ from stacks.core.reproducible import EPOCH
 from stacks.core.venv import DOCS_LOCK, LOCKING_LOCK
 from stacks.core.workspace import Workspace
 from stacks.environments.use import kernel
+from stacks.environments.use.serve import write_channel
 from stacks.image import builder
 from stacks.locks import lock
 from stacks.locks.publication import entries_of, packages_of
@@ -79,13 +80,12 @@ def vendor(
     packages = packages_of(workspace, channel, entries)
     with step("vendor", "") as summaries, fixed_umask(), replace_atomically(folder) as new:
         summaries.append(f"copying {plural(len(packages) + len(pins), 'file')}, part 1 of 3")
-        for path, package in packages.items():
-            _copy(package, new / CHANNEL / path)
-        for pin in pins:
-            _copy(files[pin], vendored_path(new, pin))
-        for path, data in index_files(entries).items():
-            (new / CHANNEL / path).parent.mkdir(parents=True, exist_ok=True)
-            (new / CHANNEL / path).write_bytes(data)
+        write_channel(new / CHANNEL, entries)
+        copies = {new / CHANNEL / path: package for path, package in packages.items()}
+        copies |= {vendored_path(new, pin): files[pin] for pin in pins}
+        for target, source in copies.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
         summaries.append("fetching the tools' wheels, part 2 of 3")
         _download_tools(new / TOOLS)
         summaries.append("writing what images need, and digests, part 3 of 3")
@@ -102,11 +102,6 @@ def vendor(
 def _sources(channel: Channel, entries: Iterable[IndexEntry]) -> set[Pin]:
     recipes = [o.recipe for e in entries if e.offer for o in (e.offer, *e.offer.tools)]
     return {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
 
 
 def _download_tools(folder: Path) -> None:

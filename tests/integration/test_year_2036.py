@@ -19,9 +19,9 @@ from integration.tiny import DEAD, Tiny, tree, workspace_below
 from stacks.channel.build import obtain_packages
 from stacks.channel.offers import read_channel, with_settings
 from stacks.core.workspace import Workspace
-from stacks.distribution.channel import push, written_files
+from stacks.distribution.channel import push
 from stacks.locks import lock
-from stacks.locks.publication import publication
+from stacks.locks.publication import DIGESTS, publication
 from stacks.sources.channels import CHANNEL
 from stacks.sources.registry import registry_at
 from stacks.variants.load import load_variant
@@ -70,7 +70,7 @@ def test_in_2036_from_a_registry(
     files = {entry.path: published / entry.path for entry in found.entries}
     with registry(room) as plain:
         place = registry_at(plain.address("stacks"), "the test")
-        push(place, found, files, written_files(found, None))
+        push(place, found, files, {DIGESTS: found.digests.encode()})
     with registry(room, server_pem) as running:
         address = running.address("stacks")
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(server_pem))

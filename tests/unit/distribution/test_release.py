@@ -21,7 +21,6 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import VERSION, Workspace
 from stacks.distribution import release
 from stacks.distribution.release import DIGESTS, notes
-from unit.helpers.checkout import CHECKOUT
 
 WHEEL = f"theano_stacks-{VERSION}-py3-none-any.whl"
 CHANGELOG = """\
@@ -108,21 +107,16 @@ def test_the_locks_have_what_pyproject_names() -> None:
     assert f"\n{backend} \\\n" in (REPOSITORY / "requirements-release.lock").read_text()
 
 
-def test_other_folders_stay(tmp_path: Path) -> None:
+def test_what_cannot_be_released(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
-    with pytest.raises(UsageError, match="is there and is no release"):
-        release.release(CHECKOUT, tmp_path)
+    for root, target, tag, error, message in (
+        (REPOSITORY, tmp_path, "", UsageError, "is there and is no release"),
+        (REPOSITORY, tmp_path / "to", "v0", UsageError, f"expected: v{VERSION}"),
+        (tmp_path, tmp_path / "to", f"v{VERSION}", StaleError, r"found: +no commit"),
+    ):
+        with pytest.raises(error, match=message):
+            release.release(Workspace(root, root / "cache"), target, tag=tag)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-
-def test_the_tag_is_that_of_the_version(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"expected: v{VERSION}"):
-        release.release(CHECKOUT, tmp_path, tag="v0")
-
-
-def test_a_tag_needs_a_commit_without_changes(tmp_path: Path) -> None:
-    with pytest.raises(StaleError, match=r"found: +no commit"):
-        release.release(Workspace(tmp_path, tmp_path), tmp_path / "to", tag=f"v{VERSION}")
 
 
 def test_the_notes_are_the_section_of_the_version() -> None:
@@ -135,44 +129,35 @@ def test_the_notes_are_the_section_of_the_version() -> None:
 
 @pytest.fixture
 def app(workspace: Workspace, tmp_path: Path) -> Path:
-    path = tmp_path / release.SUITE
-    release.write_suite(workspace, path)
-    return path
-
-
-def run(app: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-I", app, *words], capture_output=True, text=True, check=False
-    )
+    (tmp_path / "folder").mkdir()
+    return release.write_suite(workspace, tmp_path / "folder")
 
 
 @pytest.fixture
 def wheel(workspace: Workspace, tmp_path: Path) -> Path:
-    return release.write_suite(workspace, tmp_path, wheel=True)
+    return release.write_suite(workspace, tmp_path / release.SUITE_WHEEL)
 
 
-def test_a_folder_is_not_replaced(workspace: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    written = release.write_suite(workspace, tmp_path / "folder")
-    assert written == tmp_path / "folder/blas-verify.pyz" and written.is_file()
-    for wrong in (tmp_path / "missing/file", written / "file"):
-        with pytest.raises(UsageError, match="cannot be written there"):
-            release.write_suite(workspace, wrong)
-    written.unlink()
-    written.mkdir()
-    with pytest.raises(UsageError, match="cannot be written there"):
-        release.write_suite(workspace, tmp_path / "folder")
-
-
-def test_a_wheel_has_the_name_that_pip_asks_for(workspace: Workspace, tmp_path: Path) -> None:
-    assert (
-        release.write_suite(workspace, tmp_path / release.SUITE_WHEEL).name == release.SUITE_WHEEL
-    )
-    for name, is_wheel in (("blas.whl", False), ("blas.pyz", True)):
-        with pytest.raises(UsageError, match="pip does not install a wheel of this name") as caught:
-            release.write_suite(workspace, tmp_path / name, wheel=is_wheel)
+@pytest.mark.parametrize(
+    ("target", "is_wheel", "message"),
+    [
+        ("missing/file", False, "cannot be written there"),
+        ("folder/blas-verify.pyz/file", False, "cannot be written there"),
+        ("with-folders", False, "cannot be written there"),
+        ("blas.whl", False, "pip does not install a wheel of this name"),
+        ("blas.pyz", True, "pip does not install a wheel of this name"),
+    ],
+)
+def test_where_the_suite_cannot_be_written(
+    target: str, is_wheel: bool, message: str, workspace: Workspace, app: Path, tmp_path: Path
+) -> None:
+    assert app == tmp_path / "folder/blas-verify.pyz"
+    (tmp_path / f"with-folders/{release.SUITE}").mkdir(parents=True)
+    with pytest.raises(UsageError, match=message) as caught:
+        release.write_suite(workspace, tmp_path / target, wheel=is_wheel)
+    if "pip" in message:
         assert caught.value.fix == f"name its folder: ./invoke verify-app --wheel {tmp_path}"
-        assert not (tmp_path / name).exists()
+    assert not (tmp_path / target).is_file()
 
 
 def test_the_wheel_describes_itself_and_its_record_lists_every_file(app: Path, wheel: Path) -> None:
@@ -195,20 +180,18 @@ def test_the_wheel_describes_itself_and_its_record_lists_every_file(app: Path, w
         assert tags == ["py2-none-any", "py3-none-any"]
 
 
-def test_it_holds_the_whole_suite_and_the_licence(app: Path) -> None:
+def test_it_holds_the_whole_suite_and_every_python_runs_it(app: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(app) as archive:
         assert archive.testzip() is None
         names = set(archive.namelist())
     assert {"__main__.py", "suite.py", "blas/peak.c", "elementwise/registers.c", "LICENSE"} < names
     assert not [name for name in names if "program_hook" in name or "cache" in name]
-
-
-def test_every_python_runs_it(app: Path, tmp_path: Path) -> None:
-    done = run(app, "--help")
-    assert (done.returncode, done.stdout.splitlines()[0][:13]) == (0, "usage: verify")
     assert os.access(app, os.X_OK)
     # A Python without a framework, and another program of the suite.
-    for words in ([], ["files", "--prefix", str(tmp_path)]):
-        done = run(app, *words)
-        assert done.returncode == 2 and "Traceback" not in done.stderr
+    for words, status in ((["--help"], 0), ([], 2), (["files", "--prefix", str(tmp_path)], 2)):
+        done = subprocess.run(
+            [sys.executable, "-I", app, *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status and "Traceback" not in done.stderr
+        assert status or done.stdout.startswith("usage: verify")
     assert str(tmp_path) in done.stderr
