@@ -33,7 +33,7 @@ from stacks.core.disk import write_atomically
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build
 from stacks.profiles.run import ProgramError
-from stacks.timings import samplers
+from stacks.timings import beside
 from stacks.variants import stack
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -190,19 +190,19 @@ def lines(measured: list[tuple[Row, float, float, float]]) -> Iterator[str]:
 
 def store_samplers(workspace: Workspace, measured: list[tuple[Row, float, float, float]]) -> None:
     """Write the figures of PyMC 6's samplers for `./invoke publish`."""
-    found = samplers.Samplers(
+    found = beside.Samplers(
         program=PROGRAM,
         environment="pytensor-3.3.7/openblas",
         cpu=machine.described({})["cpu"],
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         samplers=tuple(
-            samplers.Sampler(name=row.how, first=first, second=second, draw=draw)
+            beside.Sampler(name=row.how, first=first, second=second, draw=draw)
             for row, first, second, draw in measured
             if row.flavour == "openblas"
         ),
     )
     text = found.model_dump_json(indent=1)
-    write_atomically(workspace.results / samplers.FILE, text + "\n")
+    write_atomically(workspace.results / beside.SAMPLERS.pattern, text + "\n")
 
 
 if __name__ == "__main__":

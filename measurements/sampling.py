@@ -128,13 +128,13 @@ def store(
     """Write the seconds in PyMC's `sample`; the program and framework are the environment's."""
     from stacks.core.disk import write_atomically
     from stacks.core.workspace import default_workspace
-    from stacks.timings import samplers
+    from stacks.timings import beside
     from stacks.variants.load import load_variant
     from verify.core import machine
 
     workspace = default_workspace()
     kind, size = arguments.models.split(":")
-    found = samplers.Sampling(
+    found = beside.Sampling(
         model=TEXTS[kind].format(size),
         chains=int(arguments.chains),
         draws=int(arguments.draws),
@@ -143,7 +143,7 @@ def store(
         cpu=machine.described({})["cpu"],
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         programs=tuple(
-            samplers.Program(
+            beside.Program(
                 name=run([python_of(stack), "-c", VERSION]).strip(),
                 framework=load_variant(workspace, stack).framework.name,
                 chosen=ended(ways["chosen"]),
@@ -154,7 +154,7 @@ def store(
         ),
     )
     text = found.model_dump_json(indent=1)
-    write_atomically(workspace.results / samplers.SAMPLING, text + "\n")
+    write_atomically(workspace.results / beside.SAMPLINGS.pattern, text + "\n")
 
 
 def in_environment(chains: str, draws: str, sampler: str, model: str) -> None:

@@ -25,7 +25,7 @@ from stacks.core.models import IN_WORDS
 from stacks.core.workspace import Workspace
 
 SCHEMA: Literal[1] = 1
-# The folder of results/ with reports of devices, which stacks/timings/devices.py reads.
+# The folder of results/ with reports of devices, which stacks/timings/beside.py reads.
 DEVICES = "devices"
 # The ending of a packed result.
 PACKED = ".xz"

@@ -15,8 +15,8 @@ from stacks.core.disk import write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.timings import devices, documents, samplers
-from stacks.timings.devices import DeviceReport
+from stacks.timings import beside, documents
+from stacks.timings.beside import DeviceReport
 from stacks.timings.survey import view
 from stacks.timings.view import CurrentLock, View
 from stacks.variants.load import all_variants
@@ -51,8 +51,8 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
     results, reports, errors = list[Result](), dict[Path, DeviceReport](), list[str]()
     for path in paths:
         try:
-            if devices.is_report(path):
-                reports[path] = devices.read(path)
+            if beside.is_report(path):
+                reports[path] = beside.REPORTS.read(path)
                 continue
             result = store.read(path)
         except BadResultError as error:
@@ -71,7 +71,7 @@ def add(workspace: Workspace, paths: Sequence[Path]) -> None:
     # One that cannot be shown would make every later `publish` fail.
     new = [StoredResult(workspace.results, one) for one in results]
     rendered(view(new, {}, list(reports.values())), workspace.root)
-    taken = [devices.add(workspace, path) for path in reports]
+    taken = [beside.add_report(workspace, path) for path in reports]
     for result in results:
         machine = store.named(workspace, result.machine)
         taken.append(store.write(workspace, result.model_copy(update={"machine": machine})))
@@ -159,9 +159,9 @@ def rendered(view: View, root: Path) -> dict[Path, str]:
 def _results(workspace: Workspace) -> tuple[list[StoredResult], View, int]:
     """Return the results, and what is published of them; name other files, return their number."""
     stored, errors = store.read_all(workspace)
-    reports, of_devices = devices.read_all(workspace)
-    figures, of_samplers = samplers.read_samplers(workspace)
-    samplings, of_samplings = samplers.read_samplings(workspace)
+    reports, of_devices = beside.REPORTS.read_all(workspace)
+    figures, of_samplers = beside.SAMPLERS.read_all(workspace)
+    samplings, of_samplings = beside.SAMPLINGS.read_all(workspace)
     errors = [*errors, *of_devices, *of_samplers, *of_samplings]
     for error in errors:
         print(f"left out: {error}", file=sys.stderr)

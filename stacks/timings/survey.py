@@ -12,8 +12,7 @@ from stacks.bench.intervals import Ratio, figure
 from stacks.bench.result import Subject
 from stacks.bench.rows import Row, winners
 from stacks.bench.store import StoredResult
-from stacks.timings.devices import DeviceReport
-from stacks.timings.samplers import Samplers, Sampling
+from stacks.timings.beside import DeviceReport, Samplers, Sampling
 from stacks.timings.sessions import FIRST_STEP, Column, Session, answering, measured, sessions
 from stacks.timings.view import (
     Across,

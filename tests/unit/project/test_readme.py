@@ -14,7 +14,7 @@ from stacks.bench.rows import Row
 from stacks.bench.rows import rows as measured
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.timings import samplers
+from stacks.timings import beside
 
 TEXT = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 # {what a column of the README's table is about: the measure in a result}.
@@ -22,17 +22,17 @@ MEASURES = {
     "Product of 5000 \u00d7 5000, float64": "check_blas 5000",
     "Step of a small dense network": "mlp step",
     "Step of an LSTM": "lstm merged",
-    "Gaussian process in PyMC \u2021": samplers.SAMPLING,
+    "Gaussian process in PyMC \u2021": beside.SAMPLINGS.pattern,
 }
 CHECKOUT = Workspace(REPOSITORY, REPOSITORY / "build")
-[SAMPLING] = samplers.read_samplings(CHECKOUT)[0]
+[SAMPLING] = beside.SAMPLINGS.read_all(CHECKOUT)[0]
 
 
 @pytest.fixture(scope="module")
 def campaign() -> dict[str, Result]:
     """{framework: its newest idle result on the machine that the README names}."""
     [machine] = set(re.findall(r"`results/([\w-]+)`", TEXT))
-    timed = {*MEASURES.values()} - {samplers.SAMPLING}
+    timed = {*MEASURES.values()} - {beside.SAMPLINGS.pattern}
     stored, _ = store.read_all(CHECKOUT)
     found: dict[str, Result] = {}
     for result in sorted((each.result for each in stored), key=lambda each: each.began):
@@ -78,7 +78,7 @@ def test_every_figure_is_that_of_the_campaign(campaign: dict[str, Result]) -> No
             for row in measured(result.runs, result.subjects)
             if row.subject.endswith("/openblas") and row.measure.name in MEASURES.values()
         }
-        | {samplers.SAMPLING: gain(framework)}
+        | {beside.SAMPLINGS.pattern: gain(framework)}
         for framework, result in campaign.items()
     }
     assert len(expected) == 6 and rows() == expected

@@ -11,7 +11,7 @@ from stacks.bench import store
 from stacks.bench.result import MeasuredPackage, Result, Subject
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.timings import command, devices, samplers
+from stacks.timings import beside, command
 from stacks.timings.command import current_locks
 from stacks.timings.survey import view as build
 from stacks.timings.view import CurrentLock
@@ -210,9 +210,9 @@ def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> N
     view = build(
         stored,
         current_locks(workspace),
-        devices.read_all(workspace)[0],
-        samplers.read_samplers(workspace)[0],
-        samplers.read_samplings(workspace)[0],
+        beside.REPORTS.read_all(workspace)[0],
+        beside.SAMPLERS.read_all(workspace)[0],
+        beside.SAMPLINGS.read_all(workspace)[0],
     )
     *committed, (_, page) = command.rendered(view, workspace.root).items()
     assert [path.read_text() == text for path, text in committed] == [True, True]

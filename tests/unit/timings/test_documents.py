@@ -205,16 +205,6 @@ def test_without_a_ratio_there_is_no_picture_and_without_a_column_no_table(
     assert ("<script>" in site(tmp_path)) is has_table
 
 
-def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
-    first, second = tmp_path / "first", tmp_path / "second"
-    for root in (first, second):
-        keep(root)
-        keep(root, began="2026-11-22T05:30:00Z", settings=settings(quick=False))
-        command.publish(at(root))
-    assert site(first) == site(second) and timings(first) == timings(second)
-    assert (first / "docs/timings.svg").read_text() == (second / "docs/timings.svg").read_text()
-
-
 def test_the_page_loads_nothing_from_the_network(tmp_path: Path) -> None:
     keep(tmp_path)
     command.publish(at(tmp_path))

@@ -1,31 +1,145 @@
-"""Verification reports of devices: kept in results/devices, and shown below the timings.
+"""What is published beside the bench's results: reports of devices, and of PyMC its samplers and chains.
 
 The bench times a device's programs beside those of the processor. What its verification measures
 is published from its report: products beside the device's BLAS alone, and how long moving a graph
-to the device takes.
+to the device takes. Reports are kept in results/devices. Of PyMC, measurements/programs.py writes
+results/samplers.json, and measurements/sampling.py results/sampling.json: in their rounds the
+samplers, or the environments, take turns.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import statistics
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import Field
 
 from stacks.bench import store
+from stacks.bench.intervals import Ratio, speedup
 from stacks.bench.result import MOST, slug
 from stacks.bench.store import DEVICES, BadResultError
 from stacks.core import jsonfile
 from stacks.core.console import plural
 from stacks.core.disk import write_atomically
+from stacks.core.models import Line, Strict
 from stacks.core.workspace import Workspace
 
-FIX = "take the file that `./invoke verify --variant VARIANT --full --json FILE` writes"
 # The name of a product's timing in a report.
 THEANO = re.compile(r"device Gemm (float32|float64) ([1-9]\d{0,5})")
 GRAPH, LOCAL = ", GraphToGPU", ", local"
+Seconds = Annotated[float, Field(gt=0, lt=1e6)]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """A kind of file below results/.
+
+    pattern: of their paths. what: what such a file is, for messages. parse: returns what is shown
+    of a file; OSError, KeyError, TypeError or ValueError if it is none of this kind.
+    """
+
+    pattern: str
+    what: str
+    fix: str
+    parse: Callable[[Path], T]
+
+    def read(self, path: Path) -> T:
+        """Return what is shown of a file; BadResultError if it is none of this kind."""
+        try:
+            return self.parse(path)
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise BadResultError(
+                f"{path}: not {self.what}", found=str(error), fix=self.fix
+            ) from error
+
+    def read_all(self, workspace: Workspace) -> tuple[list[T], list[BadResultError]]:
+        """Return what is kept, by the names of the files, and the errors of other files."""
+        return store.read_each(store.files(workspace, self.pattern), self.read)
+
+
+class Sampler(Strict):
+    """A sampler: seconds to its first draw, in a second start too, and of a draw after that."""
+
+    name: Line
+    first: Seconds
+    second: Seconds
+    draw: Seconds
+
+
+class Samplers(Strict):
+    """The samplers of one PyMC in one environment; date: the day, in UTC."""
+
+    program: Line
+    environment: Line
+    cpu: Line
+    date: Line
+    samplers: tuple[Sampler, ...]
+
+
+class Program(Strict):
+    """A PyMC on a framework: the seconds of each start in its `sample`, None for one not ended.
+
+    chosen: of openblas; one: of openblas with one thread for each chain; pip: of pip-default.
+    """
+
+    name: Line
+    framework: Line
+    chosen: tuple[Seconds, ...]
+    one: tuple[Seconds, ...]
+    pip: tuple[Seconds | None, ...]
+
+
+class Sampling(Strict):
+    """Chains of a model at once, by several PyMCs; limit: the seconds at which a start was ended.
+
+    draws: of each chain, after as many to tune. date: the day, in UTC.
+    """
+
+    model: Line
+    chains: int
+    draws: int
+    limit: Seconds
+    cpu: Line
+    cores: int
+    date: Line
+    programs: tuple[Program, ...]
+
+    def gain(self, framework: str) -> Gain | None:
+        """Return how many times as fast openblas is as pip-default; None if not measured."""
+        for one in self.programs:
+            if one.framework == framework:
+                pip = [seconds or self.limit for seconds in one.pip]
+                ended = statistics.median(pip) < self.limit
+                return Gain(speedup(one.chosen, pip, "s"), ended)
+        return None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A ratio; ended: whether the slower programs did, else it is at least so much."""
+
+    ratio: Ratio
+    ended: bool
+
+
+SAMPLERS = Kind(
+    "samplers.json",
+    "the figures of samplers",
+    "take the file that `measurements/programs.py --store` writes",
+    lambda path: Samplers.model_validate_json(path.read_bytes()),
+)
+SAMPLINGS = Kind(
+    "sampling.json",
+    "the figures of chains",
+    "take the file that `measurements/sampling.py --store` writes",
+    lambda path: Sampling.model_validate_json(path.read_bytes()),
+)
 
 
 @dataclass(frozen=True)
@@ -72,12 +186,12 @@ def is_report(path: Path) -> bool:
     return isinstance(content, dict) and "checks" in content and bool(content.get("device"))
 
 
-def add(workspace: Workspace, path: Path) -> Path:
+def add_report(workspace: Workspace, path: Path) -> Path:
     """Keep a report in results/devices, in place of an earlier one of the same device and variant.
 
-    Raises what `read` raises.
+    Raises BadResultError if it is none, or its verification failed.
     """
-    report = read(path)
+    report = REPORTS.read(path)
     name = slug(f"{report.device.partition(',')[0]} {report.id.replace('/', ' ')}")
     target = workspace.results / DEVICES / f"{name}.json"
     content = jsonfile.read(path)
@@ -87,30 +201,11 @@ def add(workspace: Workspace, path: Path) -> Path:
     return target
 
 
-def read(path: Path) -> DeviceReport:
-    """Return the report in a file; BadResultError if there is none, or its verification failed."""
-    try:
-        content = jsonfile.read(path)
-        report = _report(content)
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise BadResultError(
-            f"{path}: not a report of a device", found=str(error), fix=FIX
-        ) from error
-    if not content["ok"]:
-        raise BadResultError(
-            f"{path}: its verification failed, so its figures mean nothing", fix=FIX
-        )
-    return report
-
-
-def read_all(workspace: Workspace) -> tuple[list[DeviceReport], list[BadResultError]]:
-    """Return the kept reports by the names of their files, and the errors of other files."""
-    return store.read_each(store.files(workspace, f"{DEVICES}/*.json"), read)
-
-
-def _report(content: Mapping[str, Any]) -> DeviceReport:
-    """Return what is shown of a report's content; KeyError, TypeError or ValueError if invalid."""
+def _report(path: Path) -> DeviceReport:
+    content: Mapping[str, Any] = jsonfile.read(path)
     device, machine, checks = content["device"], content["machine"], content["checks"]
+    if not content["ok"]:
+        raise ValueError("its verification failed, so its figures mean nothing")
     # The last of a name counts: --full repeats some of them.
     medians = {str(one["name"]): _number(one["median"]) for one in content["timings"]}
     matches = [match for name in medians if (match := THEANO.fullmatch(name))]
@@ -143,3 +238,11 @@ def _number(value: object) -> float:
     if not isinstance(value, (int, float)) or not 0 < value < MOST:
         raise ValueError(f"{value!r} is not a positive number")
     return float(value)
+
+
+REPORTS = Kind(
+    f"{DEVICES}/*.json",
+    "a report of a device",
+    "take the file that `./invoke verify --variant VARIANT --full --json FILE` writes",
+    _report,
+)

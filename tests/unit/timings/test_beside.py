@@ -1,4 +1,4 @@
-"""Reports of devices: which are taken, and what is shown of them."""
+"""Reports of devices and figures of samplers: which are taken, and what is shown of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stacks.bench.store import BadResultError
 from stacks.core.errors import StaleError, UsageError
-from stacks.timings import command, devices, documents, samplers
+from stacks.timings import command, documents
+from stacks.timings.beside import REPORTS, SAMPLERS, SAMPLINGS
 from stacks.timings.survey import view
 from stacks.timings.view import CurrentLock
 from unit.helpers.publishing import Reader, at, keep, site, timings
@@ -60,7 +60,7 @@ def written(path: Path, **more: Any) -> Path:
     return path
 
 
-def test_a_report_is_kept_and_shown(tmp_path: Path) -> None:
+def test_a_report_is_kept_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep(tmp_path)
     command.add(at(tmp_path), [written(tmp_path / "gpu.json")])
     command.publish(at(tmp_path))
@@ -77,24 +77,18 @@ def test_a_report_is_kept_and_shown(tmp_path: Path) -> None:
     [kept] = (tmp_path / "results/devices").iterdir()
     assert kept.name == "nvidia-h100-80gb-theano-1.0.5-gpuarray-cuda.json"
     assert "a path" not in kept.read_text()
-    kept.unlink()
-    with pytest.raises(StaleError, match=r"timings\.md"):
-        command.check(at(tmp_path))
-
-
-def test_a_file_that_is_no_report_is_named_and_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    keep(tmp_path)
-    command.add(at(tmp_path), [written(tmp_path / "gpu.json")])
-    folder = tmp_path / "results/devices"
-    (folder / "cut-off.json").write_text("{")
-    (folder / "link.json").symlink_to(tmp_path / "gpu.json")
+    # What is no report is named and left out.
+    (kept.parent / "cut-off.json").write_text("{")
+    (kept.parent / "link.json").symlink_to(tmp_path / "gpu.json")
+    capsys.readouterr()
     with pytest.raises(UsageError, match="published without 2 of 3 results"):
         command.publish(at(tmp_path))
     output = capsys.readouterr().err
     assert "cut-off.json: not a report" in output and "link.json is a symbolic link" in output
     assert "NVIDIA H100" in timings(tmp_path)
+    kept.unlink()
+    with pytest.raises(StaleError, match=r"timings\.md"):
+        command.check(at(tmp_path))
 
 
 def test_samplers_stand_beside_the_frameworks_and_a_damaged_file_is_named(
@@ -103,7 +97,7 @@ def test_samplers_stand_beside_the_frameworks_and_a_damaged_file_is_named(
     keep(tmp_path)
     figures = {"name": "nutpie | numba", "first": 15.21, "second": 12.6, "draw": 2.04e-5}
     about = {"program": "PyMC 6", "environment": "f/v", "cpu": "Here", "date": "2026-11-28"}
-    path = tmp_path / "results" / samplers.FILE
+    path = tmp_path / "results" / SAMPLERS.pattern
     path.write_text(json.dumps({**about, "samplers": [figures]}))
     command.publish(at(tmp_path))
     assert (
@@ -132,7 +126,7 @@ def test_chains_of_pymc_are_compared_round_by_round(
     keep(tmp_path)
     program = {"name": "PyMC 6", "framework": "theano-1.0.5", "chosen": [2.0] * 5, "one": [2.0] * 5}
     about = {"model": "a model", "chains": 2, "draws": 60, "limit": 60, "cpu": "Here", "cores": 2}
-    path = tmp_path / "results" / samplers.SAMPLING
+    path = tmp_path / "results" / SAMPLINGS.pattern
     path.write_text(
         json.dumps({**about, "date": "2026-11-28", "programs": [{**program, "pip": pip}]})
     )
@@ -144,7 +138,7 @@ def test_chains_of_pymc_are_compared_round_by_round(
 
 
 def test_a_report_of_other_packages_than_the_locks_is_marked(tmp_path: Path) -> None:
-    one = devices.read(written(tmp_path / "gpu.json"))
+    one = REPORTS.read(written(tmp_path / "gpu.json"))
     locks = {"b" * 64: False, "c" * 64: True}
     for sha256, is_older in locks.items():
         lock = CurrentLock("a" * 64, 1, frozenset({("numpy", sha256)}))
@@ -153,32 +147,18 @@ def test_a_report_of_other_packages_than_the_locks_is_marked(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("content", "message"),
     [
-        ({"ok": False}, "its verification failed"),
-        ({"device": None}, "not a report of a device"),
+        ({"ok": False}, "not a report of a device\n +found: +its verification failed"),
         ({"timings": [timing("device Gemm float32 1000", -1.0)]}, "not a report of a device"),
+        # Without a device it is taken for a result.
+        ({"device": None}, "bad.json: not a result"),
+        (["checks"], "bad.json: not a result"),
     ],
 )
-def test_other_reports_are_not_taken(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(BadResultError, match=message):
-        devices.add(at(tmp_path), written(tmp_path / "gpu.json", **changes))
-    with pytest.raises(UsageError, match="nothing was taken"):
-        command.add(
-            at(tmp_path),
-            [
-                written(tmp_path / "gpu.json"),
-                tmp_path / "gpu.json",
-                *[written(tmp_path / "bad.json", **changes)],
-            ],
-        )
+def test_other_reports_are_not_taken(tmp_path: Path, content: Any, message: str) -> None:
+    good, bad = written(tmp_path / "gpu.json"), tmp_path / "bad.json"
+    bad.write_text(json.dumps({**REPORT, **content} if isinstance(content, dict) else content))
+    with pytest.raises(UsageError, match=rf"{message}(.|\n)*nothing was taken"):
+        command.add(at(tmp_path), [good, bad])
     assert not (tmp_path / "results").exists()
-
-
-def test_a_file_that_is_no_report_is_no_report(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    assert not devices.is_report(path)
-    path.write_text("[")
-    assert not devices.is_report(path)
-    path.write_text('["checks"]')
-    assert not devices.is_report(path)
