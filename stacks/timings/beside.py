@@ -1,4 +1,4 @@
-"""What is published beside the bench's results: reports of devices, and of PyMC its samplers and chains.
+"""What is published beside the bench's results: devices' reports, PyMC's samplers and chains.
 
 The bench times a device's programs beside those of the processor. What its verification measures
 is published from its report: products beside the device's BLAS alone, and how long moving a graph
