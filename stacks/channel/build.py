@@ -65,7 +65,7 @@ def obtain_packages(
                 found[each.file_name] = built
         if missing := [each for each in packages if each.file_name not in found]:
             # Loaded here: most runs find all in the cache and need no HTTP library.
-            from stacks.sources.channels import published_places
+            from stacks.sources.places import published_places
 
             places = published_places(workspace)
             for name, taken in package.retrieve(workspace, places, missing).items():

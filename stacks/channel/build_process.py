@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from stacks.core import log
+from stacks.core.console import collected_log
 from stacks.core.errors import StacksError
 from stacks.core.process import start
 
@@ -106,7 +106,7 @@ def main() -> None:
 
 def _answer(function: Callable[..., object], arguments: tuple[object, ...]) -> bytes:
     """Return (result, error, its traceback, log) of a call, as `result` reads them."""
-    with log.collected() as records:
+    with collected_log() as records:
         try:
             return pickle.dumps((function(*arguments), None, "", records))
         except Exception as error:

@@ -1,12 +1,17 @@
-"""What people read on the terminal: errors, steps, tables, the progress of long work."""
+"""What people read: errors, steps, tables, the progress of long work; the log of a run.
+
+The log goes to standard error under -v, and to build/logs/ after a failure.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -18,6 +23,10 @@ PROGRAM = "./invoke"
 INSTALLED_PROGRAM = "theano-stacks"
 # Seconds between two lines of a step that is still running.
 BEAT = 15.0
+LOGGER = logging.getLogger("stacks")
+# How many log files stay in build/logs/.
+KEPT = 10
+CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 def as_typed(text: str) -> str:
@@ -172,3 +181,65 @@ class Progress:
 def duration(seconds: float) -> str:
     """Return a duration in seconds, or in minutes from 90 s on."""
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+class _Memory(logging.Handler):
+    """Keeps the records, without the credentials that an address in them may have.
+
+    If verbose, prints each one; a progress bar may have replaced sys.stderr.
+    """
+
+    def __init__(self, *, verbose: bool = False) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+        self.verbose = verbose
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record.msg, record.args = CREDENTIALS.sub("", record.getMessage()), None
+        self.records.append(record)
+        if self.verbose:
+            print(record.msg, file=sys.stderr, flush=True)
+
+
+def start_log(*, verbose: bool) -> None:
+    """Keep the log of this process from now on; if verbose, print it too."""
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.handlers = [_Memory(verbose=verbose)]
+
+
+@contextmanager
+def collected_log() -> Iterator[list[logging.LogRecord]]:
+    """Give the list that gets the records of the block: a worker process sends it to its parent."""
+    memory = _Memory()
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.addHandler(memory)
+    try:
+        yield memory.records
+    finally:
+        LOGGER.removeHandler(memory)
+
+
+def write_log(folder: Path, task: str, error: BaseException) -> Path | None:
+    """Write the log of a failed task, and the error, to `folder`/TASK-N.log; return its path.
+
+    Only the last files stay. Nothing is written where nothing was logged or the disk refuses.
+    """
+    memory = next((h for h in LOGGER.handlers if isinstance(h, _Memory)), None)
+    if memory is None or not memory.records:
+        return None
+    form = logging.Formatter("%(asctime)s %(message)s")
+    lines = [*map(form.format, memory.records), CREDENTIALS.sub("", as_typed(f"error: {error}"))]
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        older = sorted(folder.glob("*-*.log"), key=_number)
+        path = folder / f"{task}-{_number(older[-1]) + 1 if older else 1}.log"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="backslashreplace")
+        for old in older[: 1 - KEPT]:
+            old.unlink(missing_ok=True)
+        return path
+    return None
+
+
+def _number(path: Path) -> int:
+    number = path.stem.rpartition("-")[2]
+    return int(number) if number.isdecimal() else 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import fcntl
-import glob
 import math
 import os
+import re
 import shlex
 import stat
 import sys
@@ -15,10 +15,8 @@ from pathlib import Path
 
 # Seconds between two attempts to take a lock, and before a message says who holds it.
 POLL, PATIENCE = 0.05, 0.2
-# How many processes a message names, and how many characters of each command line.
-NAMED, LONGEST = 3, 300
-# The end of the program that `./invoke` passes to Python, before the person's words.
-OWN_PROGRAM = "from stacks.tasks.program import main"
+# Characters of a command line in a message.
+LONGEST = 300
 
 
 def acquire(
@@ -44,12 +42,13 @@ def acquire(
             if waited >= limit:
                 return None
             if message and waited >= PATIENCE:
-                print(f"{message} by {holders(lock)}", file=sys.stderr, flush=True)
+                print(f"{message} by {holder(lock)}", file=sys.stderr, flush=True)
                 message = ""
             time.sleep(POLL)
             continue
         # Its last holder may have removed the file.
         if _is_same(lock, os.fstat(descriptor)):
+            _sign(descriptor)
             return descriptor
         os.close(descriptor)
 
@@ -101,48 +100,29 @@ def _mode(folder: os.stat_result, lock: os.stat_result) -> int:
     return 0o600 | (0o060 if group else 0) | (0o006 if others else 0)
 
 
-def holders(lock: Path) -> str:
-    """Return the processes that hold a lock file, for a message; of other users none is seen."""
+def _sign(descriptor: int) -> None:
+    """Write into a lock file, for others, which process has it; a full disk is no fault of it."""
+    words = ["./invoke", *sys.argv[1:]] if sys.argv[0] == "-c" else sys.argv
+    command = re.sub(r"//[^/@\s]*@", "//", " ".join(shlex.join(words).split()))
+    shown = command if len(command) <= LONGEST else command[:LONGEST] + " ..."
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}: {shown}".encode(errors="replace"), 0)
+
+
+def holder(lock: Path) -> str:
+    """Return the process that took a lock last, for a message."""
     try:
-        status = lock.stat()
+        text = lock.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "a process that has ended"
-    numbers = sorted(_holders(status))
-    processes = [f"process {number}: {command(Path(f'/proc/{number}'))}" for number in numbers]
-    more = f" and {len(processes) - NAMED} more" if len(processes) > NAMED else ""
-    return "; ".join(processes[:NAMED]) + more or "a process of another user or machine"
+    number = text.partition(":")[0]
+    is_here = number.isdecimal() and Path("/proc", number).exists()
+    return f"process {text}" if is_here else "a process that is not seen from here"
 
 
-def _holders(status: os.stat_result) -> set[int]:
-    """Return the person's processes that hold a lock, also those that inherited it."""
-    numbers = set()
-    # Unlike Path.glob, it skips processes of other users and those that end meanwhile.
-    for path in glob.glob("/proc/[0-9]*/fd/*"):  # noqa: PTH207
-        if _is_same(path, status):
-            with suppress(OSError):
-                process, _, descriptor = path.removeprefix("/proc/").split("/")
-                if "FLOCK" in Path(f"/proc/{process}/fdinfo/{descriptor}").read_text():
-                    numbers.add(int(process))
-    return numbers
-
-
-def _is_same(path: str | Path, status: os.stat_result) -> bool:
+def _is_same(path: Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(os.stat(path), status)  # noqa: PTH116
+        return os.path.samestat(path.stat(), status)
     except OSError:
         return False
-
-
-def command(process: Path) -> str:
-    """Return the command line of a process, by its folder in /proc."""
-    try:
-        words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")[:-1]
-    except OSError:
-        return "it has ended"
-    for number, word in enumerate(words):
-        if OWN_PROGRAM in word:
-            is_checkout = Path(*words[number + 1 : number + 2], "invoke").exists()
-            words = ["./invoke" if is_checkout else "theano-stacks", *words[number + 2 :]]
-            break
-    text = " ".join(shlex.join(words).split())
-    return text if len(text) <= LONGEST else text[:LONGEST] + " ..."

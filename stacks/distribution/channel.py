@@ -24,8 +24,7 @@ from stacks.environments.make.pip_install import link_or_copy
 from stacks.image import builder
 from stacks.locks.publication import DIGESTS, Publication, packages_of, publication, source_path
 from stacks.sources.fetch import fetch
-from stacks.sources.registry import Registry, is_registry, registry_at
-from stacks.sources.registry_push import Blob, RegistryWriter
+from stacks.sources.registry import Blob, Registry, RegistryWriter, is_registry, registry_at
 from stacks.variants.load import all_variants
 
 SIGNATURE = f"{DIGESTS}.sig"

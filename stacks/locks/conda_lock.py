@@ -34,15 +34,13 @@ _PackageName = Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_.-]*$")]
 class Content:
     """The content of a conda-lock.yml.
 
-    seal: its content hash. sealed: the rest, as canonical JSON. form: 1 for a lock of a version
-    that did not name itself; then made_by and specs are empty. specs: the hash of the specs.
+    seal: its content hash. sealed: the rest, as canonical JSON. specs: the hash of the specs.
     """
 
     packages: tuple[LockedPackage, ...]
     channel: str
     sealed: str
     seal: str
-    form: int
     made_by: str
     specs: str
 
@@ -136,23 +134,13 @@ class _Custom(_Part):
     specs: str
 
 
-# A misspelt or misplaced custom_metadata must not make an older lock of it.
-_ALL_KEYS = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
 class _Metadata(_Part):
-    model_config = _ALL_KEYS
-
     content_hash: dict[Name, str]
-    platforms: Any = None
-    sources: Any = None
     channels: tuple[_Channel, ...] = Field(min_length=1)
-    custom_metadata: _Custom | None = None
+    custom_metadata: _Custom
 
 
 class _File(_Part):
-    model_config = _ALL_KEYS
-
     version: Literal[1]
     metadata: _Metadata
     package: tuple[_Package, ...]
@@ -176,13 +164,8 @@ def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
     except KeyError as error:
         found = f"nothing for {error}"
         raise UsageError(f"{path}: not a valid lock", found=found, fix=fix) from error
-    sealed = _sealed(content)
-    custom = file.metadata.custom_metadata
-    form, made_by, specs = (
-        (int(custom.form), custom.made_by, custom.specs) if custom else (1, "", "")
-    )
-    channel = file.metadata.channels[0].url
-    return Content(packages, channel, sealed, seal, form, made_by, specs)
+    custom, channel = file.metadata.custom_metadata, file.metadata.channels[0].url
+    return Content(packages, channel, _sealed(content), seal, custom.made_by, custom.specs)
 
 
 def seal_of(sealed: str, files: Mapping[str, bytes]) -> str:

@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.requirements import Requirement
 from pydantic import Field
 
 from stacks.channel.locked_package import URL, LockedPackage
@@ -30,8 +28,8 @@ from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
-from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, requirements_of, specs_hash
-from stacks.sources.pins import File, IndexPin, canonical, read_pins
+from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, specs_hash
+from stacks.sources.pins import File, IndexPin
 from stacks.variants.variant import Variant, on_other_channel
 
 # The files that the seal covers, where they are present. Not pylock.toml, which is for other tools:
@@ -46,8 +44,7 @@ class Lock:
 
     requirements: what pip installs; the last `own` of them are a stack.yaml's own packages. specs:
     the hash of the specs that it was made for. asked: the match specs in its environment.yml.
-    made_by: the version of theano-stacks that made it. Locks of versions before the first release
-    (form 1) say neither specs nor made_by.
+    made_by: the version of theano-stacks that made it.
     """
 
     packages: tuple[LockedPackage, ...]
@@ -105,27 +102,10 @@ def _differences(variant: Variant, found: Lock) -> list[str]:
     if found.specs == specs_hash(variant):
         return []
     asked = set(variant.conda_specs())
-    if not found.specs and variant.file:
-        # The settings' spec names framework, flavour and a stack's own settings.
-        asked = {variant.channels_own_specs[-1], *variant.declared["packages"]}
     changes = [f"{spec} is new" for spec in sorted(asked - {*found.asked})]
-    if not found.specs:
-        return [*changes, *_unmet(variant, found.own_files)]
     changes += [f"{spec} is no longer asked for" for spec in sorted({*found.asked} - asked)]
     name = variant.file.name if variant.file else "the variant's YAML"
     return changes or [f"{name} asks for other packages or settings than the lock was made for"]
-
-
-def _unmet(variant: Variant, own: Iterable[IndexPin]) -> Iterator[str]:
-    """Yield those requests of a stack.yaml, a line each, that its locked packages do not fit."""
-    locked = {canonical(pin.name): pin.version for pin in own}
-    requests = {canonical(each.name): each for each in map(Requirement, variant.requests)}
-    # Of another Python or machine, or a package that the framework has: nothing is locked.
-    for name in requests.keys() & locked.keys():
-        if not requests[name].specifier.contains(locked[name], prereleases=True):
-            yield f"{requests[name]} is asked for, {locked[name]} is locked"
-    if locked and not requests.keys() & locked.keys():
-        yield "none of the packages under `pip:` is locked"
 
 
 def read(workspace: Workspace, variant: Variant) -> Lock:
@@ -141,17 +121,16 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
     sizes = _sizes(folder / SIZES, fix)
     content = conda_lock.read(path, sizes, fix)
     fix = fix_of(variant, content.channel)
-    if content.form > 1:
-        files = {name: (folder / name) for name in SEALED}
-        present = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
-        if content.seal != conda_lock.seal_of(content.sealed, present):
-            raise UsageError(
-                f"{display_path(folder)}: the lock was edited or damaged",
-                expected="the files as `lock` wrote them, with the hash in conda-lock.yml",
-                found="other content",
-                fix=f"put them back from your version control; else {fix}",
-            )
-    framework, own = _files(workspace, variant, content, folder, fix)
+    files = {name: (folder / name) for name in SEALED}
+    present = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
+    if content.seal != conda_lock.seal_of(content.sealed, present):
+        raise UsageError(
+            f"{display_path(folder)}: the lock was edited or damaged",
+            expected="the files as `lock` wrote them, with the hash in conda-lock.yml",
+            found="other content",
+            fix=f"put them back from your version control; else {fix}",
+        )
+    framework, own = _files(folder / FILES, fix)
     return Lock(
         content.packages,
         (*framework, *own),
@@ -176,40 +155,22 @@ def _sizes(path: Path, fix: str) -> dict[str, int]:
 class _Files(Strict):
     """files.json."""
 
-    framework: tuple[File, ...] = Field(strict=False)
-    own: tuple[File, ...] = Field(strict=False)
+    framework: tuple[File, ...] = Field((), strict=False)
+    own: tuple[File, ...] = Field((), strict=False)
 
 
-def _files(
-    workspace: Workspace, variant: Variant, content: conda_lock.Content, folder: Path, fix: str
-) -> tuple[tuple[IndexPin, ...], tuple[IndexPin, ...]]:
-    """Return the framework's files for pip, and those of a stack.yaml's own packages."""
-    path = folder / FILES
+def _files(path: Path, fix: str) -> Iterator[tuple[IndexPin, ...]]:
+    """Yield the framework's files for pip, and those of a stack.yaml's own packages."""
     try:
-        listed = jsonfile.read(path) if path.is_file() else []
-        if content.form == 1:
-            # It names the user's own files alone.
-            pinned = requirements_of(variant, read_pins(workspace.sources_lock))
-            listed = {"framework": [asdict(pin) for pin in pinned], "own": listed}
-        found = _Files.model_validate(listed or {"framework": [], "own": []})
-    except (OSError, ValueError, TypeError) as error:
+        found = _Files.model_validate(jsonfile.read(path) if path.is_file() else {})
+    except (OSError, ValueError) as error:
         raise UsageError(
             f"{display_path(path)} does not contain the files that pip installs",
             found=str(error),
             fix=fix,
         ) from error
-    framework, own = (
-        tuple(IndexPin(**dict(each)) for each in files) for files in (found.framework, found.own)
-    )
-    if content.form == 1:
-        path = folder / REQUIREMENTS
-        text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-        digests = re.findall(r"--hash=sha256:([0-9a-f]{64})", text)
-        if digests != [pin.sha256 for pin in (*framework, *own)]:
-            raise UsageError(
-                f"{display_path(path)} has other files than this version pins", fix=fix
-            )
-    return framework, own
+    for files in (found.framework, found.own):
+        yield tuple(IndexPin(**dict(each)) for each in files)
 
 
 def _asked(path: Path, fix: str) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
-from stacks.locks.release_files import best_file, name_of, release_of, supported_tags
 from stacks.locks.texts import PYLOCK
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.pins import IndexPin, Pins
@@ -122,7 +121,7 @@ def resolve(
     known = {each.name for each in base}
     # uv leaves the key out where no request is meant for this Python.
     packages = [p for p in tomllib.loads(text).get("packages", ()) if p["name"] not in known]
-    return _pins(workspace, packages, supported_tags(variant.framework)), text
+    return _pins(workspace, packages, uv.supported_tags(variant.framework)), text
 
 
 def _by_pip(
@@ -151,7 +150,7 @@ def _by_pip(
         raise _conflict(variant, error) from error
     uv.warn_of_extras(messages, display_path(variant.file))
     known = {each.name for each in base}
-    releases = {path.name: release_of(path.name) for path in files.iterdir()}
+    releases = {path.name: uv.release_of(path.name) for path in files.iterdir()}
     wanted = [FileRequest(*r, name) for name, r in sorted(releases.items()) if r[0] not in known]
     return pin_files(workspace, wanted, threading.Event())
 
@@ -244,8 +243,10 @@ def _conflict(
 def _pins(
     workspace: Workspace, packages: Sequence[Mapping[str, Any]], tags: Mapping[Tag, int]
 ) -> tuple[IndexPin, ...]:
-    files = {p["name"]: best_file(p, tags) for p in packages}
-    requests = [FileRequest(p["name"], p["version"], name_of(files[p["name"]])) for p in packages]
+    files = {p["name"]: uv.best_file(p, tags) for p in packages}
+    requests = [
+        FileRequest(p["name"], p["version"], uv.name_of(files[p["name"]])) for p in packages
+    ]
     pins = pin_files(workspace, requests, threading.Event())
     for pin in pins:
         expected = files[pin.name].get("hashes", {}).get("sha256")

@@ -71,7 +71,7 @@ def write(workspace: Workspace, variant: Variant, contents: Contents) -> bool:
     except StacksError:
         before = None
     name = display_path(variant.file.with_suffix(".lock")) if variant.file else variant.id
-    made_by = (before and before.made_by) or VERSION
+    made_by = before.made_by if before else VERSION
     if before and texts_of(variant, contents, made_by) == _committed(workspace, variant):
         for more, text in contents.more.items():
             write_atomically(folder / more, text)
@@ -146,7 +146,7 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
     ]
     contents = Contents(found.packages, found.framework_files, found.own_files, found.channel)
     if not changes:
-        expected = texts_of(variant, contents, found.made_by or VERSION)
+        expected = texts_of(variant, contents, found.made_by)
         committed = _committed(workspace, variant)
         changes = [
             f"{name} differs"

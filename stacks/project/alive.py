@@ -1,4 +1,4 @@
-"""The places that still have each pinned source, and which sources will be dropped soon.
+"""The places that still have each pinned source.
 
 Published packages stand for the sources that they are made of.
 """
@@ -8,42 +8,36 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from stacks.channel.offers import read_channel, with_settings
 from stacks.core.console import plural, print_table, step
 from stacks.core.disk import write_atomically
-from stacks.core.errors import FetchError, ScarceError, StacksError
+from stacks.core.errors import FetchError, ScarceError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, texts
-from stacks.sources import debian_release
 from stacks.sources import places as known
-from stacks.sources.channels import published_places
 from stacks.sources.debian_mirrors import current_mirrors, ended_releases
-from stacks.sources.fetch import fetch
 from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins
-from stacks.sources.places import Holdings, Place
+from stacks.sources.places import Holdings, Place, published_places
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import Web, environment_web
 from stacks.variants.load import all_variants
 
 # Each file should be at so many places: one may go at any time.
 ENOUGH = 2
-SOON = timedelta(days=180)
 # Of a pin in the report.
 KEYS = ("name", "version", "filename", "size", "sha256")
 
 
 @dataclass(frozen=True)
 class Group:
-    """One class of pinned files with the places of each, and why mirrors will drop them soon."""
+    """One class of pinned files with the places of each."""
 
     name: str
     places: Mapping[Pin, Sequence[str]]
-    warning: str = ""
 
     @property
     def scarce(self) -> dict[Pin, str]:
@@ -55,7 +49,7 @@ class Group:
         }
 
 
-def report(workspace: Workspace, *, path: Path | None = None, now: datetime | None = None) -> None:
+def report(workspace: Workspace, *, path: Path | None = None) -> None:
     """Ask every place that a build would ask for the pinned files, and print where they are.
 
     path: also write what each place has there, as JSON. Raises ScarceError if a file is at one
@@ -80,8 +74,7 @@ def report(workspace: Workspace, *, path: Path | None = None, now: datetime | No
             found="; ".join(failures),
             fix="check the network and try again",
         )
-    warnings = _warnings(workspace, pins, now or datetime.now(timezone.utc))
-    groups = _groups(pins, warnings, [with_sources(each, made) for each in answers])
+    groups = _groups(pins, [with_sources(each, made) for each in answers])
     _print(groups, answers)
     if path:
         write_atomically(path, _as_json(groups, answers))
@@ -98,44 +91,17 @@ def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*mirrors, *ended)))
 
 
-def _warnings(workspace: Workspace, pins: Pins, now: datetime) -> dict[str, str]:
-    """Return by suite why mirrors may drop its files soon."""
-    table = [pin for pin in pins.debs if pin.name == debian_release.PACKAGE]
-    dates: Mapping[str, debian_release.Support] = {}
-    try:
-        dates = debian_release.support_dates(fetch(workspace, table)[table[0]]) if table else {}
-    except StacksError as error:
-        # The places of the files matter more than the dates.
-        print(f"warning: the ends of support are unknown: {error}", file=sys.stderr)
-    return {
-        suite: _support_warning(dates.get(suite.partition("-")[0]), now)
-        for suite in sorted({pin.suite for pin in (*pins.debs, *pins.sources)})
-    }
-
-
-def _support_warning(support: debian_release.Support | None, now: datetime) -> str:
-    if support is None:
-        return "end of support unknown"
-    today = now.date()
-    if support.released is None or support.released > today:
-        return "not released: its files change every day"
-    if support.ends and support.ends < today + SOON:
-        return f"support {'ended' if support.ends < today else 'ends'} {support.ends}"
-    return ""
-
-
-def _groups(pins: Pins, warnings: Mapping[str, str], holdings: Sequence[Holdings]) -> list[Group]:
-    def group(name: str, members: Iterable[Pin], reason: str = "") -> Group:
-        places = {pin: [e.place for e in holdings if pin in e.held] for pin in members}
-        return Group(name, places, reason)
-
-    groups = [
-        group(f"{kind} of {suite}", [pin for pin in every if pin.suite == suite], reason)
-        for suite, reason in sorted(warnings.items())
-        for kind, every in (("debs", pins.debs), ("source packages", pins.sources))
+def _groups(pins: Pins, holdings: Sequence[Holdings]) -> list[Group]:
+    members: dict[str, list[Pin]] = {}
+    for suite in sorted({pin.suite for pin in (*pins.debs, *pins.sources)}):
+        for kind, every in (("debs", pins.debs), ("source packages", pins.sources)):
+            members[f"{kind} of {suite}"] = [pin for pin in every if pin.suite == suite]
+    members["files of the package index"] = [*pins.files]
+    return [
+        Group(name, {pin: [each.place for each in holdings if pin in each.held] for pin in group})
+        for name, group in members.items()
+        if group
     ]
-    groups.append(group("files of the package index", pins.files))
-    return [each for each in groups if each.places]
 
 
 def _print(groups: Sequence[Group], answers: Sequence[Holdings]) -> None:
@@ -143,10 +109,8 @@ def _print(groups: Sequence[Group], answers: Sequence[Holdings]) -> None:
     for group in groups:
         counts = [len(places) for places in group.places.values()]
         numbers = (len(counts), sum(c >= ENOUGH for c in counts), counts.count(1), counts.count(0))
-        rows.append((group.name, group.warning, *map(str, numbers)))
-    print_table(
-        ("pinned", "dropped soon?"), ("files", f"{ENOUGH} places or more", "1 place", "none"), rows
-    )
+        rows.append((group.name, *map(str, numbers)))
+    print_table(("pinned",), ("files", f"{ENOUGH} places or more", "1 place", "none"), rows)
     if scarce := [row for group in groups for row in _scarce_rows(group)]:
         print()
         print_table(("file", "its only place"), (), scarce)
@@ -190,7 +154,6 @@ def _as_json(groups: Sequence[Group], answers: Sequence[Holdings]) -> str:
         "groups": [
             {
                 "name": group.name,
-                "dropped_soon": [group.warning] if group.warning else [],
                 "files": [
                     {
                         **{key: getattr(pin, key) for key in KEYS},

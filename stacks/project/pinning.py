@@ -17,9 +17,8 @@ from stacks.core.errors import FetchError, IntegrityError, StaleError, UsageErro
 from stacks.core.workspace import Workspace
 from stacks.environments.use import kernel
 from stacks.image import base
-from stacks.locks import release_files, uv
-from stacks.sources import debian_release
-from stacks.sources.debian_archive import DebRequest
+from stacks.locks import uv
+from stacks.sources.debian_archive import BEGIN, DebRequest
 from stacks.sources.debian_mirrors import (
     WHEEL_FILE,
     WHEEL_NAME,
@@ -32,7 +31,6 @@ from stacks.sources.debian_mirrors import (
     current_mirrors,
     ended_mirrors,
 )
-from stacks.sources.debian_release import BEGIN
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url, valid_url
 from stacks.sources.pins import Pins, read_pins, write_pins
@@ -44,21 +42,21 @@ from stacks.sources.web import MissingError, Web, environment_web
 def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
     """Return every deb and file that the recipes, the images and notebooks need.
 
-    With them are the source packages that are published or compiled, the wheel that has the
-    addresses of Debian's archive, and the table of its suites (for `pin --alive`).
+    With them are the source packages that are published or compiled, and the wheel that has the
+    addresses of Debian's archive.
     """
     recipes = read_recipes(workspace.recipes).values()
     sources = [s for recipe in recipes for s in recipe.source]
     content = base.read_file(workspace)
     debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
-    names = (*content.debs, content.static, debian_release.PACKAGE)
+    names = (*content.debs, content.static)
     debs |= {DebRequest(content.suite, name) for name in names}
     whole = [s for s in sources if isinstance(s, Sources)]
     whole += [s for recipe in recipes for s in recipe.about.sources]
     debs |= {DebRequest(s.suite, name, is_source=True) for s in whole for name in s.sources}
     files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
     files |= {
-        FileRequest(*release_files.release_of(name), name)
+        FileRequest(*uv.release_of(name), name)
         for names in kernel.kernel_files(workspace).values()
         for name in names
     }

@@ -1,21 +1,19 @@
-"""Connections of `requests` that keep to an allowance of time, and the addresses they may lead to.
+"""Sessions of `requests`, the time that a transfer may take, and the addresses it may lead to.
 
-The timeouts of requests and urllib3 limit one read from the socket, and a server that sends a byte
-every two seconds never reaches them. An address that a server redirects to is checked before it is
-asked. A file: URL is answered as by a server.
+An address that a server redirects to is checked before it is asked. A file: URL is answered as by a
+server.
 """
 
 from __future__ import annotations
 
-import http.client
 import io
 import logging
-import socket
+import os
+import re
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import url2pathname
 
@@ -23,11 +21,12 @@ import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
-from stacks.core.errors import FetchError
+from stacks.core.errors import FetchError, UsageError
 from stacks.sources.mirrors import public_url
 
 # urllib3 logs garbled headers with a traceback; such an answer is used or becomes an error.
 logging.getLogger("urllib3").setLevel(logging.ERROR)
+RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
 OTHER_SERVER = "set another mirror or index, or ask the operator of this one"
 
 
@@ -35,7 +34,8 @@ class Allowance:
     """The seconds that a transfer may take: `grace`, and more for each byte that it has `gained`.
 
     The limit moves with the bytes, so a transfer below `least_rate` (bytes per second) ends soon
-    after its grace, whatever its size. Only useful bytes are to be counted, not those of headers.
+    after its grace, whatever its size: the timeouts of `requests` limit a single read, which a
+    server that sends a byte every two seconds never reaches.
     """
 
     def __init__(self, grace: float, least_rate: float) -> None:
@@ -54,87 +54,26 @@ class Allowance:
         return self.grace + self.gained / self.least_rate - self.elapsed
 
 
+def least_rate() -> float:
+    """Return the bytes per second that a server must reach, by default 10,000; UsageError."""
+    text = os.environ.get(RATE_VARIABLE, "10000")
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise UsageError(
+            f"{RATE_VARIABLE} is not a rate",
+            expected="bytes per second, such as 1000",
+            found=repr(text),
+        )
+    return float(text)
+
+
 class _Session(requests.Session):
+    def __init__(self) -> None:
+        super().__init__()
+        self.headers["User-Agent"] = "theano-stacks"
+        self.mount("file:", _Files())
+
     def get_redirect_target(self, resp: requests.Response) -> None:
         """Return none: requests would read all of the answer and follow any address."""
-
-
-class _Local(threading.local):
-    """What each thread has of its own: threads must not share a session."""
-
-    def __init__(self) -> None:
-        self.session = _Session()
-        self.session.headers["User-Agent"] = "theano-stacks"
-        for scheme in ("http://", "https://"):
-            self.session.mount(scheme, _Adapter())
-        self.session.mount("file:", _Files())
-        self.allowance = Allowance(0, 1)
-
-
-class _LimitedStream(io.RawIOBase):
-    """Reads from a socket; TimeoutError when the thread's allowance is used up."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection, self._timeout = connection, connection.gettimeout()
-        self._stream = connection.makefile("rb", buffering=0)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
-        left = _local.allowance.left
-        if left <= 0:
-            raise TimeoutError("timed out")
-        self._connection.settimeout(left if self._timeout is None else min(left, self._timeout))
-        return self._stream.readinto(buffer)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
-class _Response(http.client.HTTPResponse):
-    def __init__(self, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
-        self.fp.close()
-        self.fp = io.BufferedReader(_LimitedStream(sock))
-
-    def begin(self) -> None:
-        super().begin()
-        # An error after this method, as urllib3 raises it, would leave the socket open.
-        lengths = set(self.msg.get_all("Content-Length", []))
-        if len(lengths) > 1 or not all(length.isdecimal() for length in lengths):
-            raise http.client.HTTPException("Content-Length is not a number")
-
-
-class _HTTPConnection(urllib3.connection.HTTPConnection):
-    response_class = _Response
-
-
-class _HTTPSConnection(urllib3.connection.HTTPSConnection):
-    response_class = _Response
-
-
-class _HTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _HTTPConnection
-
-
-class _HTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _HTTPSConnection
-
-
-_POOLS = {"http": _HTTPPool, "https": _HTTPSPool}
-
-
-class _Adapter(HTTPAdapter):
-    def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        super().init_poolmanager(*args, **options)
-        self.poolmanager.pool_classes_by_scheme = _POOLS
-
-    def proxy_manager_for(self, *args: Any, **options: Any) -> urllib3.ProxyManager:
-        manager: urllib3.ProxyManager = super().proxy_manager_for(*args, **options)
-        manager.pool_classes_by_scheme = _POOLS
-        return manager
 
 
 class _Files(HTTPAdapter):
@@ -156,13 +95,15 @@ class _Files(HTTPAdapter):
         return self.build_response(request, raw)
 
 
-_local = _Local()
+_local = threading.local()
 
 
-def limited_session(allowance: Allowance) -> requests.Session:
-    """Return this thread's session; until the next call its answers keep to the allowance."""
-    _local.allowance = allowance
-    return _local.session
+def thread_session() -> requests.Session:
+    """Return this thread's session: threads must not share one."""
+    if not hasattr(_local, "session"):
+        _local.session = _Session()
+    session: requests.Session = _local.session
+    return session
 
 
 def check_address(url: str, what: str, fix: str) -> str:

@@ -1,21 +1,27 @@
-"""Debian's signed archive: the version and bytes of a package that a suite has today."""
+"""Debian's signed archive: the version and bytes of a package that a suite has today.
+
+A suite's Release file is verified by the keys in this repository.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import lzma
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+from pysequoia import Cert, verify
 
 from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.debian_mirrors import current_mirrors, ended_releases
-from stacks.sources.debian_release import ANOTHER_MIRROR, archive_keys, verified_text
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import public_url
 from stacks.sources.parallel import parallel_map
@@ -30,6 +36,17 @@ LARGEST_INDEX = 1 << 29
 
 # Returns the time now, with a zone.
 Clock = Callable[[], datetime]
+
+# /usr/share/keyrings/debian-archive-keyring.gpg of debian-archive-keyring 2023.3+deb12u2,
+# unchanged: the keys of Debian 11, 12 and 13. They end between 2029 and 2035.
+KEYRING = Path(__file__).with_name("debian-archive-keyring.gpg")
+ANOTHER_MIRROR = (
+    "choose another mirror: export DEBIAN_MIRROR, or ./invoke configure --debian-mirror"
+)
+BEGIN = b"-----BEGIN PGP SIGNED MESSAGE-----"
+
+# The certificates of those who may sign.
+Keys = tuple[Cert, ...]
 
 
 @dataclass(frozen=True, order=True)
@@ -199,3 +216,58 @@ def _pins_of(request: DebRequest, paragraph: str) -> Iterator[DebPin]:
             size=int(size),
             sha256=sha256,
         )
+
+
+def archive_keys() -> Keys:
+    """Return the keys that sign Debian's archive: DEBIAN_KEYRING's, else the repository's.
+
+    Raises FetchError if the file is missing or has no keys.
+    """
+    path = Path(os.environ.get("DEBIAN_KEYRING") or KEYRING).absolute()
+    try:
+        keys = tuple(Cert.split_bytes(path.read_bytes()))
+        if not keys:
+            raise ValueError("it has no keys")
+    # pysequoia raises a RuntimeError or a ValueError for bytes that are no keys.
+    except (OSError, RuntimeError, ValueError) as error:
+        raise FetchError(
+            "the keys of Debian's archive cannot be read",
+            expected=f"an OpenPGP keyring: {path}",
+            found=reason(error),
+            fix="set DEBIAN_KEYRING to the keyring of Debian's package debian-archive-keyring, or "
+            "unset it",
+        ) from error
+    return keys
+
+
+def verified_text(signed: bytes, url: str, keys: Keys) -> str:
+    """Return the text of a clear-signed file; one good signature by one of the keys is enough.
+
+    A signature counts if its key was valid when it was made: the archives of ended releases are
+    signed by keys that have ended since. Unsigned text around the signed one is left out. Raises
+    IntegrityError without a good signature.
+    """
+    try:
+        if BEGIN not in signed:
+            raise ValueError("no signature")
+        text = verify(signed, store=lambda _: list(keys)).bytes
+        return (text or b"").decode()
+    except (RuntimeError, ValueError) as error:
+        raise IntegrityError(
+            f"{public_url(url)}: no good signature of Debian's archive",
+            expected=f"a good signature by one of {len(keys)} keys, which end "
+            f"{_last_end(keys)} at the latest",
+            found=reason(error),
+            fix=f"{ANOTHER_MIRROR}; if Debian has new keys, set DEBIAN_KEYRING to the keyring of "
+            "its package debian-archive-keyring",
+        ) from error
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of pysequoia's message, which a stack of calls may follow."""
+    return "".join(filter(str.isprintable, str(error).partition("\n")[0]))
+
+
+def _last_end(keys: Keys) -> str:
+    ends = [key.expiration for key in keys]
+    return max((f"{end:%Y-%m-%d}" for end in ends if end), default="never")

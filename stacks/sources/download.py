@@ -14,11 +14,11 @@ import requests
 
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import FetchError
-from stacks.sources.connection import OTHER_SERVER, Allowance
+from stacks.sources.connection import OTHER_SERVER, RATE_VARIABLE, Allowance
 from stacks.sources.mirrors import public_url
 from stacks.sources.web import (
     BROKEN,
-    RATE_VARIABLE,
+    NO_ANSWER,
     SilentError,
     StoppedError,
     TransientError,
@@ -163,6 +163,8 @@ def _blocks(
         raise too_much
     length = 0
     while True:
+        if allowance.left <= 0:
+            raise TransientError(f"{public_url(url)}: {NO_ANSWER}", fix=OTHER_SERVER)
         before = response.raw.tell()
         try:
             # read() would wait for a whole block, and lose what came before a timeout.

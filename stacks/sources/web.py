@@ -6,27 +6,31 @@ import http.client
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import requests
 import urllib3
 
-from stacks.core.errors import FetchError, UsageError
+from stacks.core.errors import FetchError
 from stacks.sources.connection import (
     OTHER_SERVER,
     Allowance,
     check_address,
-    limited_session,
+    least_rate,
     redirect_target,
+    thread_session,
 )
 from stacks.sources.mirrors import public_url
-from stacks.sources.registry import LARGEST_REPLY, Tokens, as_given
 
-RATE_VARIABLE = "THEANO_STACKS_LEAST_RATE"
+Authorize = Callable[[requests.PreparedRequest], requests.PreparedRequest]
+# Gets a document's bytes by its URL and headers, and raises what it likes.
+Get = Callable[[str, dict[str, str]], bytes]
+# Bytes: a token, or what a registry says of itself.
+LARGEST_REPLY = 1 << 20
 MOST_REDIRECTS = 10
 # Seconds.
 LONGEST_CONNECT = 30.0
@@ -64,6 +68,16 @@ class StoppedError(Exception):
     """
 
 
+class Login(Protocol):
+    """What adds to requests the tokens that a server wants."""
+
+    def authorize(self, url: str) -> Authorize | None:
+        """Return what adds the token for a URL to a request, if there is one."""
+
+    def answer(self, url: str, challenge: str, get: Get) -> bool:
+        """Get what a server asks for in WWW-Authenticate; return whether there is any."""
+
+
 @dataclass
 class Server:
     """What a run has learnt of a server: whether it answered, failed, or was waited for."""
@@ -90,9 +104,9 @@ class Web:
     trusted_hosts: tuple[str, ...] = ()
     timeout: float = 15.0
     retries: int = 4
-    least_rate: float = field(default_factory=lambda: _least_rate())
+    least_rate: float = field(default_factory=least_rate)
     quiet: bool = False
-    tokens: Tokens | None = field(default=None, compare=False)
+    tokens: Login | None = field(default=None, compare=False)
     server: Server = field(default_factory=Server, compare=False)
 
     def allowance(self) -> Allowance:
@@ -174,11 +188,12 @@ class Web:
         trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-        given = as_given if "Authorization" in headers else None
+        # Without it, requests prefers ~/.netrc to the header.
+        given = (lambda request: request) if "Authorization" in headers else None
         limit = max(0.001, min(self.timeout, allowance.left))
         try:
             with body.open("rb") if isinstance(body, Path) else nullcontext(body) as data:
-                return limited_session(allowance).request(
+                return thread_session().request(
                     method,
                     address,
                     data=data,
@@ -205,17 +220,6 @@ def environment_bundle() -> str | bool:
         if bundle := os.environ.get(name):
             return bundle
     return True
-
-
-def _least_rate() -> float:
-    text = os.environ.get(RATE_VARIABLE, "10000")
-    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
-        raise UsageError(
-            f"{RATE_VARIABLE} is not a rate",
-            expected="bytes per second, such as 1000",
-            found=repr(text),
-        )
-    return float(text)
 
 
 def host_of(url: str) -> str:

@@ -128,7 +128,7 @@ def publish_channel(
     """Write the channel's packages for others: a static channel, or a registry."""
     from stacks.core.paths import expanded
     from stacks.distribution import channel as published
-    from stacks.sources.channels import CHANNEL as CHANNELS
+    from stacks.sources.places import CHANNEL as CHANNELS
     from stacks.sources.registry import is_registry
 
     if new_key:

@@ -19,8 +19,7 @@ from invoke.parser import Parser
 from invoke.parser.argument import Argument
 from invoke.parser.context import ParserContext
 
-from stacks.core import log
-from stacks.core.console import PROGRAM, as_typed, show_error
+from stacks.core.console import PROGRAM, as_typed, show_error, start_log
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError, nearest
 from stacks.core.process import interrupted_once
@@ -73,7 +72,7 @@ class Program(invoke.program.Program):
 
     def execute(self) -> None:
         """Run the tasks, and keep a log."""
-        log.start(verbose=self.args.verbose.value)
+        start_log(verbose=self.args.verbose.value)
         with interrupted_once():
             super().execute()
 

@@ -20,8 +20,7 @@ from typing import Any
 import invoke.exceptions
 import invoke.tasks
 
-from stacks.core import log
-from stacks.core.console import display_path, show_error
+from stacks.core.console import display_path, show_error, write_log
 from stacks.core.disk import INSTALLED
 from stacks.core.errors import StacksError, UsageError, unknown
 from stacks.core.process import quoted
@@ -119,7 +118,7 @@ def task(
 def _write_log(task_name: str, error: BaseException) -> None:
     # Without a home folder there is no workspace either.
     with suppress(StacksError):
-        if path := log.write(default_workspace().logs, task_name, error):
+        if path := write_log(default_workspace().logs, task_name, error):
             print(f"  log:      {display_path(path)}", file=sys.stderr)
 
 

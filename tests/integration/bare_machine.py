@@ -18,8 +18,8 @@ from integration.programs import called
 from stacks.core.disk import REPOSITORY, hold_lock, replace_atomically
 from stacks.core.errors import FetchError
 from stacks.core.workspace import default_workspace
+from stacks.sources.debian_archive import KEYRING
 from stacks.sources.debian_mirrors import current_mirrors
-from stacks.sources.debian_release import KEYRING
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import pip_settings
 from stacks.sources.package_index import pip_web

@@ -25,10 +25,10 @@ from stacks.image import engine as engine_door
 from stacks.image import layout
 from stacks.image.engine import Engine
 from stacks.locks.publication import publication
-from stacks.sources.channels import CHANNEL
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.pins import DebPin
+from stacks.sources.places import CHANNEL
 from stacks.variants.load import all_variants, load_variant
 
 Prefix = Callable[[str, str], Path]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from stacks.locks import lock
 from stacks.locks import update as lock_update
 from stacks.locks.lock import lock_folder
 from stacks.sources.pins import read_pins, write_pins
-from stacks.variants.load import all_variants, load_variant
+from stacks.variants.load import all_variants
 
 VARIANTS = all_variants(default_workspace())
 
@@ -105,39 +104,3 @@ def test_relocking_writes_the_same_bytes(tiny: Tiny) -> None:
     before = {path: path.read_bytes() for path in tiny.locks.rglob("*.*")}
     lock_update.relock(tiny.workspace, [tiny.variant(name) for name in ("by-conda", "by-pip")])
     assert {path: path.read_bytes() for path in tiny.locks.rglob("*.*")} == before
-
-
-# The examples' locks as they were before packages were named after their data.
-OLDER = Path(__file__).with_name("data") / "older_locks"
-
-
-@pytest.mark.parametrize("folder", sorted(OLDER.iterdir()), ids=lambda folder: folder.name)
-def test_a_lock_of_an_earlier_version_belongs_to_its_stack(
-    folder: Path, workspace: Workspace
-) -> None:
-    variant = load_variant(workspace, str(folder))
-    found = lock.current(workspace, variant)
-    assert not found.made_by and found.own_files and len(found.packages) > 10
-    lock_update.check_locks(workspace, [variant])
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("pip: [matplotlib]", "pip: [matplotlib<1]", r"matplotlib<1 is asked for, 3\.\S+ is"),
-        ("pip: [matplotlib]", "pip: [sympy]", "none of the packages under `pip:` is locked"),
-        ("extends: openblas", "extends: blis", r"theano-settings=1\.0\.5=\*_0_blis is new"),
-        ("pip:", "flags: {optimizer: fast_run}\npip:", r"theano-settings=1\.0\.5=\*_0_own_"),
-        ("pip:", "packages: [mako]\npip:", "mako is new"),
-    ],
-)
-def test_a_lock_of_an_earlier_version_does_not_belong_to_another_stack(
-    workspace: Workspace, tmp_path: Path, old: str, new: str, message: str
-) -> None:
-    copy = tmp_path / "notebook"
-    shutil.copytree(OLDER / "notebook", copy)
-    text = (copy / "stack.yaml").read_text()
-    assert old in text
-    (copy / "stack.yaml").write_text(text.replace(old, new))
-    with pytest.raises(StaleError, match=message):
-        lock.current(workspace, load_variant(workspace, str(copy)))

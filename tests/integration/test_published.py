@@ -28,8 +28,8 @@ from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.locks.lock import lock_folder
 from stacks.locks.publication import entries_of
-from stacks.sources.channels import CHANNEL
 from stacks.sources.fetch import fetch
+from stacks.sources.places import CHANNEL
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 

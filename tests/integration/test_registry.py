@@ -20,7 +20,7 @@ from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError
 from stacks.distribution.channel import publish_channel
 from stacks.locks.publication import publication
-from stacks.sources.channels import CHANNEL
+from stacks.sources.places import CHANNEL
 from stacks.variants.load import all_variants
 
 pytestmark = pytest.mark.usefixtures("publishable", "no_other_place")

@@ -22,7 +22,7 @@ from stacks.core.workspace import Workspace
 from stacks.distribution.channel import push
 from stacks.locks import lock
 from stacks.locks.publication import DIGESTS, publication
-from stacks.sources.channels import CHANNEL
+from stacks.sources.places import CHANNEL
 from stacks.sources.registry import registry_at
 from stacks.variants.load import load_variant
 

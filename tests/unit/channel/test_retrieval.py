@@ -13,8 +13,7 @@ import pytest
 from stacks.channel import package
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core.workspace import Workspace
-from stacks.sources.channels import channel_at, release_at
-from stacks.sources.places import Place
+from stacks.sources.places import Place, channel_at, release_at
 from stacks.sources.web import Web
 from unit.helpers.serving import Answer, Site, drip, raw_serving, serving, sha256
 

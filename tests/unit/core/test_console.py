@@ -1,26 +1,21 @@
-"""Steps, tables and progress, in a log and on a terminal."""
+"""Steps, tables and progress, in a log and on a terminal; the log of a run."""
 
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from stacks.core import console
-from stacks.core.console import Progress, display_path, duration, print_table, show_error, step
+from stacks.core.console import Progress, print_table, show_error, step
 from stacks.core.errors import UsageError
-
-
-def test_a_path_below_the_working_folder_is_relative(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert display_path(tmp_path / "a/b") == "a/b"
-    assert display_path(Path("/a/b")) == "/a/b"
+from stacks.core.process import call
 
 
 def test_a_step_prints_its_last_text_and_its_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,5 +88,50 @@ def test_a_terminal_has_one_line_instead(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "turns done ...\n" not in terminal.getvalue()
 
 
-def test_durations() -> None:
-    assert (duration(12.3), duration(600)) == ("12 s", "10 min")
+@pytest.fixture
+def log() -> Iterator[None]:
+    level, handlers = console.LOGGER.level, console.LOGGER.handlers
+    console.start_log(verbose=False)
+    yield
+    console.LOGGER.level, console.LOGGER.handlers = level, handlers
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_verbose_prints_each_command(
+    log: None, capfd: pytest.CaptureFixture[str], verbose: bool
+) -> None:
+    console.start_log(verbose=verbose)
+    call(["echo", "a b"])
+    assert capfd.readouterr().err == ("+ echo 'a b'\n" if verbose else "")
+
+
+def test_a_failure_writes_a_log_without_credentials(
+    log: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert console.write_log(tmp_path / "logs", "build", ValueError()) is None, "nothing was logged"
+    console.start_log(verbose=True)
+    logging.getLogger("stacks.x").info("fetched %s", "https://me:secret@example/a")
+    # The name of a file need not be UTF-8.
+    name = os.fsdecode(b"caf\xe9")
+    error = ValueError(f"https://me:secret@example/b {name}")
+    path = console.write_log(tmp_path / "logs", "build", error)
+    assert path == tmp_path / "logs" / "build-1.log"
+    time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d+"
+    lines = rf"{time} fetched https://example/a\nerror: https://example/b caf\\udce9\n"
+    assert re.fullmatch(lines, path.read_text())
+    assert capsys.readouterr().err == "fetched https://example/a\n"
+    assert console.write_log(path, "build", error) is None, "the disk refuses"
+
+
+def test_the_last_ten_logs_are_kept(log: None, tmp_path: Path) -> None:
+    call(["true"])
+    for number in range(12):
+        console.write_log(tmp_path, "build" if number % 2 else "serve", ValueError())
+    assert sorted(int(path.stem.split("-")[1]) for path in tmp_path.iterdir()) == [*range(3, 13)]
+
+
+def test_the_records_of_a_block_are_collected() -> None:
+    with console.collected_log() as records:
+        call(["true"])
+    call(["false"], accepted=(1,))
+    assert [record.getMessage() for record in records] == ["+ true"]

@@ -13,7 +13,7 @@ from stacks.core import digest_list
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "folder"
     (folder / "b").mkdir(parents=True)
-    for name in ("a", "b/c d"):
+    for name in ("a", "b/c d", "e"):
         (folder / name).write_text(name)
     return folder
 
@@ -25,7 +25,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 def test_a_list_is_read_by_sha256sum_and_back(folder: Path) -> None:
     expected = digests(folder)
-    assert list(expected) == ["a", "b/c d"]
+    assert list(expected) == ["a", "b/c d", "e"]
     text = digest_list.text_of(dict(reversed(expected.items())))
     assert digest_list.parse(text) == expected
     words = ["sha256sum", "--check", "--strict", "--quiet"]
@@ -37,21 +37,11 @@ def test_each_difference_is_named(folder: Path) -> None:
     assert digest_list.differences(expected, digest_list.files_of(folder)) == ""
     (folder / "a").write_text("A")
     (folder / "b/c d").rename(folder / "d")
-    (folder / "e").symlink_to("b")
+    (folder / "e").rename(folder.parent / "e")
+    (folder / "e").symlink_to(folder.parent / "e")
     assert digest_list.differences(expected, digest_list.files_of(folder)).splitlines() == [
         "  - a: changed",
         "  - b/c d: missing",
         "  - d: not part of it",
-        "  - e: not part of it",
+        "  - e: changed",
     ]
-
-
-def test_a_link_to_the_same_bytes_is_a_change_and_a_damaged_list_matches_nothing(
-    folder: Path,
-) -> None:
-    expected = digests(folder)
-    (folder / "a").rename(folder.parent / "a")
-    (folder / "a").symlink_to(folder.parent / "a")
-    files = digest_list.files_of(folder)
-    assert digest_list.differences(expected, files) == "  - a: changed"
-    assert "  - a: not part of it" in digest_list.differences(digest_list.parse("no\n"), files)

@@ -1,26 +1,23 @@
-"""Files and folders put in place of others: the old or the new, never neither; paths of a person.
+"""Files and folders put in place of others: the old or the new, never neither.
 
 Disks that refuse, and the folders that killed processes leave.
 """
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import os
 import shutil
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stacks.core import disk, paths
+from stacks.core import disk
 from stacks.core.disk import (
     REPOSITORY,
-    exchange,
     explain_disk_errors,
     hold_lock,
     remove_leftover,
@@ -33,7 +30,7 @@ from stacks.core.disk import (
 )
 from stacks.core.errors import DiskError, UsageError
 from stacks.core.locking import acquire_folder
-from stacks.core.paths import cache_root, home_root
+from stacks.core.paths import cache_root
 
 
 def names(folder: Path) -> list[str]:
@@ -222,19 +219,6 @@ def test_a_file_system_without_locks_of_folders(
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EINVAL, errno.EXDEV, None])
-def test_a_system_or_a_c_library_that_cannot(
-    number: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def renameat2(*words: object) -> int:
-        ctypes.set_errno(number or 0)
-        return -1
-
-    library = SimpleNamespace(renameat2=renameat2) if number else SimpleNamespace()
-    monkeypatch.setattr(ctypes, "CDLL", lambda name, use_errno: library)
-    assert not exchange(Path("a"), Path("b"))
-
-
 @pytest.mark.parametrize(
     ("number", "fix"),
     [
@@ -278,11 +262,6 @@ def test_the_fix_is_for_the_place(place: Path, fix: str, monkeypatch: pytest.Mon
     assert (caught.value.what, caught.value.fix) == (f"{place}: no", fix)
 
 
-def test_other_errors_are_not_hidden() -> None:
-    with pytest.raises(FileNotFoundError), explain_disk_errors(Path("/any")):
-        raise FileNotFoundError(errno.ENOENT, "none")
-
-
 def test_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert scratch_parent() == tmp_path
@@ -294,56 +273,3 @@ def test_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("os.access", lambda path, mode: False)
     with pytest.raises(DiskError, match=r"(?s)none that may be written.*set TMPDIR"), scratch():
         pass
-
-
-@pytest.mark.parametrize(
-    ("variables", "cache", "home"),
-    [
-        ({"THEANO_STACKS_CACHE": "/c", "THEANO_STACKS_HOME": "~/h"}, "/c", "/home/me/h"),
-        ({"XDG_CACHE_HOME": "/x", "XDG_DATA_HOME": "/d"}, "/x/theano-stacks", "/d/theano-stacks"),
-        ({"XDG_CACHE_HOME": "", "XDG_DATA_HOME": ""}, "/home/me/.cache/theano-stacks",
-         "/home/me/.local/share/theano-stacks"),
-    ],
-)  # fmt: skip
-def test_the_folders_of_the_user(
-    variables: dict[str, str], cache: str, home: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("CACHE", "HOME"):
-        monkeypatch.delenv(f"THEANO_STACKS_{name}", raising=False)
-    for name, value in {**variables, "HOME": "/home/me"}.items():
-        monkeypatch.setenv(name, value)
-    assert (cache_root(), home_root()) == (Path(cache), Path(home))
-
-
-def test_no_home_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("THEANO_STACKS_CACHE", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    with pytest.raises(DiskError, match=r"(?s)no home.*THEANO_STACKS_CACHE"):
-        cache_root()
-    with pytest.raises(UsageError, match="~no-such-user-here/x: no home folder of that name"):
-        paths.expanded("~no-such-user-here/x")
-
-
-def test_what_may_not_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, **_: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
-
-    assert not paths.exists(tmp_path / "nothing") and paths.is_dir(tmp_path)
-    assert not paths.is_file(tmp_path / ("x" * 300))
-    monkeypatch.setattr(Path, "stat", refuse)
-    assert paths.exists(tmp_path)
-    for check in (paths.is_file, paths.is_dir):
-        with pytest.raises(UsageError, match=r": Permission denied\n  fix: "):
-            check(tmp_path)
-
-
-def test_the_working_folder_is_not_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a/b").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "a/b")
-    paths.check_working_folder(tmp_path / "a/c")
-    for folder in (tmp_path / "a", tmp_path / "a/b"):
-        with pytest.raises(UsageError, match="is the folder that you stand in"):
-            paths.check_working_folder(folder)

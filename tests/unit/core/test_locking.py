@@ -89,39 +89,20 @@ def test_a_link_in_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
 
 
-def test_a_process_that_only_waits_is_not_a_holder(tmp_path: Path) -> None:
+def test_the_holder_is_named_as_a_person_typed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lock = tmp_path / "lock"
-    descriptor = locking.acquire(lock, fcntl.LOCK_EX)
-    with lock.open() as waiting:
-        assert waiting
-        program = "import sys; print(1, flush=True); sys.stdin.readline()"
-        with subprocess.Popen(
-            [sys.executable, "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            pass_fds=[waiting.fileno()],
-        ) as opener:
-            assert opener.stdout and opener.stdout.readline() == b"1\n"
-            assert locking.holders(lock).startswith(f"process {os.getpid()}: ")
-            assert str(opener.pid) not in locking.holders(lock)
-            opener.communicate(b"\n")
-    assert descriptor is not None
-    os.close(descriptor)
-    assert locking.holders(lock) == "a process of another user or machine"
-    lock.unlink()
-    assert locking.holders(lock) == "a process that has ended"
-
-
-def test_our_own_program_is_named_as_a_person_types_it(tmp_path: Path) -> None:
-    folder = tmp_path / "1"
-    folder.mkdir()
-    program = f"{locking.OWN_PROGRAM}\nmain()".encode()
-    (tmp_path / "invoke").touch()
-    words = [b"python", b"-I", b"-c", program, bytes(tmp_path), b"build"]
-    (folder / "cmdline").write_bytes(b"\0".join([*words, b"-v", b"a b"]) + b"\0")
-    assert locking.command(folder) == "./invoke build -v 'a b'"
-    (tmp_path / "invoke").unlink()
-    assert locking.command(folder) == "theano-stacks build -v 'a b'"
-    (folder / "cmdline").write_bytes(b"\0".join([b"x" * (locking.LONGEST + 1)]) + b"\0")
-    assert locking.command(folder) == "x" * locking.LONGEST + " ..."
-    assert locking.command(tmp_path / "2") == "it has ended"
+    assert locking.holder(lock) == "a process that has ended"
+    for words, shown in (
+        (["-c", "build", "a b"], "./invoke build 'a b'"),
+        (["mine.py", "https://me:hunter2@host/x"], "mine.py https://host/x"),
+        (["x" * (locking.LONGEST + 1)], "x" * locking.LONGEST + " ..."),
+    ):
+        monkeypatch.setattr(sys, "argv", words)
+        descriptor = locking.acquire(lock, fcntl.LOCK_EX)
+        assert descriptor is not None
+        os.close(descriptor)
+        assert locking.holder(lock) == f"process {os.getpid()}: {shown}"
+    lock.write_text("99999999: ./invoke build")
+    assert locking.holder(lock) == "a process that is not seen from here"

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,24 +31,6 @@ def test_a_lock_is_installed_once_for_each_content_into_a_venv_of_its_own(
     (folder / "stamp-docs").unlink()
     venv.prepare_tools(lock, folder)
     assert commands[3] == make
-
-
-def test_what_another_process_installs_meanwhile_is_not_installed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lock = tmp_path / "requirements-test.lock"
-    lock.touch()
-
-    @contextmanager
-    def wait(target: Path, what: str) -> Iterator[None]:
-        assert what == f"{tmp_path.name} with requirements-test.lock"
-        target.write_text(sha256_of(lock))
-        yield
-
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(venv, "hold_lock", wait)
-    monkeypatch.setattr(venv, "call", lambda words: pytest.fail("installed"))
-    venv.prepare_tools(lock)
 
 
 def test_what_pip_lacks_is_named_without_its_command(

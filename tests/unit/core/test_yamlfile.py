@@ -94,7 +94,6 @@ def test_reads_a_file(file: Path) -> None:
         ("number: 1\n", "r.yaml:1:1: expected the key 'name', found none"),
         ("", "r.yaml:1:1: expected the key 'name', found none"),
         ("name: 3.9\n", "r.yaml:1:7: name: expected text, found the number 3.9: put it in quotes"),
-        ("name: true\n", "r.yaml:1:7: name: expected text, found true: put it in quotes"),
         ("name: [a]\n", "r.yaml:1:7: name: expected text, found a list"),
         ("name: A\n", "r.yaml:1:7: name: expected text that matches ^[a-z]+$, found 'A'"),
         ("name: a\nnumber: '1'\n", "r.yaml:2:9: number: expected a whole number, found '1'"),
@@ -121,10 +120,6 @@ def test_reads_a_file(file: Path) -> None:
             "found 'whele': did you mean 'wheel'?",
         ),
         ("name: a\nextra: {}\n", "r.yaml:2:8: extra: expected the key 'stage', found none"),
-        (
-            "name: a\nextra: {stage: copy, links: {b: 1}}\n",
-            "r.yaml:2:33: extra.links.b: expected text, found the number 1: put it in quotes",
-        ),
         (
             "name: a\nextra: {stage: copy, link: {}}\n",
             "r.yaml:2:22: extra.link: expected one of the keys stage, links; "
@@ -157,17 +152,8 @@ def test_reads_a_file(file: Path) -> None:
             "while parsing a flow sequence",
         ),
         (
-            "name: a\n\tnumber: 1\n",
-            "r.yaml:2:1: expected YAML: found a tab character that violates "
-            "indentation, while scanning a plain scalar",
-        ),
-        (
             "name: a: b\n",
             "r.yaml:1:8: expected YAML: mapping values are not allowed in this context",
-        ),
-        (
-            "name: a\nsource:\n- {suite: s, debs: [x, &b [y]]}\n",
-            "r.yaml:3:24: source[0].debs[1]: expected a value written out, found the anchor 'b'",
         ),
         (
             "name: a\nsource:\n- {suite: s, debs: *b}\n",
@@ -201,7 +187,6 @@ DEEP = "expected at most 32 levels of nesting, found more"
     ("text", "message"),
     [
         ("name: a\nsource: " + "[" * 20_000 + "]" * 20_000, f"r.yaml:2:41: {DEEP}"),
-        ("name: a\nsource:\n" + "- " * 20_000 + "x", f"r.yaml:3:65: {DEEP}"),
         ("{a: " * 20_000, f"r.yaml:1:133: {DEEP}"),
         (
             "name: a\nsource:\n" + "- [1, 2]\n" * 400_000,
@@ -212,7 +197,7 @@ DEEP = "expected at most 32 levels of nesting, found more"
             "r.yaml:1000:7: expected at most 1000 values, found more",
         ),
     ],
-    ids=["flow", "block", "mappings", "values", "keys"],
+    ids=["flow", "mappings", "values", "keys"],
 )
 def test_a_yaml_bomb_is_refused_in_little_memory(
     file: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch

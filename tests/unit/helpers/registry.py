@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
-from stacks.sources.registry import registry_at
-from stacks.sources.registry_push import RegistryWriter
+from stacks.sources.registry import RegistryWriter, registry_at
 from unit.helpers.web_server import Request, web_server
 
 USER = base64.b64encode(b"me:hunter2").decode()

@@ -1,20 +1,18 @@
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conda_lock.lockfile import parse_conda_lock_file
 
 from stacks.channel.build import check_bytes
-from stacks.channel.locked_package import Digests, LockedPackage
+from stacks.channel.locked_package import LockedPackage
 from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
-from stacks.locks.update import digests_of, known_packages
+from stacks.locks.update import known_packages
 
 FILE = "six-1.16.0-py_0.conda"
 URL = f"http://here/noarch/{FILE}"
@@ -41,18 +39,9 @@ def test_a_written_lock_is_read_again(tmp_path: Path) -> None:
         "http://here",
         conda_lock.seal_of(content.sealed, {}),
     )
-    assert (content.form, content.made_by, content.specs) == (2, "1.0", "d" * 64)
+    assert (content.made_by, content.specs) == ("1.0", "d" * 64)
     path.write_text(path.read_text().replace(content.seal, "another"))
     assert conda_lock.read(path, SIZES, "").sealed == content.sealed
-
-
-def test_conda_lock_reads_what_is_written(tmp_path: Path) -> None:
-    content = parse_conda_lock_file(written(tmp_path))
-    [package] = content.package
-    assert (package.name, package.version, package.url) == ("six", "1.16.0", URL)
-    assert package.hash.sha256 == "a" * 64
-    assert package.dependencies == {"python": ">=3.9", "__glibc": ">=2.31"}
-    assert content.metadata.custom_metadata == {"made_by": "1.0", "form": "2", "specs": "d" * 64}
 
 
 def test_other_content_is_refused_with_the_fix(tmp_path: Path) -> None:
@@ -112,14 +101,6 @@ def test_a_newer_form_names_the_version_that_made_it(tmp_path: Path) -> None:
 def test_what_an_index_cannot_name_is_not_locked(tmp_path: Path, change: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=rf"{conda_lock.NAME}:\d+:\d+: package\[0\]"):
         written(tmp_path, replace(PACKAGE, **change))
-
-
-def test_the_digests_are_of_the_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    data = bytes(range(256)) * 10_000
-    path.write_bytes(data)
-    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    assert digests_of(path) == Digests(hashlib.sha256(data).hexdigest(), md5, len(data))
 
 
 def test_other_bytes_under_the_name_of_a_committed_lock_are_refused(tmp_path: Path) -> None:

@@ -103,11 +103,8 @@ def test_a_summary_and_the_code_are_not_in_a_lock(room: Workspace, mkl: Variant)
 @pytest.mark.parametrize(
     ("name", "edit"),
     [
-        ("conda-lock.yml", lambda text: text.replace("a" * 64, "c" * 64, 1)),
         ("conda-lock.yml", lambda text: text[: text.index("- name: numpy")]),
-        ("conda-lock.yml", lambda text: text[:-200]),
         ("conda-lock.yml", lambda text: text + text[text.index("- name: numpy") :]),
-        ("sizes.json", lambda text: text.replace("7", "8", 1)),
         ("sizes.json", lambda text: "{}"),
         ("requirements.txt", lambda text: "six"),
         ("files.json", lambda text: '{"framework": [], "own": []}'),
@@ -134,21 +131,6 @@ def test_every_changed_byte_is_found(room: Workspace, mkl: Variant) -> None:
             with pytest.raises(StacksError):
                 lock.read(room, mkl)
         path.write_bytes(whole)
-
-
-def test_the_lock_of_another_variant_is_stale(room: Workspace, mkl: Variant) -> None:
-    blis = load_variant(room, "blis")
-    shutil.copytree(lock_folder(room, mkl), lock_folder(room, blis))
-    with pytest.raises(
-        StaleError, match=r"(?s)theano-1.0.5/blis is stale:.*libblas=\*=\*blis is new"
-    ):
-        lock.current(room, blis)
-
-
-def test_a_changed_flag_is_stale(room: Workspace, mkl: Variant) -> None:
-    changed = mkl.model_copy(update={"flags": {"optimizer": "fast_run"}})
-    with pytest.raises(StaleError, match="asks for other packages or settings"):
-        lock.current(room, changed)
 
 
 def test_a_missing_lock_is_refused_with_the_fix(room: Workspace) -> None:
@@ -248,19 +230,12 @@ def test_conda_packages_that_a_stack_cannot_have(
     assert message in caught.value.what and str(caught.value.fix).startswith(fix)
 
 
-def test_the_locks_of_other_channels_are_beside_our_own(
-    own_workspace: Workspace, tmp_path: Path
-) -> None:
-    (own_workspace.root / "envs").unlink()
-    (own_workspace.root / "envs").mkdir()
-    for name in ("blas", "frameworks", "variants"):
-        (own_workspace.envs / name).symlink_to(Path(__file__).parents[3] / "envs" / name)
-    variant = load_variant(own_workspace, "openblas", "theano-0.8.2")
-    folder = lock_folder(own_workspace, variant)
-    assert folder == own_workspace.root / "envs/locks/theano-0.8.2/openblas"
-    assert with_other_channels(own_workspace, [variant]) == (variant,)
+def test_the_locks_of_other_channels_are_beside_our_own(room: Workspace) -> None:
+    variant = load_variant(room, "openblas", "theano-0.8.2")
+    folder = lock_folder(room, variant)
+    assert with_other_channels(room, [variant]) == (variant,)
     folder.with_name("openblas@conda-forge").mkdir(parents=True)
     folder.with_name("openblas-amdlibm@other").mkdir()
-    variants = with_other_channels(own_workspace, [variant])
+    variants = with_other_channels(room, [variant])
     assert [each.name for each in variants] == ["openblas", "openblas@conda-forge"]
-    assert lock_folder(own_workspace, variants[1]).name == "openblas@conda-forge"
+    assert lock_folder(room, variants[1]) == folder.with_name("openblas@conda-forge")

@@ -21,7 +21,7 @@ from stacks.sources.pins import Pins, write_pins
 from stacks.variants.load import load_variant, select
 from stacks.variants.variant import Variant
 from unit.helpers.handmade import PLACEHOLDER, Package, serve
-from unit.helpers.serving import Site, closed_port
+from unit.helpers.serving import Site
 
 FRAMEWORK = """\
 summary: six
@@ -232,13 +232,6 @@ def test_specs_without_a_solution_are_an_error(world: World) -> None:
     assert not world.lock.exists()
 
 
-def test_a_system_that_is_older_than_the_packages_need(world: World) -> None:
-    python = replace(SOLVED[0], depends=["__glibc >=2.99"])
-    serve(world.site, "/conda-forge", [python, *PACKAGES[1:]])
-    with pytest.raises(UsageError, match="__glibc"):
-        world.relock()
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "is not a conda channel"), (b"BZh", "is not a zstd file"), (b"", "cannot be read")],
@@ -271,15 +264,6 @@ def test_a_package_without_a_hash_cannot_be_locked(world: World) -> None:
     world.site.files[name] = zstandard.compress(json.dumps(index).encode())
     with pytest.raises(UsageError, match=r"six-1.16.0.* cannot be locked"):
         world.relock()
-
-
-def test_no_network(world: World) -> None:
-    world.relock()
-    world.alias(f"http://127.0.0.1:{closed_port()}")
-    with pytest.raises(FetchError, match=r"cannot be reached: Connection refused") as caught:
-        world.relock()
-    assert caught.value.fix and "channel_alias" in caught.value.fix
-    assert world.make() == world.place, "the lock has the address at which they were"
 
 
 def test_a_lock_that_is_not_there_or_was_changed_by_hand(world: World) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from contextlib import nullcontext
-from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -15,26 +14,14 @@ from stacks.core.workspace import Workspace
 from stacks.locks.texts import requirements_of
 from stacks.project import alive
 from stacks.sources import debian_mirrors, places
-from stacks.sources.channels import LIST, channel_at, release_at
-from stacks.sources.debian_release import PACKAGE
-from stacks.sources.debian_release import TABLE as TABLE_PATH
 from stacks.sources.mirrors import PipSettings, vendored_path
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, read_pins, write_pins
+from stacks.sources.places import LIST, channel_at, release_at
 from stacks.sources.web import Web
 from stacks.variants.load import all_variants
-from unit.helpers.archives import deb as packed_deb
-from unit.helpers.archives import member
 from unit.helpers.serving import Site, closed_port, sha256
 
-TABLE = b"""\
-version,codename,series,created,release,eol,eol-lts
-11,Bullseye,bullseye,2019-07-06,2021-08-14,2024-08-14,2026-08-31
-12,Bookworm,bookworm,2021-08-14,2023-06-10,2026-07-11,2028-06-30
-14,Forky,forky,2025-08-09
-"""
-NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
 BAR, FOO = (f"/one/pool/bullseye-{name}.deb" for name in ("libbar", "libfoo"))
-SUITES = f"/one/pool/bookworm-{PACKAGE}.deb"
 
 
 def pinned(suite: str, name: str, body: bytes) -> DebPin:
@@ -43,15 +30,9 @@ def pinned(suite: str, name: str, body: bytes) -> DebPin:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> bytes:
-    return packed_deb(tmp_path / "table.deb", (member(f"./{TABLE_PATH}"), TABLE)).read_bytes()
-
-
-@pytest.fixture
-def pins(table: bytes) -> Pins:
+def pins() -> Pins:
     wheel = IndexPin(name="foo", version="1", filename="foo-1.whl", size=1, sha256=sha256(b"w"))
     debs = (
-        pinned("bookworm", PACKAGE, table),
         pinned("bullseye", "libbar", b"bar"),
         pinned("bullseye", "libfoo", b"foo"),
         pinned("forky", "libbaz", b"baz"),
@@ -68,10 +49,10 @@ def own(tmp_path: Path, room: Path, pins: Pins) -> Workspace:
 
 
 @pytest.fixture
-def full(site: Site, pins: Pins, table: bytes, monkeypatch: pytest.MonkeyPatch) -> Site:
+def full(site: Site, pins: Pins, monkeypatch: pytest.MonkeyPatch) -> Site:
     """Give a server with everything, as two mirrors and two indexes."""
     every = (*pins.debs, *pins.sources)
-    bodies = dict(zip(every, (table, b"bar", b"foo", b"baz", b"baz.dsc"), strict=True))
+    bodies = dict(zip(every, (b"bar", b"foo", b"baz", b"baz.dsc"), strict=True))
     for root in ("/one", "/two"):
         site.files |= {f"{root}/{pin.path}": body for pin, body in bodies.items()}
         site.files[f"{root}/foo/"] = b'<a href="foo-1.whl">x</a>'
@@ -91,10 +72,6 @@ def mirrors(monkeypatch: pytest.MonkeyPatch, first: str, second: str = "") -> No
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", second)
 
 
-def report(own: Workspace, path: Path | None = None) -> None:
-    alive.report(own, path=path, now=NOW)
-
-
 def rows(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
@@ -103,13 +80,12 @@ def test_two_places_for_each_are_enough(
     own: Workspace, full: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a.json", "b.json"):
-        report(own, tmp_path / name)
-    assert rows(capsys.readouterr().out)[:6] == [
-        "pinned dropped soon? files 2 places or more 1 place none",
-        "debs of bookworm 1 1 0 0",
-        "debs of bullseye support ended 2026-08-31 2 2 0 0",
-        "debs of forky not released: its files change every day 1 1 0 0",
-        "source packages of forky not released: its files change every day 1 1 0 0",
+        alive.report(own, path=tmp_path / name)
+    assert rows(capsys.readouterr().out)[:5] == [
+        "pinned files 2 places or more 1 place none",
+        "debs of bullseye 2 2 0 0",
+        "debs of forky 1 1 0 0",
+        "source packages of forky 1 1 0 0",
         "files of the package index 1 1 0 0",
     ]
     # It has no clock and no order of its own.
@@ -123,7 +99,7 @@ def test_what_is_at_one_place_or_none_is_named(
         del full.files[path]
     message = r"2 pinned files.*\n.*\n.*1 at one place, 1 at none"
     with pytest.raises(ScarceError, match=message) as caught:
-        report(own, tmp_path / "report.json")
+        alive.report(own, path=tmp_path / "report.json")
     assert caught.value.exit_code == 4
     assert rows(capsys.readouterr().out)[-3:] == [
         "file its only place",
@@ -131,7 +107,6 @@ def test_what_is_at_one_place_or_none_is_named(
         "foo-1.whl none",
     ]
     groups = {g["name"]: g for g in json.loads((tmp_path / "report.json").read_text())["groups"]}
-    assert groups["debs of bullseye"]["dropped_soon"] == ["support ended 2026-08-31"]
     bar, foo = groups["debs of bullseye"]["files"]
     assert bar["places"] == [f"{full.url}/one", f"{full.url}/two"]
     assert foo["places"] == [f"{full.url}/two"] and foo["sha256"] == sha256(b"foo")
@@ -142,8 +117,6 @@ def test_what_is_at_one_place_or_none_is_named(
     [
         # A whole class at one place is one line.
         ({FOO: None, BAR: None}, "all 2 debs of bullseye"),
-        # Without the table of suites the places are still shown.
-        ({SUITES: None, SUITES.replace("one", "two"): None}, "end of support unknown"),
         ({FOO: b"a page"}, "answers with 6 bytes; pinned are 3"),
     ],
 )
@@ -158,10 +131,8 @@ def test_what_a_reader_must_know(
         full.files.pop(path, None)
     full.files |= {path: body for path, body in changes.items() if body is not None}
     with pytest.raises(ScarceError):
-        report(own)
-    printed = capsys.readouterr()
-    assert line in printed.out
-    assert ("the ends of support are unknown" in printed.err) is ("unknown" in line)
+        alive.report(own)
+    assert line in capsys.readouterr().out
 
 
 def test_a_dead_mirror_is_named_and_does_not_count(
@@ -169,21 +140,21 @@ def test_a_dead_mirror_is_named_and_does_not_count(
 ) -> None:
     dead = f"http://127.0.0.1:{closed_port()}"
     mirrors(monkeypatch, dead, f"{full.url}/two")
-    with pytest.raises(ScarceError, match="5 pinned files"):
-        report(own)
+    with pytest.raises(ScarceError, match="4 pinned files"):
+        alive.report(own)
     out = capsys.readouterr().out
     assert f"{dead} was not asked to the end: " in out and "cannot be reached" in out
     # The archive of ended releases is a place, too.
     ended = debian_mirrors.Mirror(f"{full.url}/one", "a test")
     with monkeypatch.context() as patch:
         patch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
-        report(own)
+        alive.report(own)
     capsys.readouterr()
     # No network is no news of the files.
     mirrors(monkeypatch, dead)
     indexes(monkeypatch, dead)
     with pytest.raises(FetchError, match="none of 2 places answers") as caught:
-        report(own)
+        alive.report(own)
     assert caught.value.exit_code == 1
     assert capsys.readouterr().out == ""
 
@@ -206,18 +177,17 @@ def test_published_packages_stand_for_their_sources(
     web = Web(stop=threading.Event(), retries=0)
     places = [channel_at(f"{full.url}/channel", "", web), release_at(f"{full.url}/releases", web)]
     monkeypatch.setattr(alive, "published_places", lambda *_: places)
-    sources = dict.fromkeys(pins.debs[1:3], frozenset([made]))
+    sources = dict.fromkeys(pins.debs[:2], frozenset([made]))
     # The source of a package that the channel lacks is still needed.
-    sources[pins.debs[3]] = frozenset([made, lacking])
+    sources[pins.debs[2]] = frozenset([made, lacking])
     monkeypatch.setattr(alive, "packages_by_source", lambda *_: sources)
     full.files[f"/channel/{made.urls[0]}"] = b"made"
     with pytest.raises(ScarceError):
-        report(own)
-    assert rows(capsys.readouterr().out)[1:6] == [
-        "debs of bookworm 1 0 1 0",
-        "debs of bullseye support ended 2026-08-31 2 2 0 0",
-        "debs of forky not released: its files change every day 1 0 1 0",
-        "source packages of forky not released: its files change every day 1 0 1 0",
+        alive.report(own)
+    assert rows(capsys.readouterr().out)[1:5] == [
+        "debs of bullseye 2 2 0 0",
+        "debs of forky 1 0 1 0",
+        "source packages of forky 1 0 1 0",
         "files of the package index 1 1 0 0",
     ]
     # That of releases, which nobody configured and which does not exist, is asked once.
@@ -235,7 +205,7 @@ def test_a_vendored_folder_is_a_place(
     for content, ended in ((b"fo", pytest.raises(ScarceError)), (b"foo", nullcontext())):
         kept.write_bytes(content)
         with ended:
-            report(own)
+            alive.report(own)
 
 
 def test_the_packages_of_the_locks_by_their_sources(workspace: Workspace) -> None:

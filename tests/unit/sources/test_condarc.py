@@ -12,11 +12,7 @@ import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.models import NAME
-from stacks.core.process import CommandError
-from stacks.core.venv import LOCKING_LOCK
-from stacks.sources import condarc
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
-from stacks.sources.mirrors import VARIABLE
 
 
 @pytest.fixture
@@ -115,27 +111,3 @@ def test_how_servers_are_reached(rc: Path) -> None:
     bundle.write_text("")
     rc.write_text(f"ssl_verify: {bundle}\n")
     assert conda_web(threading.Event(), "https://example/c").verify == str(bundle)
-
-
-def test_it_comes_from_the_vendored_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[object] = []
-    monkeypatch.setattr(
-        condarc, "prepare_tools", lambda lock, options: calls.append((lock, options))
-    )
-    monkeypatch.delenv(VARIABLE, raising=False)
-    condarc.prepare_conda_lock()
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    condarc.prepare_conda_lock()
-    carried = ["--no-index", "--find-links", str(tmp_path / "tools")]
-    assert calls == [(LOCKING_LOCK, options) for options in ([], carried)]
-
-
-def test_what_pip_lacks_is_no_fault_of_condas_configuration(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise CommandError("pip could not install requirements-locking.lock")
-
-    monkeypatch.setattr(condarc, "prepare_tools", fail)
-    with pytest.raises(CommandError, match="pip could not install"):
-        channel_address("conda-forge")

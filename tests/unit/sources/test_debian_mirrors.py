@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,16 +83,12 @@ def test_the_snapshot_mirror_comes_last(monkeypatch: pytest.MonkeyPatch) -> None
         ("http://a.test/mirror/debian/ stable-backports main", True),
         ("http://a.test/debian bookworm contrib", False),
         ("mirror+file:/etc/mirrors bookworm main", False),
-        ("http://a.test/ubuntu noble main", False),
         ("http://a.test/ubuntu bookworm main", False),
         ("http://a.test/debian-security bookworm-security main", False),
         ("http://a.test/debian-ports sid main", False),
-        ("http://a.test/docker bookworm stable", False),
         ("http://a.test/repos/code stable main", False),
         ("http://a.test/postgresql bookworm-pgdg main", False),
-        ("http://a.test/node nodistro main", False),
         ("http://a.test/flat ./ ", False),
-        ("nonsense", False),
     ],
 )
 def test_sources_of_apt(machine: Path, line: str, found: bool) -> None:
@@ -128,11 +123,6 @@ def test_without_any_the_error_has_the_ways(monkeypatch: pytest.MonkeyPatch) -> 
         assert way in message
 
 
-def test_a_password_is_not_shown() -> None:
-    mirror = Mirror("https://me:hunter2@a.test/debian", "DEBIAN_MIRROR")
-    assert mirror.label == "https://a.test/debian (DEBIAN_MIRROR)"
-
-
 def test_ended_releases_or_why_they_are_not_known(wheel: Callable[[], Path]) -> None:
     assert ended_mirrors(wheel) == (Mirror("http://old.test/debian", ORIGIN),)
     assert ended_releases(wheel) == (("http://old.test/debian",), "http://old.test/debian")
@@ -143,15 +133,7 @@ def test_ended_releases_or_why_they_are_not_known(wheel: Callable[[], Path]) -> 
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [
-        "file:///etc/debian",
-        "ftp://a.test/debian",
-        "http://[half/debian",
-        "http://a.test/{{ x }}/debian",
-        "http://a.test/ubuntu",
-        "http://a.test/debian?x",
-    ],
+    "bad", ["file:///etc/debian", "http://[half/debian", "http://a.test/{{ x }}/debian"]
 )
 def test_what_is_no_root_of_the_archive_is_left_out(tmp_path: Path, bad: str) -> None:
     wheel = wheel_with(tmp_path, SETTINGS.replace("http://a.test/debian", bad))
@@ -163,26 +145,17 @@ def test_what_is_no_root_of_the_archive_is_left_out(tmp_path: Path, bad: str) ->
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "- a list",
         "a: [",
-        "apt__distribution_repository_map: text",
         SETTINGS.replace("'http://a.test/debian'", "7"),
         SETTINGS + "a: !!python/object/apply:os.system [false]",
         SETTINGS + "#" * debian_mirrors.LARGEST_SETTINGS,
+        None,
     ],
 )
-def test_settings_of_another_form_are_an_error(tmp_path: Path, text: str) -> None:
+def test_settings_of_another_form_are_an_error(tmp_path: Path, text: str | None) -> None:
+    wheel = wheel_with(tmp_path, text or "")
+    if text is None:
+        wheel.write_bytes(b"no zip")
     with pytest.raises(IntegrityError, match=r"(?s)debops.*cannot be read.*configure --debian-"):
-        wheel_addresses(wheel_with(tmp_path, text))
-
-
-def test_a_wheel_without_the_settings_is_an_error(tmp_path: Path) -> None:
-    other = wheel_with(tmp_path, SETTINGS)
-    with zipfile.ZipFile(other, "w") as archive:
-        archive.writestr("other.yml", SETTINGS)
-    with pytest.raises(IntegrityError, match="cannot be read"):
-        wheel_addresses(other)
-    other.write_bytes(b"no zip")
-    with pytest.raises(IntegrityError, match=r"debops.*\.whl.*cannot be read"):
-        wheel_addresses(other)
+        wheel_addresses(wheel)

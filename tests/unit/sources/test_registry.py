@@ -1,4 +1,7 @@
-"""Packages from a registry: its addresses, and who gets which password or token."""
+"""Packages from a registry and to it: its addresses, and who gets which password or token.
+
+The layout of what is pushed is in the tests of `distribution`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import base64
 import hashlib
 import json
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +17,10 @@ import pytest
 
 from stacks.core.errors import FetchError, UsageError
 from stacks.sources.download import download
-from stacks.sources.registry import Registry, Tokens, is_registry, registry_at
+from stacks.sources.registry import EMPTY, Blob, Registry, Tokens, is_registry, registry_at
 from stacks.sources.web import Web, environment_web
+from unit.helpers.registry import REPOSITORY, running
+from unit.helpers.registry import Registry as Server
 from unit.helpers.serving import BODY, SECRET, Answer, Site, serving
 
 pytestmark = pytest.mark.usefixtures("room")
@@ -68,14 +74,6 @@ def fetch(site: Site, tmp_path: Path, web: Web | None = None) -> bytes:
     url = registry_of(site).blob("noarch", "six", SHA256)
     download(web or web_of(site), url, part, len(BODY), lambda count: None)
     return part.read_bytes()
-
-
-def test_a_package_is_one_get_which_can_be_resumed(site: Site, tmp_path: Path) -> None:
-    site.files[BLOB] = BODY
-    (tmp_path / "part").write_bytes(BODY[:1000])
-    assert fetch(site, tmp_path) == BODY
-    assert site.paths() == [BLOB] and sent(site) == [None]
-    assert site.asked[0].headers["range"] == "bytes=1000-"
 
 
 def test_an_anonymous_token_is_fetched_once_for_a_repository(guarded: Site, tmp_path: Path) -> None:
@@ -212,3 +210,51 @@ def test_an_address_that_cannot_be_one(address: str) -> None:
     with pytest.raises(UsageError, match="THE_PLACE has an address of a registry") as caught:
         registry_at(address, "THE_PLACE")
     assert "u:p" not in str(caught.value)
+
+
+PACKAGE = bytes(range(256)) * 5000
+POST = f"POST /v2/{REPOSITORY}/blobs/uploads/"
+PUT = f"PUT /v2/{REPOSITORY}/manifests/1.0-0"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    (tmp_path / "six.conda").write_bytes(PACKAGE)
+    with running() as server:
+        yield server
+
+
+def put(server: Server, tmp_path: Path) -> int:
+    layers = [Blob("a/package", tmp_path / "six.conda", "six.conda"), Blob("an/index", b"{...}")]
+    return server.writer.put_manifest(REPOSITORY, "1.0-0", layers, {"k": "v"})
+
+
+def test_what_the_registry_has_is_not_sent_again(server: Server, tmp_path: Path) -> None:
+    assert put(server, tmp_path) == len(PACKAGE) + len(b"{...}") + len(EMPTY)
+    assert sorted(server.blobs.values()) == sorted([PACKAGE, b"{...}", EMPTY])
+    assert server.asked[-1] == PUT, "the blobs come first"
+    first = dict(server.manifests)
+    server.asked.clear()
+    assert put(server, tmp_path) == 0
+    assert [asked.split()[0] for asked in server.asked] == ["HEAD", "HEAD", "HEAD", "PUT"]
+    assert server.manifests == first
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "message"),
+    [
+        ("GET /token", (403, {}), r"(?s)/token\S*: the server answered 403.*docker login"),
+        (PUT, (400, {}), r"1\.0-0: the server answered 400(?s:.*)found: +'why\\x1b\[2J'"),
+        (PUT, (500, {}), r"1\.0-0: the server answered 500"),
+        (PUT, (200, {}), "the registry answered 200 to PUT"),
+        (POST, (202, {"Location": "file:///x"}), "another kind of address for an upload"),
+    ],
+)
+def test_an_answer_that_is_no_success_is_an_error(
+    server: Server, tmp_path: Path, asked: str, answer: tuple[int, dict[str, str]], message: str
+) -> None:
+    server.tokens = asked == "GET /token"
+    server.instead[asked] = answer
+    with pytest.raises(FetchError, match=message):
+        put(server, tmp_path)
+    assert server.manifests == {}

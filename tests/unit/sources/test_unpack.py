@@ -1,14 +1,10 @@
-"""Debs, tar archives, zip archives and links: what is unpacked, and what is refused."""
+"""Debs and tar archives: what is unpacked, and what is refused."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
-import random
-import shutil
-import stat
 import tarfile
 import tracemalloc
 import zipfile
@@ -20,17 +16,9 @@ import zstandard
 
 from stacks.core.errors import IntegrityError
 from stacks.sources import unpack
-from stacks.sources.conda_archive import read_archive
-from stacks.sources.unpack import (
-    leading_out,
-    make_relative,
-    read_control,
-    unpack_deb,
-    unpack_tar,
-    unpack_zip,
-)
+from stacks.sources.unpack import read_control, unpack_deb, unpack_tar, unpack_zip
 from unit.helpers.archives import ar, deb, member, tar, zip_of
-from unit.helpers.conda import Member, conda, file, link
+from unit.helpers.conda import Member, file, link
 
 COMPRESSIONS: list[tuple[str, Callable[[bytes], bytes]]] = [
     ("", bytes),
@@ -50,10 +38,6 @@ def hard(name: str, target: str) -> Member:
 
 def special(name: str, kind: bytes) -> Member:
     return member(name, kind), b""
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 @pytest.mark.parametrize(("suffix", "compress"), COMPRESSIONS)
@@ -253,7 +237,7 @@ def test_a_decompression_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         archive.writestr("bomb", bytes(20 << 20))
     with pytest.raises(IntegrityError, match=r"a\.zip: .*unpacks to far more than its size"):
         unpack_zip(tmp_path / "a.zip", tmp_path / "out")
-    assert names(tmp_path / "out") == []
+    assert not list((tmp_path / "out").rglob("*"))
 
 
 def test_bombs_of_headers_and_behind_the_last_member_are_refused(
@@ -273,226 +257,11 @@ def test_bombs_of_headers_and_behind_the_last_member_are_refused(
             unpacker(tmp_path / "a")
 
 
-def test_a_file_that_is_missing_is_not_a_broken_archive(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        unpack_tar(tmp_path / "a.tar", tmp_path / "out")
-
-
-@pytest.mark.parametrize("name", ["control", "./control"])
-@pytest.mark.parametrize(("suffix", "compress"), COMPRESSIONS)
-def test_the_control_file_of_a_deb(
-    name: str, suffix: str, compress: Callable[[bytes], bytes], tmp_path: Path
-) -> None:
-    control = tar((member("./md5sums"), b"other"), (member(name), b"Package: a\n"))
-    body = ar(("debian-binary", b"2.0\n"), (f"control.tar{suffix}", compress(control)))
-    (tmp_path / "a.deb").write_bytes(body)
-    assert read_control(tmp_path / "a.deb") == b"Package: a\n"
-
-
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        (ar(("debian-binary", b"2.0\n")), "no control.tar"),
-        (ar(("control.tar", tar((member("./md5sums"), b"")))), "no control file"),
-        (b"PK", "not an ar archive"),
-    ],
-)
-def test_a_deb_without_control_file_is_refused(body: bytes, reason: str, tmp_path: Path) -> None:
-    (tmp_path / "a.deb").write_bytes(body)
-    with pytest.raises(IntegrityError, match=rf"(?s)a\.deb: .*{reason}.*fix"):
-        read_control(tmp_path / "a.deb")
-
-
-def test_a_zip_archive_is_unpacked(tmp_path: Path) -> None:
-    archive = zip_of(
-        tmp_path / "a.zip", ("d/", b"", 0o755), ("d/tool", b"tool", 0o750), ("e/f", b"", 0)
-    )
-    unpack_zip(archive, tmp_path / "out")
-    assert names(tmp_path / "out") == ["d", "d/tool", "e", "e/f"]
-    assert (tmp_path / "out/d/tool").read_bytes() == b"tool"
-    assert (tmp_path / "out/d/tool").stat().st_mode & 0o7777 == 0o755
-    assert (tmp_path / "out/e/f").stat().st_mode & 0o7777 == 0o644
-    unpack_zip(archive, tmp_path / "placed", {"d/tool": "x/y"}.get)
-    assert names(tmp_path / "placed") == ["x", "x/y"]
-
-
-@pytest.mark.parametrize(
-    ("members", "reason"),
-    [
-        (["../evil"], "outside of"),
-        (["a/../../evil"], "outside of"),
-        (["/evil"], "outside of"),
-        (["a\nb"], "not printable"),
-        (["a", "a"], "two files"),
-        (["a", "./a"], "two files"),
-        (["a", "a/b"], "a file is in the place of a folder"),
-        (["a/b", "a"], "a folder has the same path"),
-        (["a", "a/"], "a file is in the place of a folder"),
-        (["link/evil"], "a link is in the place of a folder"),
-        (["file"], "two files"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_unsafe_members_of_a_zip_archive_are_refused(
-    members: list[str], reason: str, tmp_path: Path
-) -> None:
-    out = tmp_path / "deep/er/out"
-    out.mkdir(parents=True)
-    (out / "link").symlink_to("..")
-    (out / "file").write_bytes(b"mine")
-    archive = zip_of(tmp_path / "a.zip", *[(name, b"", 0o644) for name in members])
-    with pytest.raises(IntegrityError, match=rf"(?s)a\.zip: .*{reason}.*fix"):
-        unpack_zip(archive, out)
-    assert not list(tmp_path.rglob("evil"))
-    assert (out / "file").read_bytes() == b"mine"
-
-
-@pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO])
-def test_links_and_devices_of_a_zip_archive_are_refused(kind: int, tmp_path: Path) -> None:
-    archive = zip_of(tmp_path / "a.zip", ("a", b"/etc", kind | 0o777))
-    with pytest.raises(IntegrityError, match=r"a\.zip: .*a: neither file nor folder"):
-        unpack_zip(archive, tmp_path / "out")
-
-
-def test_a_broken_zip_archive_is_refused(tmp_path: Path) -> None:
-    plain = zip_of(tmp_path / "a.zip", ("name", b"content", 0o644)).read_bytes()
-    local, central = plain.index(b"PK\3\4"), plain.index(b"PK\1\2")
-
-    def changed(in_local: int, in_central: int, value: bytes) -> bytes:
-        return flipped(flipped(plain, local + in_local, value), central + in_central, value)
-
-    faults = {
-        "CRC": plain.replace(b"content", b"CONTENT"),
-        "encrypted": changed(6, 8, b"\1\0"),
-        "unknown compression": changed(8, 10, b"\x63\0"),
-        "compression unlike the data": changed(8, 10, b"\x08\0"),
-        "not UTF-8": changed(6, 8, b"\0\x08").replace(b"name", b"na\xe9e"),
-        "NUL": plain.replace(b"name", b"na\0e"),
-        "truncated": plain[:-10],
-        "no directory": plain[:central],
-        "negative offset": plain[10:],
-        "wrong local name": plain.replace(b"name", b"evil", 1),
-        "empty": b"",
-        "garbage": b"PK\3\4" + bytes(range(256)) * 9,
-    }
-    for fault, data in faults.items():
-        (tmp_path / "a.zip").write_bytes(data)
-        with pytest.raises(IntegrityError, match=r"(?s)a\.zip: cannot be unpacked safely.*fix"):
-            unpack_zip(tmp_path / "a.zip", tmp_path / fault)
-
-
-Unpacker = Callable[[Path, Path], object]
-
-
-def archives(folder: Path) -> list[tuple[bytes, Unpacker]]:
-    """Return small archives of each format that unpack, with what unpacks them."""
-    members = [
-        (FOLDER, b""),
-        (member("./usr/" + "long" * 30), b"1" * 700),
-        (member("./usr/l", tarfile.SYMTYPE, "tool"), b""),
-        (member("./usr/h", tarfile.LNKTYPE, "./usr/" + "long" * 30), b""),
-    ]
-    pax = io.BytesIO()
-    with tarfile.open(fileobj=pax, mode="w", format=tarfile.PAX_FORMAT) as tar_file:
-        tar_file.addfile(member("./" + "\u00e9" * 120))
-    plain = [tar(*members), pax.getvalue()]
-    compressed = [compress(data) for data in plain for _, compress in COMPRESSIONS]
-    debs = [ar(("debian-binary", b"2.0\n"), ("data.tar", data)) for data in compressed]
-    zipped = io.BytesIO()
-    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as zip_file:
-        for name in ("a/b.py", "\u00e9/c", "d/"):
-            zip_file.writestr(name, b"content" * 99)
-    package = conda(folder, file("lib/a", bytes(9999)), link("lib/b", "a")).read_bytes()
-    others: list[tuple[bytes, Unpacker]] = [
-        (zipped.getvalue(), unpack_zip),
-        (package, read_archive),
-    ]
-    return [
-        *((data, unpack_tar) for data in compressed),
-        *((data, unpack_deb) for data in debs),
-        *others * 8,
-    ]
-
-
-def test_damaged_archives_are_unpacked_or_refused(tmp_path: Path) -> None:
-    """No damage gives another error, or writes outside of the folder."""
-    generator, originals = random.Random(16), archives(tmp_path)
-    refused = 0
-    for number in range(600):
-        sound, unpacker = generator.choice(originals)
-        data = bytearray(sound)
-        for _ in range(generator.choice((1, 1, 3, 20))):
-            start = generator.randrange(len(data))
-            match generator.randrange(4):
-                case 0:
-                    data[start] ^= 1 << generator.randrange(8)
-                case 1:
-                    del data[start : start + generator.randrange(1, 600)]
-                case 2:
-                    data[start:start] = generator.randbytes(generator.randrange(1, 30))
-                case _:
-                    data[start : start + 8] = generator.choice(
-                        (b"\xff" * 8, b"\0" * 8, b"-1 ../\n/")
-                    )
-            data = data or bytearray(b"x")
-        work = tmp_path / str(number)
-        work.mkdir()
-        (work / "archive").write_bytes(data)
-        try:
-            unpacker(work / "archive", work / "out")
-        except IntegrityError:
-            refused += 1
-        assert {path.name for path in work.iterdir()} <= {"archive", "out"}, number
-        shutil.rmtree(work)
-    assert refused > 300
-
-
-def make_tree(root: Path, links: dict[str, str]) -> None:
-    (root / "usr/lib/deep").mkdir(parents=True)
-    (root / "usr/lib/file").touch()
-    for name, target in links.items():
-        (root / name).symlink_to(target.replace("NAME", root.name))
-
-
-@pytest.mark.parametrize(
-    ("links", "absolute"),
-    [
-        ({"usr/a": "lib/file"}, False),
-        ({"usr/a": "../usr/lib"}, False),
-        ({"usr/a": "gone/../lib"}, False),
-        ({"usr/a": "."}, False),
-        ({"usr/a": ".."}, False),
-        ({"usr/a": "lib", "usr/b": "a/file"}, False),
-        ({"usr/lib/deep/up": "../..", "a": "usr/lib/deep/up/lib"}, False),
-        ({"usr/evil": "../.."}, False),
-        ({"evil": ".."}, False),
-        ({"evil": "../NAME/usr"}, False),
-        ({"evil": "gone/../../x"}, False),
-        ({"evil": "evil"}, False),
-        ({"evil": "/usr/lib/file"}, False),
-        ({"evil": "usr/lib/deep/up/../x", "usr/lib/deep/up": "../../.."}, False),
-        # Without a look at `top`, top/../secret would be inside.
-        ({"usr/lib/deep/top": "../../..", "evil": "usr/lib/deep/top/../secret"}, False),
-        ({"a": "/usr/lib/file", "evil": "/usr/../../x", "usr/b": "/gone"}, True),
-    ],
-)
-def test_links_out_of_a_folder_and_circles(
-    links: dict[str, str], absolute: bool, tmp_path: Path
-) -> None:
-    make_tree(tmp_path, links)
-    expected = [tmp_path / name for name in links if "evil" in name]
-    assert leading_out(tmp_path, absolute=absolute) == expected
-
-
-def test_absolute_links_become_relative(tmp_path: Path) -> None:
-    """Without a look at `down`, /down/../../x would be above the root."""
-    links = {"usr/a": "/usr/lib/file", "usr/lib/b": "/gone", "c": "usr", "down": "usr/lib/deep",
-             "d": "/down/../../lib/file", "usr/lib/root": "/"}  # fmt: skip
-    make_tree(tmp_path, links)
-    assert leading_out(tmp_path, absolute=True) == []
-    make_relative(tmp_path)
-    assert leading_out(tmp_path) == []
-    targets = [str((tmp_path / name).readlink()) for name in ("usr/a", "usr/lib/b", "c")]
-    assert targets == ["../usr/lib/file", "../../gone", "usr"]
-    assert (tmp_path / "d").samefile(tmp_path / "usr/lib/file")
-    assert (tmp_path / "usr/lib/root").samefile(tmp_path)
+def test_the_control_file_of_a_deb(tmp_path: Path) -> None:
+    path, others = tmp_path / "a.deb", (member("./md5sums"), b"other")
+    for name in ("control", "./control"):
+        path.write_bytes(ar(("control.tar", tar(others, (member(name), b"Package: a\n")))))
+        assert read_control(path) == b"Package: a\n"
+    path.write_bytes(ar(("control.tar", tar(others))))
+    with pytest.raises(IntegrityError, match=r"(?s)a\.deb: .*no control file.*fix"):
+        read_control(path)

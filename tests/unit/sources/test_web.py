@@ -1,11 +1,10 @@
-"""What servers may answer: redirects, garbled and slow answers, and those that are too long."""
+"""What servers may answer: garbled and slow answers, and those that are too long."""
 
 from __future__ import annotations
 
 import gzip
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -13,9 +12,9 @@ import pytest
 
 from stacks.core.errors import FetchError, StacksError, UsageError
 from stacks.sources import retrieve
-from stacks.sources.connection import Allowance, redirect_target
+from stacks.sources.connection import RATE_VARIABLE, Allowance
 from stacks.sources.download import download, get_document
-from stacks.sources.web import RATE_VARIABLE, Web, environment_web
+from stacks.sources.web import Web, environment_web
 from unit.helpers.serving import (
     BODY,
     DEB,
@@ -33,10 +32,6 @@ from unit.helpers.serving import (
 pytestmark = pytest.mark.usefixtures("room")
 Got = Callable[..., bytes]
 AWAY = "http://mirror.invalid/debian"
-
-
-def with_password(site: Site) -> str:
-    return site.url.replace("//", f"//me:{SECRET}@")
 
 
 @pytest.mark.parametrize(
@@ -83,108 +78,20 @@ def test_the_environments_proxy_is_used(
     assert got() == BODY
 
 
-@pytest.mark.parametrize("location", [
-    "http://h:99999/", "http://h:port/", "http://[::1/", "http://[half]/x",
-    "file:///etc/passwd", "ftp://h/x", "gopher:x", "http://a\x01b/", "http://a\x1b[31mb/",
-    "http://a\xff\xfeb/", "http://" + "a" * 300 + "/", "http://.../", "http://h\\@127.0.0.1/",
-])  # fmt: skip
-def test_a_malformed_redirect_names_the_file_and_the_next_mirror_is_asked(
-    mirror: Site, got: Got, second: Site, location: str
-) -> None:
-    mirror.plans[DEB] = [Answer(302, headers={"Location": location})] * 18
-    with pytest.raises(FetchError) as caught:
-        got()
-    message = str(caught.value)
-    assert message.startswith(f"{mirror.url}{DEB}: redirected to ")
-    assert "fix:" in message and message.replace("\n", "").isprintable()
-    second.files[DEB] = BODY
-    assert got() == BODY
-    assert second.paths() == [DEB, DEB]
-
-
-def test_a_redirect_loop_ends(mirror: Site, got: Got) -> None:
-    mirror.plans[DEB] = [Answer(301, headers={"Location": POOL})] * 99
-    mirror.plans[POOL] = [Answer(301, headers={"Location": DEB})] * 99
-    with pytest.raises(FetchError, match=rf"^{mirror.url}{DEB}: redirected more than 10"):
-        got()
-    assert len(mirror.asked) == 11
-    mirror.plans[DEB] = [Answer(302, BODY)]
-    with pytest.raises(FetchError, match="the server answered 302"):
-        got()
-
-
-def test_a_redirect_is_followed_and_the_body_of_its_answer_is_not_read(
-    mirror: Site, got: Got
-) -> None:
-    location = {"Location": "../else where/\xc3\xa9"}
-    mirror.plans[DEB] = [Answer(302, headers=location, announced=1 << 40)]
-    mirror.files["/debian/pool/main/f/else%20where/%C3%A9"] = BODY
-    assert got() == BODY
-
-
-def test_a_password_goes_with_a_redirect_on_its_own_host_only(
-    mirror: Site, second: Site, got: Got, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEBIAN_MIRROR", f"{with_password(mirror)}/debian")
-    second.files[DEB] = BODY
-    mirror.plans[DEB] = [Answer(302, headers={"Location": "/x"})]
-    mirror.plans["/x"] = [Answer(302, headers={"Location": f"{second.url}{DEB}"})]
-    assert got() == BODY
-    assert all("authorization" in requested.headers for requested in mirror.asked)
-    assert "authorization" not in second.asked[0].headers
-
-
-@pytest.mark.parametrize(
-    ("address", "location", "target"),
-    [
-        ("http://a/x/y", "z", "http://a/x/z"),
-        ("http://a/x/y", "/z w", "http://a/z%20w"),
-        ("https://a/x", "//b/z", "https://b/z"),
-        ("http://a/x", "https://b:444/z", "https://b:444/z"),
-        ("http://a/x", "HTTP://B/z", "http://B/z"),
-        ("http://a/x", "/\xc3\xa9", "http://a/%C3%A9"),
-        ("http://me:pw@a/x", "/z", "http://me:pw@a/z"),
-        ("http://me:pw@a/x", "http://a/z", "http://me:pw@a/z"),
-        ("http://me:pw@a/x", "https://a/z", "https://me:pw@a/z"),
-        ("http://me:pw@a/x", "http://b/z", "http://b/z"),
-        ("http://me:pw@a/x", "http://a:81/z", "http://a:81/z"),
-        ("https://me:pw@a/x", "http://a/z", "http://a/z"),
-    ],
-)
-def test_a_redirect_leads_to(address: str, location: str, target: str) -> None:
-    assert redirect_target(address, address, location, lambda _: True) == target
-
-
-@pytest.mark.parametrize(
-    ("location", "message"),
-    [
-        ("http://b/x", r"(?s)^http://o/x: redirected.*https, as before.*b/x"),
-        ("file://me:secret@etc/x?token=secret", "found:    file://etc/x"),
-    ],
-)
-def test_a_refused_address_is_shown_without_its_password(location: str, message: str) -> None:
-    with pytest.raises(FetchError, match=message) as caught:
-        redirect_target("http://o/x", "https://me:secret@a/x", location, lambda _: False)
-    assert "secret" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     "answer",
     [
         b"",
         b"\x00\xff\x1b[31m\r\n\r\n",
-        b"HTTP/1.1 abc OK\r\n\r\n",
         b"HTTP/1.1 20000 OK\r\n\r\n",
-        b"HTTP/9.9 200 OK\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nno colon\r\nContent-Length: 5\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
-        b"HTTP/1.1 200 OK\r\nContent-Length: soon\r\nContent-Range: bytes x-y/z\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Range: bytes x-y/z\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * 99999,
         b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 1000 + b"\r\n",
         b"HTTP/1.1 200 " + b"A" * 99999 + b"\r\n\r\n",
         b"HTTP/1.1 503 \x1b[31m\x07\r\nRetry-After: \xff\x01\r\n\r\n",
-        b"HTTP/1.1 503 x\r\nRetry-After: Mon, 99 Foo 99999 99:99:99 GMT\r\n\r\n",
         b"HTTP/1.1 503 x\r\nRetry-After: " + b"9" * 5000 + b"\r\n\r\n",
         b"HTTP/1.1 206 x\r\nContent-Range: bytes " + b"9" * 5000 + b"-\r\n\r\n",
     ],
@@ -257,12 +164,6 @@ def folder(room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param(OK + LENGTH, b"x", id="body"),
         pytest.param(OK + b"\r\n", b"x", id="body without length"),
         pytest.param(OK + CHUNKED, b"1\r\nx\r\n", id="chunks"),
-        pytest.param(OK + CHUNKED + b"1\r\nx\r\n", b"1", id="chunk head"),
-        pytest.param(OK + CHUNKED + b"1\r\nx\r\n0\r\n", b"A: b\r\n", id="trailers"),
-        pytest.param(b"", b"H", id="status"),
-        pytest.param(OK, b"A", id="header"),
-        pytest.param(OK, b"A: b\r\n", id="headers"),
-        pytest.param(b"", b"HTTP/1.1 100 Continue\r\n\r\n", id="continue"),
         pytest.param(b"", b"", id="nothing"),
     ],
 )
@@ -369,17 +270,3 @@ def test_a_document_is_read_up_to_a_limit(
                 get_document(hurried, server, "*/*", 2_000_000)
         else:
             assert get_document(hurried, server, "*/*", 2_000_000)[0] == BODY
-
-
-@pytest.mark.parametrize(
-    ("head", "piece"), [(b"HTTP/1.1 200 OK\r\n", b"A: b\r\n"), (b"", b"\x16"), (b"", b"")]
-)
-def test_a_proxy_or_a_handshake_that_drips_is_an_error(
-    hurried: Web, head: bytes, piece: bytes
-) -> None:
-    with raw_serving(drip(head, piece)) as slow:
-        through = replace(hurried, proxy=slow)
-        with pytest.raises(FetchError, match=r"no answer in time|connection"):
-            get_document(through, "https://mirror.invalid/x", "*/*")
-        with pytest.raises(FetchError, match=r"no answer in time|connection"):
-            get_document(hurried, slow.replace("http:", "https:"), "*/*")

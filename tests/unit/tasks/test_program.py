@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from stacks import tasks
-from stacks.core import locking
 from stacks.core.disk import REPOSITORY
 from stacks.tasks import program
 from stacks.tasks.program import Program
@@ -118,4 +117,3 @@ def test_the_installed_command_becomes_the_program_of_invoke(
     assert started == [(sys.executable, [sys.executable, *words])]
     script = (REPOSITORY / "invoke").read_text()
     assert f'-c \'{tasks.PROGRAM}\' "$here" "$@"\n' in script
-    assert locking.OWN_PROGRAM in tasks.PROGRAM

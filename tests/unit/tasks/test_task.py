@@ -25,12 +25,12 @@ def mistake():
 @task()
 def logged():
     from pathlib import Path
-    from stacks.core import log
+    from stacks.core import console
     from stacks.core.process import call
     from stacks.core.workspace import Workspace
     from stacks.tasks import task as module
     module.default_workspace = lambda: Workspace(Path.cwd(), Path.cwd())
-    log.start(verbose=False)
+    console.start_log(verbose=False)
     call(["false"])
 
 @task()

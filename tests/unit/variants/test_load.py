@@ -1,74 +1,13 @@
-"""Flavours on frameworks: what they resolve to and ask for, and what is refused."""
+"""Variants by their names, and what is refused."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
-from stacks.variants.load import (
-    all_variants,
-    default_framework,
-    flavour_names,
-    framework_names,
-    load_variant,
-    on_framework,
-    select,
-)
-from stacks.variants.variant import Variant
-
-FRAMEWORK = """\
-summary: Theano {version}
-module: theano
-version: "{version}"
-python: "3.9"
-flags_variable: THEANO_FLAGS
-rc_variable: THEANORC
-base: [python 3.9.*, gxx]
-packages: [numpy ==1.22.4, theano =={version}]
-pip: [six==1.16.0, numpy==1.22.4, Theano=={version}]
-"""
-BLAS = "summary: {0}\npackage: lib{0}\nldflags: -l{0}\nlibraries: ['lib{0}.so*']\n"
-BASE = "summary: base\npython_packages: pip\nblas: numpy\nbaseline: true\n"
-FILES = {
-    "frameworks/theano-2": FRAMEWORK.format(version="2") + "default: true\n",
-    "frameworks/theano-1": FRAMEWORK.format(version="1"),
-    "blas/openblas": BLAS.format("openblas") + "environment: {BLAS_VARIABLE: '1', X: blas}\n",
-    "blas/blis": BLAS.format("blis"),
-    "variants/base": BASE,
-}
-
-
-@dataclass
-class Envs:
-    """The files of a checkout of two frameworks, two BLAS libraries and one flavour."""
-
-    workspace: Workspace
-
-    def write(self, **files: str) -> None:
-        for name, text in files.items():
-            path = self.workspace.envs / f"{name}.yaml"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-
-    def load(self, name: str, framework: str | None = None) -> Variant:
-        return load_variant(self.workspace, name, framework)
-
-    def refused(self, name: str, framework: str | None = None) -> str:
-        with pytest.raises(UsageError) as caught:
-            self.load(name, framework)
-        return str(caught.value)
-
-
-@pytest.fixture
-def envs(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Envs:
-    monkeypatch.chdir(tmp_path)
-    envs = Envs(replace(workspace, root=tmp_path))
-    envs.write(**FILES)
-    return envs
+from stacks.variants.load import all_variants, default_framework, load_variant, on_framework, select
+from unit.variants.conftest import BASE, FRAMEWORK, Envs
 
 
 def test_a_framework_without_its_version(workspace: Workspace) -> None:
@@ -91,39 +30,9 @@ def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
     assert load_variant(workspace, "mkl").id == "theano-1.0.5/mkl"
 
 
-def test_extends_lays_one_over_the_other(envs: Envs) -> None:
-    one = "summary: one\nextends: base\nblas: openblas\nbaseline: false\nfloatX: float32\n"
-    one += "flags: {a.b: '1', c: '2'}\nenvironment: {X: one, Y: one}\npackages: [p]\n"
-    two = "summary: two\nextends: one\nlibm: amdlibm\nflags: {c: '3'}\nenvironment: {Y: two}\n"
-    envs.write(**{"variants/one": one, "variants/two": two + "packages: [q]\n"})
-    variant = envs.load("two")
-    assert variant.summary == "two"
-    assert (variant.python_packages, variant.floatX, variant.baseline) == ("pip", "float32", False)
-    assert variant.theano_flags() == {
-        "floatX": "float32",
-        "device": "cpu",
-        "blas.ldflags": "-lopenblas",
-        "lib.amdlibm": "True",
-        "a.b": "1",
-        "c": "3",
-    }
-    assert variant.variables == {"BLAS_VARIABLE": "1", "X": "one", "Y": "two"}
-    assert variant.conda_specs() == (
-        "amdlibm-compat",
-        "blas-threads=*=*openblas",
-        "gxx",
-        "libopenblas",
-        "p",
-        "python 3.9.*",
-        "q",
-        "theano-settings=2=*_0_two",
-    )
-    # A default that is not given does not undo what is extended.
-    envs.write(**{"variants/one": "summary: one\nextends: base\n"})
-    assert envs.load("one").baseline
-
-
 ONE_OF_TWO = "\n  expected: one of theano-1, theano-2\n  found:    '{}'"
+
+
 TWO_DEFAULTS = FRAMEWORK.format(version="1") + "default: true\n"
 
 
@@ -199,57 +108,6 @@ def test_frameworks_limits_where_a_flavour_exists(envs: Envs) -> None:
     assert default_framework(envs.workspace) == "theano-2"
 
 
-def test_the_projects_own(workspace: Workspace) -> None:
-    assert default_framework(workspace) == "theano-1.0.5"
-    assert {"theano-0.8.2", "theano-1.0.5"} <= set(framework_names(workspace))
-    assert {"openblas", "pip-default", "pip-openblas"} <= set(flavour_names(workspace))
-    variants = all_variants(workspace)
-    assert [v.id for v in variants if v.baseline and v.framework.module == "theano"] == [
-        "theano-0.8.2/pip-default",
-        "theano-1.0.5/pip-default",
-        "theano-pymc-1.1.2/pip-default",
-    ]
-    for variant in variants:
-        assert variant.one_blas == (variant.python_packages == "conda"), variant.id
-
-
-NASTY = "fast\\n[global]\\ncxx = evil"
-
-
-@pytest.mark.parametrize(
-    ("file", "line"),
-    [
-        ("variants/a", 'summary: "{}"'),
-        ("variants/a", 'flags: {{blas.ldflags: "{}"}}'),
-        ("variants/a", 'flags: {{"{}": x}}'),
-        ("variants/a", 'environment: {{X: "{}"}}'),
-        ("variants/a", 'environment: {{"{}": x}}'),
-        ("variants/a", 'packages: ["{}"]'),
-        ("blas/openblas", 'package: "{}"'),
-        ("blas/openblas", 'ldflags: "{}"'),
-        ("blas/openblas", 'libraries: ["{}"]'),
-        ("blas/openblas", 'threads: ["{}"]'),
-        ("frameworks/theano-2", 'version: "{}"'),
-        ("frameworks/theano-2", 'rc_variable: "{}"'),
-        ("frameworks/theano-2", 'amdlibm_flag: "{}"'),
-        ("frameworks/theano-2", 'base: ["{}"]'),
-        ("frameworks/theano-2", 'accelerator: ["{}"]'),
-        ("frameworks/theano-2", 'pip: ["{}"]'),
-    ],
-)
-def test_a_value_that_would_inject_lines_is_refused_with_file_and_line(
-    file: str, line: str, envs: Envs
-) -> None:
-    envs.write(**{"variants/a": "summary: a\npython_packages: pip\nblas: openblas\n"})
-    path = envs.workspace.envs / f"{file}.yaml"
-    key = line.partition(":")[0]
-    kept = [one for one in path.read_text().splitlines() if not one.startswith(f"{key}:")]
-    path.write_text("\n".join([*kept, line.format(NASTY)]) + "\n")
-    message = envs.refused("a", "theano-2")
-    assert message.startswith(f"envs/{file}.yaml:{len(kept) + 1}:")
-    assert r"found 'fast\n[global]\ncxx = evil'" in message or "the name of a" in message
-
-
 @pytest.mark.parametrize("name", ["a b", "a\nRUN evil", "$(evil)", "-a", "A"])
 def test_a_name_that_cannot_be_in_a_command_or_leaves_its_folder(name: str, envs: Envs) -> None:
     message = envs.refused(f"base@../{name}")
@@ -258,96 +116,6 @@ def test_a_name_that_cannot_be_in_a_command_or_leaves_its_folder(name: str, envs
     message = envs.refused("base")
     assert message.startswith("envs/variants: the name of a file is not valid\n")
     assert repr(name) in message
-
-
-def test_a_pip_flavour_takes_its_packages_from_pip(envs: Envs) -> None:
-    variant = envs.load("base")
-    assert (variant.id, variant.baseline, variant.blas) == ("theano-2/base", True, None)
-    assert variant.conda_specs() == ("gxx", "python 3.9.*", "theano-settings=2=*_0_base")
-    assert variant.pip_requirements() == ("six==1.16.0", "numpy==1.22.4", "Theano==2")
-    # Through NumPy: empty flags, not missing ones.
-    assert variant.theano_flags() == {"floatX": "float64", "device": "cpu", "blas.ldflags": ""}
-
-
-def test_a_conda_flavour_takes_all_from_conda_and_numpys_libblas_is_its_blas(envs: Envs) -> None:
-    for name in ("openblas", "blis"):
-        text = f"summary: s\npython_packages: conda\nblas: {name}\n"
-        envs.write(**{f"variants/{name}": text})
-    envs.write(**{"variants/pip-blis": "summary: s\nextends: base\nblas: blis\n"})
-    variant = envs.load("openblas", "theano-1")
-    assert variant.conda_specs() == (
-        "blas-threads=*=*openblas",
-        "gxx",
-        "libblas=*=*openblas",
-        "libopenblas",
-        "numpy ==1.22.4",
-        "python 3.9.*",
-        "theano ==1",
-        "theano-settings=1=*_0_openblas",
-    )
-    assert variant.pip_requirements() == ()
-    assert variant.theano_flags()["blas.ldflags"] == "-lopenblas"
-    assert variant.blas and variant.blas.name == "openblas"
-    assert {"libblis", "libblas=*=*blis"} <= {*envs.load("blis").conda_specs()}
-    assert "libblas=*=*blis" not in envs.load("pip-blis").conda_specs()
-
-
-def test_the_accelerator_belongs_to_all_flavours_but_the_baseline(envs: Envs) -> None:
-    text = FRAMEWORK.format(version="1") + "accelerator: [a, b]\n"
-    other_text = "summary: s\nextends: base\nbaseline: false\n"
-    envs.write(**{"frameworks/theano-1": text, "variants/other": other_text})
-    baseline, other = (envs.load(name, "theano-1") for name in ("base", "other"))
-    assert (baseline.accelerator, other.accelerator) == ((), ("a", "b"))
-    assert {"a", "b"} <= {*other.conda_specs()} and not {"a"} & {*baseline.conda_specs()}
-
-
-def test_a_framework_that_spells_the_flag_of_amds_libm_in_its_own_way(workspace: Workspace) -> None:
-    ours = load_variant(workspace, "mkl-amdlibm", "theano-pymc-1.1.2")
-    assert ours.theano_flags()["lib.amblibm"] == "True"
-    assert "lib.amdlibm" not in ours.theano_flags()
-    assert '"amdlibm_flag":"lib.amblibm"' in ours.model_dump_json()
-    # Nothing of it is in what other frameworks' locks follow from.
-    theanos = load_variant(workspace, "mkl-amdlibm", "theano-1.0.5")
-    assert theanos.theano_flags()["lib.amdlibm"] == "True"
-    assert "amdlibm_flag" not in theanos.model_dump_json()
-
-
-@pytest.mark.parametrize(
-    ("flavour", "specs"),
-    [
-        ("openblas", {"libblas=*=*openblas", "openblas"}),
-        ("mkl", {"libblas=*=*mkl", "mkl", "mkl-devel"}),
-        ("blis", {"libblas=*=*blis", "blis"}),
-        ("pip-openblas", {"openblas"}),
-        ("pip-default", set()),
-    ],
-)
-@pytest.mark.parametrize("framework", ["theano-0.8.2", "pytensor-3.3.7"])
-def test_the_specs_for_another_channel(
-    workspace: Workspace, flavour: str, specs: set[str], framework: str
-) -> None:
-    names = (flavour, f"{flavour}@conda-forge")
-    ours, theirs = (load_variant(workspace, name, framework) for name in names)
-    known = {*ours.framework.base, *ours.framework.packages}
-    assert {*theirs.conda_specs()} - known == specs
-    assert {*theirs.conda_specs()} & known == {*ours.conda_specs()} & known
-    assert theirs.id == f"{framework}/{flavour}@conda-forge"
-    assert theirs.one_blas == ours.one_blas
-    # The library that chooses the number of threads is of this project's channel only.
-    without = ours.theano_flags()["blas.ldflags"].replace("-lblas_threads ", "")
-    assert theirs.theano_flags() == {**ours.theano_flags(), "blas.ldflags": without}
-
-
-def test_what_differs_in_another_channels_libraries(workspace: Workspace) -> None:
-    ours, theirs = load_variant(workspace, "mkl"), load_variant(workspace, "mkl@conda-forge")
-    # As gfortran calls it.
-    assert theirs.variables == {**ours.variables, "MKL_INTERFACE_LAYER": "LP64,GNU"}
-    blis, other = (load_variant(workspace, name).blas for name in ("blis", "blis@conda-forge"))
-    assert blis and blis.processors
-    assert other and other.processors == (), "those are of our versions"
-    with pytest.raises(UsageError, match="is not available with another channel's") as caught:
-        load_variant(workspace, "mkl-amdlibm@conda-forge")
-    assert "only this project's channel" in str(caught.value.found)
 
 
 def test_all_frameworks_of_a_flavour_or_one(workspace: Workspace) -> None:

@@ -168,13 +168,6 @@ def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, fi
     assert where in str(caught.value) and found in str(caught.value)
 
 
-def test_another_framework_than_its_own(workspace: Workspace, file: Path) -> None:
-    file.write_text(TEXT)
-    assert load_variant(workspace, str(file), "theano-1.0.5").file == file
-    with pytest.raises(UsageError, match=r"stack\.yaml has its own"):
-        load_variant(workspace, str(file), "theano-0.8.2")
-
-
 @pytest.mark.parametrize(
     ("request_", "reason"),
     [

@@ -12,7 +12,7 @@ from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import pip_install
 from stacks.environments.use import kernel
-from stacks.locks import release_files
+from stacks.locks import uv
 from stacks.sources.pins import Pins, read_pins
 from stacks.variants.variant import Variant
 from unit.helpers.environments import SITE_PACKAGES
@@ -70,7 +70,7 @@ def test_every_framework_has_a_kernel_of_pinned_files(
         framework = variant.framework.model_copy(update={"python": python})
         changed = variant.model_copy(update={"framework": framework})
         found = {(pin.name, pin.version) for pin in kernel.pins_of(workspace, changed, pins)}
-        assert found == set(map(release_files.release_of, names))
+        assert found == set(map(uv.release_of, names))
         assert {name for name, _ in found} >= {"ipykernel", "ipython"}
     framework = variant.framework.model_copy(update={"python": "3.7"})
     changed = variant.model_copy(update={"framework": framework})

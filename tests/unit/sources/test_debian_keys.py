@@ -1,25 +1,15 @@
-"""Debian's signatures and the dates of its suites. GnuPG signed with keys made for this test."""
+"""Debian's signatures. GnuPG signed with keys made for this test."""
 
 from __future__ import annotations
 
 import base64
-from datetime import date
 from pathlib import Path
 
 import pytest
 from pysequoia import Cert
 
 from stacks.core.errors import FetchError, IntegrityError
-from stacks.sources import debian_release
-from stacks.sources.debian_release import (
-    KEYRING,
-    Keys,
-    Support,
-    archive_keys,
-    support_dates,
-    verified_text,
-)
-from unit.helpers.archives import deb, member
+from stacks.sources.debian_archive import KEYRING, Keys, archive_keys, verified_text
 
 # Made on 2020-01-01; the first ends a year later, the second never, the third on 2021-01-01.
 FIRST, SECOND, THIRD = (
@@ -135,12 +125,6 @@ def test_the_repository_has_the_keys_of_debians_archive(monkeypatch: pytest.Monk
             assert any(f"Debian {kind} Key ({release})" in name for name in names)
 
 
-def test_another_keyring_can_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "keys").write_bytes(bytes(SECOND[0]))
-    monkeypatch.setenv("DEBIAN_KEYRING", str(tmp_path / "keys"))
-    assert [key.fingerprint for key in archive_keys()] == [SECOND[0].fingerprint]
-
-
 @pytest.mark.parametrize("content", [None, b"", b"no keys", KEYRING.read_bytes()[:100]])
 def test_a_keyring_without_keys_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
@@ -150,37 +134,3 @@ def test_a_keyring_without_keys_is_an_error(
     monkeypatch.setenv("DEBIAN_KEYRING", str(tmp_path / "keys"))
     with pytest.raises(FetchError, match=r"(?s)keys.*fix:.*debian-archive-keyring"):
         archive_keys()
-
-
-TABLE = b"""\
-version,codename,series,created,release,eol,eol-lts,eol-elts
-11,Bullseye,bullseye,2019-07-06,2021-08-14,2024-08-14,2026-08-31,2031-06-30
-12,Short,short,2021-08-14,2023-06-10,2026-07-11
-,Sid,sid,1993-08-16
-"""
-
-
-def table(tmp_path: Path, content: bytes = TABLE, path: str = debian_release.TABLE) -> Path:
-    return deb(tmp_path / "distro-info-data.deb", (member(f"./{path}"), content))
-
-
-def test_the_dates_of_each_suite(tmp_path: Path) -> None:
-    assert support_dates(table(tmp_path)) == {
-        "bullseye": Support(date(2021, 8, 14), date(2026, 8, 31)),
-        "short": Support(date(2023, 6, 10), date(2026, 7, 11)),
-        "sid": Support(None, None),
-    }
-
-
-@pytest.mark.parametrize(
-    ("content", "path"),
-    [
-        (TABLE, "usr/share/doc/x"),
-        (b"version,codename\n1,Buzz\n", debian_release.TABLE),
-        (b"series,release,eol,eol-lts\nbuzz,soon,,\n", debian_release.TABLE),
-        (b"\xff\xfe", debian_release.TABLE),
-    ],
-)
-def test_a_table_that_cannot_be_read(tmp_path: Path, content: bytes, path: str) -> None:
-    with pytest.raises(IntegrityError, match="table of suites cannot be read"):
-        support_dates(table(tmp_path, content, path))
