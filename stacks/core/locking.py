@@ -42,13 +42,13 @@ def acquire(
             if waited >= limit:
                 return None
             if message and waited >= PATIENCE:
-                print(f"{message} by {holder(lock)}", file=sys.stderr, flush=True)
+                print(f"{message} by {holders(lock)}", file=sys.stderr, flush=True)
                 message = ""
             time.sleep(POLL)
             continue
         # Its last holder may have removed the file.
         if _is_same(lock, os.fstat(descriptor)):
-            _sign(descriptor)
+            _sign(descriptor, operation)
             return descriptor
         os.close(descriptor)
 
@@ -100,25 +100,33 @@ def _mode(folder: os.stat_result, lock: os.stat_result) -> int:
     return 0o600 | (0o060 if group else 0) | (0o006 if others else 0)
 
 
-def _sign(descriptor: int) -> None:
+def _sign(descriptor: int, operation: int) -> None:
     """Write into a lock file, for others, which process has it; a full disk is no fault of it."""
     words = ["./invoke", *sys.argv[1:]] if sys.argv[0] == "-c" else sys.argv
     command = re.sub(r"//[^/@\s]*@", "//", " ".join(shlex.join(words).split()))
     shown = command if len(command) <= LONGEST else command[:LONGEST] + " ..."
     with suppress(OSError):
+        text = os.pread(descriptor, 1 << 16, 0).decode(errors="replace")
+        others = _living(text) if operation == fcntl.LOCK_SH else []
+        text = "\n".join([*others, f"{os.getpid()}: {shown}"])
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}: {shown}".encode(errors="replace"), 0)
+        os.pwrite(descriptor, text.encode(errors="replace"), 0)
 
 
-def holder(lock: Path) -> str:
-    """Return the process that took a lock last, for a message."""
+def _living(text: str) -> list[str]:
+    """Return the lines of a lock file that are of processes on this machine."""
+    numbers = ((line.partition(":")[0], line) for line in text.splitlines())
+    return [x for number, x in numbers if number.isdecimal() and Path("/proc", number).exists()]
+
+
+def holders(lock: Path) -> str:
+    """Return the processes that hold a lock file, for a message."""
     try:
         text = lock.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return "a process that has ended"
-    number = text.partition(":")[0]
-    is_here = number.isdecimal() and Path("/proc", number).exists()
-    return f"process {text}" if is_here else "a process that is not seen from here"
+    processes = "; ".join(f"process {line}" for line in _living(text))
+    return processes or "a process that is not seen from here"
 
 
 def _is_same(path: Path, status: os.stat_result) -> bool:

@@ -21,7 +21,7 @@ from stacks.core import jsonfile
 from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.locking import acquire, holder
+from stacks.core.locking import acquire, holders
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.locks.lock import Lock
@@ -145,7 +145,7 @@ def hold_shared(lock: Path, limit: float = LIMIT) -> None:
             raise InUseError(
                 f"{lock} is locked",
                 expected=f"a removal that ends within {limit:g} s",
-                found=holder(lock),
+                found=holders(lock),
                 fix="wait until that process ends, or stop it; then run this again",
             )
         _held[lock] = descriptor
@@ -161,7 +161,7 @@ def keep_over_exec() -> None:
 def hold_exclusive(lock: Path, what: str) -> Iterator[None]:
     """Hold a lock alone for the block, then remove its file.
 
-    Raises InUseError, with the process, if another holds it.
+    Raises InUseError, with the processes, if others hold it.
     """
     with explain_disk_errors(lock):
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +169,7 @@ def hold_exclusive(lock: Path, what: str) -> Iterator[None]:
         if descriptor is None:
             raise InUseError(
                 f"{what} is in use: nothing was removed",
-                found=holder(lock),
+                found=holders(lock),
                 fix="wait until it ends, or stop it; then run this again",
             )
         try:

@@ -93,7 +93,7 @@ def test_the_holder_is_named_as_a_person_typed_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = tmp_path / "lock"
-    assert locking.holder(lock) == "a process that has ended"
+    assert locking.holders(lock) == "a process that has ended"
     for words, shown in (
         (["-c", "build", "a b"], "./invoke build 'a b'"),
         (["mine.py", "https://me:hunter2@host/x"], "mine.py https://host/x"),
@@ -103,6 +103,6 @@ def test_the_holder_is_named_as_a_person_typed_it(
         descriptor = locking.acquire(lock, fcntl.LOCK_EX)
         assert descriptor is not None
         os.close(descriptor)
-        assert locking.holder(lock) == f"process {os.getpid()}: {shown}"
+        assert locking.holders(lock) == f"process {os.getpid()}: {shown}"
     lock.write_text("99999999: ./invoke build")
-    assert locking.holder(lock) == "a process that is not seen from here"
+    assert locking.holders(lock) == "a process that is not seen from here"

@@ -167,12 +167,16 @@ def refusal(lock: Path) -> InUseError:
 
 def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
     lock = tmp_path / "new/lock"
-    with start(USER, lock, "first") as first, start(USER, lock, "second") as second:
-        assert (line(first), line(second)) == ("held\n", "held\n")
-        first.communicate("\n")
-        found = str(refusal(lock).found)
-        assert found.startswith(f"process {second.pid}: ") and "second" in found
-        second.kill()
+    with start(USER, lock, "first") as first:
+        assert line(first) == "held\n"
+        with start(USER, lock, "second") as second:
+            assert line(second) == "held\n"
+            found = str(refusal(lock).found)
+            assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
+            assert "first" in found and "; process" in found and "\n" not in found
+            first.communicate("\n")
+            assert str(refusal(lock).found).startswith(f"process {second.pid}: ")
+            second.kill()
     with folders.hold_exclusive(lock, "it"):
         assert lock.exists()
     assert not lock.exists()
