@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from stacks.core.console import beating
 from stacks.core.disk import REPOSITORY, hold_lock, sha256_of, write_atomically
 from stacks.core.process import CommandError, call
 from verify.core import surroundings
@@ -49,7 +50,8 @@ def _install(venv: Path, lock: Path, pip: Sequence[str | Path], options: Sequenc
     words = [*pip, "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
     rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
     try:
-        call([*words, *rules, *options, "-r", lock], env=surroundings.pip(os.environ))
+        with beating(lambda: f"installing {lock.name}", sys.stderr):
+            call([*words, *rules, *options, "-r", lock], env=surroundings.pip(os.environ))
     except CommandError as error:
         raise CommandError(
             f"pip could not install {lock.name}",

@@ -129,8 +129,7 @@ def as_modulefile(subject: Subject) -> Export:
         *(f"setenv {k} {_tcl_word(v)}" for k, v in own_variables(subject.environment).items()),
     ]
     usage = (
-        f"./invoke build {subject.variant.option}; with {{to}} in a folder of MODULEPATH: "
-        "module load {name}"
+        f"./invoke build {subject.variant.option} && module use {{folder}} && module load {{name}}"
     )
     return Export({subject.name: "\n".join(lines) + "\n"}, usage)
 

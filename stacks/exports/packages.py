@@ -86,7 +86,8 @@ class Export:
     """A variant in one form.
 
     files: the texts by path; a form of several files, or of one in a folder, is a folder. usage:
-    one line for people, in which {to} stands for the path that was written, {name} for its name.
+    one line for people, in which {to} stands for the path that was written, {name} for its name,
+    {folder} for its folder.
     """
 
     files: Mapping[str, str]

@@ -9,8 +9,8 @@ from stacks.core.console import as_typed, display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CLUSTER, VARIANT, file_of
-from stacks.tasks.task import excludes, needs, one_of, prepare_cluster, remainder, task, values
+from stacks.tasks.options import BUILT, CLUSTER, VARIANT, file_of, variant_of
+from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task, values
 
 
 @task(
@@ -116,17 +116,16 @@ def build(
 
 
 @task(
+    "verify",
     "verify --variant mkl",
     "verify --python /usr/bin/python3",
     help={
+        "variant": BUILT,
         "python": "diagnose this Python interpreter instead, which has Theano, a descendant of it, "
         "or only NumPy",
         "limit": "stop a step that takes longer than this, in seconds (default: 1200)",
     },
-    rules=(
-        one_of("variant python"),
-        excludes("python", "framework", "has the framework that is installed there"),
-    ),
+    rules=(excludes("python", "variant framework", "has the framework that is installed there"),),
 )
 def verify(
     variant: str = "",
@@ -144,7 +143,9 @@ def verify(
     if python:
         verification.verify_python(python, full=full, json_file=file_of(json), limit=limit)
     else:
-        chosen, prefix = ready_environment(workspace, variant, framework or None)
+        chosen, prefix = ready_environment(
+            workspace, variant_of(workspace, variant, framework), framework or None
+        )
         verification.verify_variant(
             workspace, chosen, prefix, full=full, json_file=file_of(json), limit=limit
         )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.paths import expanded, is_dir
-from stacks.core.workspace import default_workspace
+from stacks.core.workspace import Workspace, default_workspace
 
 VARIANT = "NAME, FRAMEWORK/NAME (./invoke list shows all), or the path of a stack.yaml"
+BUILT = f"{VARIANT} (default: the environment that is built, if there is only one)"
 CHANNEL = "take the packages from this conda channel: an address, or a name as in conda"
 # What several tasks take, in the same words: described once.
 SHARED = {
@@ -53,6 +55,34 @@ def folder_of(text: str) -> Path | None:
     path = path_of(text)
     # pathlib's own raises RuntimeError for a link to itself.
     return Path(os.path.realpath(path)) if path else None
+
+
+def variant_of(workspace: Workspace, variant: str, framework: str) -> str:
+    """Return the name of the variant that a task uses: without one, the only one that is built.
+
+    That one is named on standard error. Raises UsageError if none is built, or several are.
+    """
+    if variant:
+        return variant
+    # Loaded here: tasks that use no environment need none of it.
+    from stacks.environments.folders import READY
+    from stacks.variants.load import framework_named
+
+    on = framework_named(workspace, framework) if framework else "*"
+    found = [path.parents[2] for path in workspace.environments.glob(f"{on}/[!.]*/{READY}")]
+    built = sorted(f"{folder.parent.name}/{folder.name}" for folder in found)
+    where, option = (f" on {on}", f" --framework {on}") if framework else ("", "")
+    if not built:
+        raise UsageError(
+            f"no environment is built{where}",
+            fix=f"./invoke build{option}, or --variant PATH of your stack.yaml",
+        )
+    if len(built) > 1:
+        raise UsageError(
+            "which environment?", found=", ".join(built), fix=f"name one: --variant {built[0]}"
+        )
+    print(f"using {built[0]}, the only environment that is built{where}", file=sys.stderr)
+    return built[0]
 
 
 def names_of(text: str) -> frozenset[str]:

@@ -79,13 +79,13 @@ class Program(invoke.program.Program):
     def parse_tasks(self) -> None:
         """Parse the tasks' words; show an error and exit with status 2 if they are not valid."""
         tasks = self._make_parser().contexts
-        self.core.unparsed = with_variant(self.core.unparsed, tasks)
+        words = self.core.unparsed
+        self.core.unparsed = with_variant(words, tasks)
         try:
             super().parse_tasks()
         # ValueError: the value of an option is no number.
         except (ParseError, ValueError) as error:
-            words, core = self.core.unparsed, self.initial_context
-            show_error(command_line_error(words, tasks, core, str(error)))
+            show_error(command_line_error(words, tasks, self.initial_context, str(error)))
             raise Exit(code=UsageError.exit_code) from error
 
     def _make_parser(self) -> Parser:

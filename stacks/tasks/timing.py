@@ -5,7 +5,7 @@ from __future__ import annotations
 from stacks.core.console import next_step
 from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CLUSTER, file_of
+from stacks.tasks.options import BUILT, CLUSTER, file_of, variant_of
 from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
 
 
@@ -139,6 +139,7 @@ def publish(add: list[str], check: bool = False, prune: bool = False) -> None:
     "profile --variant mkl --workload ntm",
     "profile --variant mkl -- python train.py --epochs 2",
     help={
+        "variant": BUILT,
         "workload": "ntm, gibbs, scan_gc, scan_outside, lstm, logreg, mlp, lenet or check_blas "
         "(default: ntm)",
         "calls": "number of timed calls, and then of profiled calls (default: 100; check_blas: 10)",
@@ -155,7 +156,7 @@ def publish(add: list[str], check: bool = False, prune: bool = False) -> None:
     takes_command=True,
 )
 def profile(
-    variant: str,
+    variant: str = "",
     workload: str = "",
     framework: str = "",
     calls: int = 0,
@@ -170,19 +171,19 @@ def profile(
 
     The profile of your program goes to standard error: 2> FILE, or --json FILE, keeps it.
     """
-    workspace = default_workspace()
+    workspace, on = default_workspace(), framework or None
     from stacks.environments.folders import ready_environment
     from stacks.profiles import run as profile_runs
 
     if command := remainder():
-        chosen, prefix = ready_environment(workspace, variant, framework or None)
+        chosen, prefix = ready_environment(workspace, variant_of(workspace, variant, framework), on)
         profile_runs.profile_program(
             workspace, chosen, prefix, command, memory=memory, json_file=file_of(json)
         )
         return
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
-    chosen, prefix = ready_environment(workspace, variant, framework or None)
+    chosen, prefix = ready_environment(workspace, variant_of(workspace, variant, framework), on)
     words = profile_runs.workload_words(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import CLUSTER, path_of
+from stacks.tasks.options import BUILT, CLUSTER, path_of, variant_of
 from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
 
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ def init(folder: str, extends: str = "openblas", framework: str = "") -> None:
 
 
 @task(
+    "run -- python train.py",
     "run --variant mkl -- python train.py",
     "run --variant mkl --jobs 4 -- python sweep.py {} ::: 0.1 0.01",
     help={
+        "variant": BUILT,
         "jobs": "run CMD once for each argument, N at a time: -- CMD {} ::: ARG ARG ...",
         "over": "with --jobs: file with one argument a line, in place of words after :::",
         "logs": "with --jobs: folder for the output of each run (default: job-logs)",
@@ -61,14 +63,14 @@ def init(folder: str, extends: str = "openblas", framework: str = "") -> None:
     takes_command=True,
 )
 def run(
-    variant: str,
+    variant: str = "",
     framework: str = "",
     jobs: int = NO_JOBS,
     over: str = "",
     logs: str = "",
     cluster: str = "",
 ) -> None:
-    """Run a program in an environment: run --variant V -- CMD."""
+    """Run a program in an environment: the words after `--`."""
     from stacks.environments.use import run as run_module
 
     if jobs != NO_JOBS:
@@ -81,7 +83,9 @@ def run(
             from stacks.variants.load import load_variant
 
             workspace = default_workspace()
-            chosen = load_variant(workspace, variant, framework or None)
+            chosen = load_variant(
+                workspace, variant_of(workspace, variant, framework), framework or None
+            )
             prepare_cluster()
             from stacks.cluster import command
 
@@ -90,12 +94,17 @@ def run(
         chosen, prefix = _environment(variant, framework)
         jobs_module.run_jobs(chosen, prefix, every, jobs, folder)
         return
+    if not remainder():
+        from stacks.core.errors import UsageError
+
+        fix = "./invoke run -- python train.py"
+        raise UsageError("nothing to run", expected="a program and its words after --", fix=fix)
     chosen, prefix = _environment(variant, framework)
     run_module.run(chosen, prefix, remainder())
 
 
-@task("shell --variant mkl", "shell --variant ~/model/stack.yaml")
-def shell(variant: str, framework: str = "") -> None:
+@task("shell", "shell --variant mkl", "shell --variant ~/model/stack.yaml", help={"variant": BUILT})
+def shell(variant: str = "", framework: str = "") -> None:
     """Open a shell in an environment."""
     from stacks.environments.use import run as run_module
 
@@ -107,6 +116,7 @@ def shell(variant: str, framework: str = "") -> None:
     "kernel --variant mkl",
     "kernel --variant ~/model --name model",
     help={
+        "variant": BUILT,
         "name": "name of the kernel (default: framework and variant)",
         "user": "for this user's Jupyter (default)",
         "prefix": "for the Jupyter in this folder: a venv, or another environment",
@@ -115,7 +125,7 @@ def shell(variant: str, framework: str = "") -> None:
     protects=("build", "cache"),
 )
 def kernel(
-    variant: str, framework: str = "", name: str = "", user: bool = False, prefix: str = ""
+    variant: str = "", framework: str = "", name: str = "", user: bool = False, prefix: str = ""
 ) -> None:
     """Install a Jupyter kernel that runs notebooks in an environment.
 
@@ -126,7 +136,9 @@ def kernel(
     from stacks.environments.use import kernel as kernels
     from stacks.sources.pins import read_pins
 
-    chosen, target = ready_environment(workspace, variant, framework or None)
+    chosen, target = ready_environment(
+        workspace, variant_of(workspace, variant, framework), framework or None
+    )
     kernels.install(
         workspace,
         chosen,
@@ -179,6 +191,7 @@ def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> No
         print(f"written: {display_path(target)}", flush=True)
     usage = made.usage.replace("{to}", quoted([display_path(target)]))
     usage = usage.replace("{name}", quoted([target.name]))
+    usage = usage.replace("{folder}", quoted([str(target.parent)]))
     next_step(usage, file=sys.stderr)
 
 
@@ -188,7 +201,9 @@ def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
     from stacks.environments.use.run import warn_of_verification
 
     workspace = default_workspace()
-    chosen, prefix = ready_environment(workspace, variant, framework or None)
+    chosen, prefix = ready_environment(
+        workspace, variant_of(workspace, variant, framework), framework or None
+    )
     warn_of_verification(workspace, chosen)
     return chosen, prefix
 

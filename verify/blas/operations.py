@@ -153,6 +153,8 @@ CASES = [
 def check_numbers(context, operation):
     """Check the results of an operation for many memory layouts, sizes and scalars."""
     name = "%s numbers" % operation.name
+    if not context.framework.flag("cxx"):
+        return skipped(name, "no compiler: nothing is compiled")
     cases, refused = 0, ""
     for dtype in DTYPES:
         done = compiled(context, operation, dtype)

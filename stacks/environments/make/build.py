@@ -165,7 +165,7 @@ def relock(
             file=sys.stderr,
         )
     if own:
-        print(f"{plural(len(own), 'package')} of your own", file=sys.stderr)
+        print(f"your packages, with what they need: {len(own)}", file=sys.stderr)
 
 
 def _before(workspace: Workspace, variant: Variant) -> Lock | None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from stacks.core import venv
+from stacks.core import console, venv
 from stacks.core.disk import sha256_of
 from stacks.core.process import CommandError
 
@@ -31,6 +32,21 @@ def test_a_lock_is_installed_once_for_each_content_into_a_venv_of_its_own(
     (folder / "stamp-docs").unlink()
     venv.prepare_tools(lock, folder)
     assert commands[3] == make
+
+
+def test_a_long_installation_is_no_silence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, lines = tmp_path / "requirements-docs.lock", list[str]()
+    lock.touch()
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as log, os.fdopen(writing, "w") as file:
+        monkeypatch.setattr(console, "BEAT", 0.05)
+        monkeypatch.setattr(sys, "prefix", str(tmp_path))
+        monkeypatch.setattr(sys, "stderr", file)
+        monkeypatch.setattr(
+            venv, "call", lambda *_, **__: lines.extend(log.readline() for _ in "ab")
+        )
+        venv.prepare_tools(lock)
+    assert lines[1] == "  installing requirements-docs.lock ... 0 s\n"
 
 
 def test_what_pip_lacks_is_named_without_its_command(

@@ -289,6 +289,8 @@ def test_the_command_prints_a_form_or_writes_it(
     use.export.body(None, variant="openblas", as_="compose", to=str(path))
     out, err = capsys.readouterr()
     assert out == f"written: {path}\n" and f"docker compose -f '{path}' run --rm theano" in err
+    use.export.body(None, variant="openblas", as_="modulefile", to=str(tmp_path / "fast"))
+    assert capsys.readouterr().err.endswith(f" && module use {tmp_path} && module load fast\n")
 
 
 @pytest.mark.usefixtures("openblas")

@@ -24,6 +24,9 @@ PAGES = sorted(
 WORKFLOWS = sorted((REPOSITORY / ".github/workflows").iterdir())
 # A command in a code span or a block, up to what begins another one or a comment.
 COMMAND = re.compile(r"\./invoke ([^`\n#|&;()<>\\]+)")
+# In a message of the code, up to what is put in.
+IN_CODE = re.compile(r"""[`"(]\./invoke ([^`"\n#|&;()<>\\{]+)""")
+CODE = sorted(path for room in ("stacks", "verify") for path in (REPOSITORY / room).rglob("*.py"))
 PLACEHOLDERS = {"TASK", "...", "NAME"}
 TASKS = {str(context.name): context for context in all_tasks().to_contexts()}
 
@@ -38,6 +41,12 @@ def test_each_command_names_a_task_and_options_that_exist(page: Path) -> None:
     assert [
         fault for command in COMMAND.findall(page.read_text()) if (fault := wrong(command))
     ] == []
+
+
+def test_each_command_of_a_message_names_a_task_and_options_that_exist() -> None:
+    commands = [found for path in CODE for found in IN_CODE.findall(path.read_text())]
+    assert len(commands) > 60
+    assert [fault for command in commands if (fault := wrong(command))] == []
 
 
 def wrong(command: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,9 +19,10 @@ from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
 from stacks.environments import folders
 from stacks.environments.care import clean, verify
+from stacks.environments.folders import READY
 from stacks.environments.make import build
 from stacks.image import engine
-from stacks.tasks.options import file_of, names_of, path_of
+from stacks.tasks.options import file_of, names_of, path_of, variant_of
 from stacks.variants.load import all_variants, load_variant
 from unit.helpers.environments import mark_built
 from unit.tasks.conftest import CommandLine
@@ -119,6 +121,39 @@ def test_a_task_with_nothing_to_make_loads_no_code_that_makes_it(
     program = LOADED.format(repository=str(REPOSITORY), root=str(own_workspace.root))
     output = subprocess.check_output([sys.executable, "-c", program, *words.split()], text=True)
     assert not HEAVY & {*json.loads(output.splitlines()[-1])}
+
+
+@pytest.mark.parametrize(
+    ("built", "framework", "expected"),
+    [
+        ("theano-1.0.5/mkl", "", "theano-1.0.5/mkl"),
+        ("theano-1.0.5/mkl pytensor-3.3.7/blis", "pytensor-3.3.7", "pytensor-3.3.7/blis"),
+        ("theano-1.0.5/mkl theano-1.0.5/.part theano-1.0.5/mkl.replaced/1", "", "theano-1.0.5/mkl"),
+        ("", "", "no environment is built\n  fix:      ./invoke build, or --variant PATH"),
+        ("theano-1.0.5/mkl", "aesara", "no environment is built on aesara-2.8.7\n  fix:      "
+         "./invoke build --framework aesara-2.8.7, or"),
+        ("theano-1.0.5/mkl theano-1.0.5/blis", "", "which environment?\n  found:    "
+         "theano-1.0.5/blis, theano-1.0.5/mkl\n  fix:      name one: --variant theano-1.0.5/blis"),
+    ],
+)  # fmt: skip
+def test_without_a_variant_a_task_uses_the_only_environment_that_is_built(
+    built: str,
+    framework: str,
+    expected: str,
+    own_workspace: Workspace,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in built.split():
+        (own_workspace.environments / name / READY).parent.mkdir(parents=True)
+        (own_workspace.environments / name / READY).write_text("{}")
+    assert variant_of(own_workspace, "given", framework) == "given"
+    assert capsys.readouterr().err == ""
+    if "\n" in expected:
+        with pytest.raises(UsageError, match=re.escape(expected)):
+            variant_of(own_workspace, "", framework)
+    else:
+        assert variant_of(own_workspace, "", framework) == expected
+        assert capsys.readouterr().err.startswith(f"using {expected}, the only environment")
 
 
 def test_the_path_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-PREPARING = "preparing the tools in .venv (once, about 30 s) ...\n"
+PREPARING = "preparing the tools in .venv (once, 5 to 30 s) ...\n"
 WAITING = "waiting: another ./invoke prepares the tools\n"
 
 
@@ -234,6 +234,17 @@ def test_two_at_once_prepare_once(machine: Machine) -> None:
     first.communicate()
     assert (second.communicate()[1], second.returncode, first.returncode) == ("", 0, 0)
     assert machine.installs() == 1
+
+
+def test_a_slow_network_is_no_silence(machine: Machine) -> None:
+    machine.python()
+    script = machine.checkout / "invoke"
+    script.write_text(script.read_text().replace("timeout=15", "timeout=0.1"))
+    with machine.held() as first:
+        assert first.stderr and first.stderr.readline() == PREPARING
+        assert first.stderr.readline() == "  installing with pip ... 0 s\n"
+    assert "error" not in first.communicate()[1]
+    assert first.returncode == 0
 
 
 @pytest.mark.parametrize("with_pip", [True, False])

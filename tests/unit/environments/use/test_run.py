@@ -97,7 +97,6 @@ def test_a_program_ends_with_its_reader_as_in_a_shell() -> None:
 @pytest.mark.parametrize(
     ("words", "text", "mode", "what", "fix"),
     [
-        ([], "", 0, "nothing to run", "./invoke run --variant openblas -- python train.py"),
         (["no-such"], "", 0, "cannot run no-such: No such", "check the spelling"),
         (["./a b.py"], "print()", 0o644, "cannot run .*/a b.py: Perm", "-- python './a b.py'"),
         (["./train.py"], "print()", 0o755, "cannot run .*/train.py: Exec", "-- python ./train.py"),
