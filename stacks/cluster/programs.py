@@ -28,8 +28,7 @@ from stacks.bench.result import NAME
 from stacks.cluster.messages import Answer, RemoteError
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
-from stacks.core.process import CommandError
-from stacks.core.supervised import run_supervised
+from stacks.core.process import CommandError, run_supervised
 
 LABEL = "theano-stacks"
 # A worker's label, a resource in dask's terms, names its machine: by a user's name, or by the

@@ -1,4 +1,7 @@
-"""All subprocesses are started here, and logged; the signals that end this process."""
+"""All subprocesses are started here, and logged; the signals that end this process.
+
+A supervised program runs only while somebody wants its answer.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
@@ -19,6 +23,8 @@ from stacks.core.errors import StacksError
 LOGGER = logging.getLogger(__name__)
 # How many last lines of a failed program's output its error has.
 TAIL = 30
+# Of a supervised program: poll interval, and the time in which a stopped one must end. Seconds.
+POLL, GRACE = 0.5, 15.0
 
 
 class CommandError(StacksError):
@@ -166,7 +172,6 @@ def quoted(arguments: Sequence[str | Path]) -> str:
 
 # What ends a process that has no handler: of `kill` and batch systems, and of a closed terminal.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-TIDYING = b"\nending; ctrl-C once more ends at once, and leaves temporary files\n"
 
 
 @contextmanager
@@ -208,35 +213,85 @@ def put_off() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-@contextmanager
-def interrupted_once() -> Iterator[None]:
-    """In the block, let the first ctrl-C interrupt, and the next one wait for the tidying.
-
-    People press it twice; the second would interrupt what removes the temporary folders. The third
-    interrupts that, too. An interrupt that is ignored, as under nohup, stays so. To be entered in
-    the main thread.
-    """
-    count, owner = 0, os.getpid()
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal count
-        count += 1
-        if count != 2:
-            raise KeyboardInterrupt
-        if os.getpid() == owner:
-            # Not print(): the signal may have interrupted another one.
-            os.write(sys.stderr.fileno(), TIDYING)
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _end(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)
+
+
+def run_supervised(
+    arguments: Sequence[str | Path],
+    line: str,
+    on_line: Callable[[str], None],
+    is_wanted: Callable[[], bool],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> str | None:
+    """Run a program while it is wanted; return its standard output, None if it was stopped.
+
+    The program reads `line` on standard input. That stays open; when it is closed, also by the end
+    of this process, the program must stop. `on_line` gets each line of its standard error, in
+    another thread. The program runs in a session of its own, which is killed in the end. Raises
+    CommandError as process.call does.
+    """
+    process = start(
+        arguments,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout and process.stderr
+    tail: deque[str] = deque(maxlen=TAIL)
+    output: list[str] = []
+
+    def listen(stream: IO[str]) -> None:
+        for text in stream:
+            tail.append(text.rstrip())
+            on_line(tail[-1])
+
+    threads = [
+        threading.Thread(target=listen, args=(process.stderr,), daemon=True),
+        threading.Thread(target=output.extend, args=(process.stdout,), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    stopped = False
+    try:
+        # A program that ended at once does not read it; its status says why.
+        with suppress(BrokenPipeError):
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+        while process.poll() is None and not stopped:
+            try:
+                process.wait(POLL)
+            except subprocess.TimeoutExpired:
+                stopped = not is_wanted()
+        if stopped:
+            _close(process)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for thread in threads:
+            thread.join()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with suppress(BrokenPipeError):
+                stream.close()
+    if stopped:
+        return None
+    if process.returncode:
+        raise failed(arguments, "\n".join(tail), (0,), process.returncode)
+    return "".join(output)
+
+
+def _close(process: subprocess.Popen[str]) -> None:
+    """Close a program's standard input and give it time to end."""
+    assert process.stdin
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(GRACE)

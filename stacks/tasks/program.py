@@ -6,10 +6,12 @@ import atexit
 import io
 import os
 import re
+import signal
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 
 import invoke
 import invoke.config
@@ -22,10 +24,11 @@ from invoke.parser.context import ParserContext
 from stacks.core.console import PROGRAM, as_typed, show_error, start_log
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError, nearest
-from stacks.core.process import interrupted_once
 from stacks.tasks.help import name_of, text_of, with_each_file
 from stacks.tasks.options import is_variant
 from stacks.tasks.task import DECLARED, INTERRUPTED
+
+TIDYING = b"\nending; ctrl-C once more ends at once, and leaves temporary files\n"
 
 
 class Config(invoke.config.Config):
@@ -241,3 +244,33 @@ def _end(status: int) -> None:
 
 if __name__ == "__main__":
     main()
+
+
+@contextmanager
+def interrupted_once() -> Iterator[None]:
+    """In the block, let the first ctrl-C interrupt, and the next one wait for the tidying.
+
+    People press it twice; the second would interrupt what removes the temporary folders. The third
+    interrupts that, too. An interrupt that is ignored, as under nohup, stays so. To be entered in
+    the main thread.
+    """
+    count, owner = 0, os.getpid()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count != 2:
+            raise KeyboardInterrupt
+        if os.getpid() == owner:
+            # Not print(): the signal may have interrupted another one.
+            os.write(sys.stderr.fileno(), TIDYING)
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -2,18 +2,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 import pytest
 
 from stacks.core import process
-from stacks.core.disk import REPOSITORY
-from stacks.core.process import CommandError, call, run_attached
-from stacks.core.supervised import run_supervised
+from stacks.core.process import CommandError, call, run_attached, run_supervised
 
 PYTHON = sys.executable
 
@@ -78,48 +74,6 @@ def test_a_signal_is_put_off_to_the_end_of_the_block(number: signal.Signals) -> 
         finally:
             assert signal.getsignal(number) is before
     assert done == [number]
-
-
-# A task that removes its temporary folder, slowly, while the user presses ctrl-C again.
-TASK = """\
-import sys
-from pathlib import Path
-from stacks.core.disk import replace_atomically
-from stacks.core.process import interrupted_once
-
-with interrupted_once(), replace_atomically(Path(sys.argv[1], "made")) as new:
-    new.mkdir()
-    try:
-        print("working", flush=True)
-        sys.stdin.read()
-    finally:
-        print("tidying", flush=True)
-        sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("presses", [1, 2, 3])
-def test_a_second_interrupt_waits_until_temporary_folders_are_removed(
-    presses: int, tmp_path: Path
-) -> None:
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, "-c", TASK, tmp_path], cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=pipe
-    ) as child:
-        assert child.stdin and child.stdout and child.stderr
-        assert child.stdout.readline() == b"working\n"
-        child.send_signal(signal.SIGINT)
-        assert child.stdout.readline() == b"tidying\n"
-        if presses > 1:
-            child.send_signal(signal.SIGINT)
-            assert child.stderr.readline() + child.stderr.readline() == process.TIDYING
-        if presses > 2:
-            child.send_signal(signal.SIGINT)
-        else:
-            child.stdin.close()
-        assert child.wait() == -signal.SIGINT
-        assert b"KeyboardInterrupt" in child.stderr.read()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_supervised_program() -> None:

@@ -6,6 +6,7 @@ import io
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -117,3 +118,45 @@ def test_the_installed_command_becomes_the_program_of_invoke(
     assert started == [(sys.executable, [sys.executable, *words])]
     script = (REPOSITORY / "invoke").read_text()
     assert f'-c \'{tasks.PROGRAM}\' "$here" "$@"\n' in script
+
+
+# A task that removes its temporary folder, slowly, while the user presses ctrl-C again.
+TASK = """\
+import sys
+from pathlib import Path
+from stacks.core.disk import replace_atomically
+from stacks.tasks.program import interrupted_once
+
+with interrupted_once(), replace_atomically(Path(sys.argv[1], "made")) as new:
+    new.mkdir()
+    try:
+        print("working", flush=True)
+        sys.stdin.read()
+    finally:
+        print("tidying", flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("presses", [1, 2, 3])
+def test_a_second_interrupt_waits_until_temporary_folders_are_removed(
+    presses: int, tmp_path: Path
+) -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        [sys.executable, "-c", TASK, tmp_path], cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=pipe
+    ) as child:
+        assert child.stdin and child.stdout and child.stderr
+        assert child.stdout.readline() == b"working\n"
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == b"tidying\n"
+        if presses > 1:
+            child.send_signal(signal.SIGINT)
+            assert child.stderr.readline() + child.stderr.readline() == program.TIDYING
+        if presses > 2:
+            child.send_signal(signal.SIGINT)
+        else:
+            child.stdin.close()
+        assert child.wait() == -signal.SIGINT
+        assert b"KeyboardInterrupt" in child.stderr.read()
+    assert list(tmp_path.iterdir()) == []
