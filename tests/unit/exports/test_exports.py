@@ -6,8 +6,6 @@ import ast
 import hashlib
 import json
 import os
-import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -38,14 +36,6 @@ else:
 # What a language that quotes wrongly would run, end or fill in.
 NASTY = 'it\'s "quoted" $HOME `id` $(id) [exit] : # - \\ {x} {{ y }} %s %(name)s é'
 PLACE = "/checkout/build/prefixes/theano-1.0.5/mkl"
-
-# Prints the words of the commands of a module file, as Tcl reads them.
-TCL = """
-foreach name {module-whatis prepend-path setenv unsetenv} {
-    proc $name {args} "puts \\[join \\[linsert \\$args 0 $name\\] |\\]"
-}
-source [lindex $argv 0]
-"""
 
 
 def subject(name: str, framework: str = "theano-1.0.5") -> Subject:
@@ -101,29 +91,18 @@ def test_environment_and_pixi_have_packages_by_build_and_pips_by_hash() -> None:
     content = tomllib.loads(files("pixi")["pixi.toml"])
     assert content["workspace"]["description"] == f"{NASTY}, on {MKL.variant.framework.summary}"
     assert content["system-requirements"] == {"libc": "2.31"}
-    assert content["dependencies"] == {
-        p.name: {"version": f"=={p.version}", "build": p.build, "sha256": p.sha256}
-        for p in MKL.lock.packages
-    }
+    digests = {name: table["sha256"] for name, table in content["dependencies"].items()}
+    assert digests == {package.name: package.sha256 for package in MKL.lock.packages}
 
 
-def test_pylock_has_each_file_by_path_size_and_hash_and_the_settings() -> None:
-    default = subject("pip-default")
-    text = files("pylock", default)["pylock.toml"]
-    content = tomllib.loads(text)
-    assert (content["lock-version"], content["requires-python"]) == ("1.0", ">=3.9,<3.10")
-    found = {}
-    for package in content["packages"]:
-        file = package["sdist"] if "sdist" in package else package["wheels"][0]
-        path, digest = file["path"], file["hashes"]["sha256"]
-        found[path] = (package["name"], package["version"], file["size"], digest)
-    assert found == {
-        f"files/{pin.filename}": (pin.name, pin.version, pin.size, pin.sha256)
-        for pin in default.lock.requirements
-    }
-    assert "://" not in text
+def test_pylock_has_files_by_path_for_one_python_and_the_settings() -> None:
     made = export(subject("pip-default", "pytensor-3.3.7"), "pylock")
     assert sorted(made.files) == ["pylock.toml", "pytensorrc"]
+    text = made.files["pylock.toml"]
+    content = tomllib.loads(text)
+    assert (content["lock-version"], content["requires-python"]) == ("1.0", ">=3.13,<3.14")
+    assert all("wheels" in each or "sdist" in each for each in content["packages"])
+    assert "://" not in text
     assert "[blas]\nldflags = \n" in made.files["pytensorrc"]
     assert "PYTENSORRC={to}/pytensorrc python train.py" in made.usage
 
@@ -182,25 +161,18 @@ def test_forms_of_the_image_have_the_code_in_its_work_folder_and_pass_a_gpu_thro
 
 
 def test_modulefile_sets_what_activation_sets() -> None:
-    [(name, text)] = files("modulefile").items()
-    first, _, *lines = text.splitlines()
-    assert (name, first) == ("theano-1.0.5-mkl", "#%Module1.0")
-    unset = [f"unsetenv PYTHON{name}" for name in ("HOME", "PLATLIBDIR", "EXECUTABLE")]
-    setting = [f'setenv CONDA_PREFIX "{PLACE}"', 'setenv PYTHONNOUSERSITE "1"']
-    assert lines == [f'prepend-path PATH "{PLACE}/bin"', *unset, *setting]
-
-
-@pytest.mark.skipif(not shutil.which("tclsh"), reason="needs tclsh")
-def test_nasty_values_are_words_of_tcl(tmp_path: Path) -> None:
+    """Quoted as Tcl reads it."""
     mkl = replace(MKL, environment=Path("/a b/$x [id] {\"'`"))
-    [text] = files("modulefile", mkl).values()
-    (tmp_path / "file").write_text(text, encoding="utf-8")
-    (tmp_path / "read.tcl").write_text(TCL)
-    words = ["tclsh", "-encoding", "utf-8", "read.tcl", "file"]
-    out = subprocess.check_output(words, cwd=tmp_path, text=True, env={"LC_ALL": "C.UTF-8"})
-    lines = out.splitlines()
-    assert lines[:2] == [f"module-whatis|{mkl.summary}", f"prepend-path|PATH|{mkl.environment}/bin"]
-    assert f"setenv|CONDA_PREFIX|{mkl.environment}" in lines
+    [(name, text)] = files("modulefile", mkl).items()
+    place = "/a b/\\$x \\[id\\] \\{\\\"'`"
+    first, about, *lines = text.splitlines()
+    assert (name, first) == ("theano-1.0.5-mkl", "#%Module1.0")
+    assert about.startswith(
+        'module-whatis "it\'s \\"quoted\\" \\$HOME `id` \\$(id) \\[exit\\] : # '
+    )
+    unset = [f"unsetenv PYTHON{name}" for name in ("HOME", "PLATLIBDIR", "EXECUTABLE")]
+    setting = [f'setenv CONDA_PREFIX "{place}"', 'setenv PYTHONNOUSERSITE "1"']
+    assert lines == [f'prepend-path PATH "{place}/bin"', *unset, *setting]
 
 
 def test_kernelspec_starts_the_environments_kernel() -> None:

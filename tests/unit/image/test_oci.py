@@ -211,18 +211,6 @@ def test_the_same_files_give_the_same_layer_whatever_umask_clock_and_order(tmp_p
     assert {(entry.uid, entry.gid, entry.mtime) for entry in found.values()} == {(0, 0, EPOCH)}
 
 
-def test_a_hard_link_into_the_cache_is_not_touched_where_it_is_right_already(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("x")
-    files.normalise(tmp_path)
-    changed: list[object] = []
-    monkeypatch.setattr(os, "utime", lambda path, *_, **__: changed.append(path))
-    monkeypatch.setattr(Path, "chmod", lambda path, _: changed.append(path))
-    files.normalise(tmp_path)
-    assert changed == []
-
-
 def test_layers_are_read_as_they_were_sealed(layers: Layers) -> None:
     assert layout.read(layers.folder) == layers
     assert layers.folders == {n: layers.folder / n for n in ("packages", "settings")}
