@@ -201,6 +201,7 @@ def test_the_same_files_give_the_same_layer_whatever_umask_clock_and_order(tmp_p
     os.utime(other / "a.txt", (1, 1))
     for root in (one, other):
         files.normalise(root, {"home": 0o1777})
+        assert {path.lstat().st_mtime for path in (root, *root.rglob("*"))} == {EPOCH}
     assert packed(one) == packed(other)
     with tarfile.open(fileobj=io.BytesIO(packed(one))) as tar:
         found = {entry.name: entry for entry in tar}
