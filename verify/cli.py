@@ -9,6 +9,7 @@ import tempfile
 
 from verify import table
 from verify.blas import threads
+from verify.checks import files
 from verify.context import IMPORT, Context, find_culprit
 from verify.core import causes, configuration, program, progress, report, watch
 from verify.core import expectation as expectations
@@ -125,12 +126,14 @@ def run(arguments, folder):
     if requested_device:
         configuration.add_flag("theano", "device=cpu")
     progress.begin()
+    files_program = files.start(arguments.expect, arguments.full, folder) if expectation else None
     progress.note("importing the framework")
     with progress.quiet(arguments.debug):
         framework = _framework(expectation, folder, user_flags)
     flags = user_flags.get(framework.name, "")
     context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
     context.modules, context.verified = modules, verified
+    context.files_program = files_program
 
     # This imports NumPy, so it must come after the thread counts are set.
     from verify import suite

@@ -37,6 +37,8 @@ class Context(object):
         self.modules = None
         # The folder of what the environment's verification has compiled before, or None.
         self.verified = None
+        # The program that checks the files, or None: see files.start.
+        self.files_program = None
         # The rest is left by checks for later ones, and for the report.
         self.operations = {}  # {(name, dtype): CompiledOperation}
         self.elementwise = {}  # {(name, dtype): compiled function}
@@ -45,6 +47,7 @@ class Context(object):
         self.second_blas_fix = None  # how to have one BLAS in the process; None where there is one
         self.peaks = {}  # {dtype: {threads: GFLOP/s}}
         self.peak_kernel = None  # the loaded library that measures a peak
+        self.peak_sets = {}  # {(dtype, threads): its instruction set with the highest rate}
         self.gemm = {}  # {dtype: [GFLOP/s]}
         self.shares = {}  # {dtype: [share of the peak in each pair]}
         self.reasons = {}  # {dtype: [what was seen that took time from the products]}

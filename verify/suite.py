@@ -74,6 +74,11 @@ def run(context, debug=False):
     add_timings("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
+    for package, name in (kernels.SOURCE, registers.SOURCE):
+        try:
+            process.begin_c(context.framework.flag("cxx"), package, name, context.folder)
+        except process.NoCompilerError:
+            break
     finish_numba = registers.start_compiling(context, configuration.NUMBA)
     finish_compiling = registers.start_compiling(context)
     add_check(serving.NAME, serving.check)

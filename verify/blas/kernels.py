@@ -163,7 +163,9 @@ def _blis_number(path, name):
     return None
 
 
-# Of peak.c.
+# Measures the peak.
+SOURCE = "verify.blas", "peak.c"
+# Of it.
 INSTRUCTION_SETS = (0, 1, 2, 3)
 # Seconds of measurement on each thread: to find the best instruction set, and to measure it.
 TRIAL, MEASUREMENT = 0.02, 0.1
@@ -174,7 +176,7 @@ def load_peak(compiler, folder):
 
     Raises process.NoCompilerError.
     """
-    kernel = process.load_c(compiler, "verify.blas", "peak.c", folder)
+    kernel = process.load_c(compiler, *SOURCE + (folder,))
     number, double = ctypes.c_int, ctypes.c_double
     kernel.best_rate.restype = double
     kernel.best_rate.argtypes = (number, number, double, double, ctypes.POINTER(double))
@@ -220,8 +222,11 @@ def time_peaks(context):
     context.peak_kernel = load_peak(context.framework.flag("cxx"), context.folder)
     counts = sorted({1, machine.usable_cores()})
     for dtype in ("float64", "float32"):
-        rates = {count: peak_rate(context.peak_kernel, dtype, count) for count in counts}
-        context.peaks[dtype] = rates
+        context.peaks[dtype] = {}
+        for count in counts:
+            isa = best_set(context.peak_kernel, dtype, count)
+            rate = rate_of(context.peak_kernel, dtype, isa, count, MEASUREMENT)
+            context.peak_sets[dtype, count], context.peaks[dtype][count] = isa, rate
     return [
         timing("peak %s, %d thread%s" % (dtype, count, "s" * (count > 1)), "GFLOP/s", [rate])
         for dtype in ("float64", "float32")

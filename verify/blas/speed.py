@@ -108,7 +108,7 @@ def _pairing(context, dtype, threads, scale=1.0):
 
     scale: of the peak, for a library that uses other threads than the peak is measured on.
     """
-    isa = kernels.best_set(context.peak_kernel, dtype, threads)
+    isa = context.peak_sets[dtype, threads]
 
     def pair(rate):
         for _ in range(REPEATS):

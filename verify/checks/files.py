@@ -15,7 +15,7 @@ import sys
 
 from verify import table
 from verify.core import expectation as expectations
-from verify.core import fixes, machine, manifest, program, progress, report
+from verify.core import fixes, machine, manifest, process, program, progress, report
 from verify.core.manifest import Difference, display, load, printable, scan, to_bytes
 from verify.core.packages import normal
 from verify.core.report import failed, passed, skipped
@@ -25,13 +25,37 @@ EXPECTATION = "etc/theano-stacks/expect.json"
 COMPILED = "compiled Python files"
 INSTALLERS = ("pip", "uv")
 PASSED, FAILED = 0, 1
+# Seconds for the program; then this process checks.
+LIMIT = 600
+
+
+def start(path, full, folder):
+    """Start to check the files in a process of its own, for `check`; return the process.Started.
+
+    path: of the expectation. It takes as long as the import of the framework, which goes on
+    meanwhile.
+    """
+    words = ["--prefix", _own_prefix(), "--expect", path] + ["--full"] * full
+    command = process.suite_command("files", *words)
+    return process.Started(command, os.path.join(folder, "files.txt"))
 
 
 def check(context):
-    """Check every file of the environment that runs the suite against its manifest."""
+    """Check every file of the environment that runs the suite against its manifest.
+
+    context.files_program: as `start` returns it, or None.
+    """
     if not context.expectation:
         return skipped(NAME, "this environment has no manifest of its files")
-    return check_prefix(getattr(sys, "base_prefix", sys.prefix), context.expectation, context.full)
+    if context.files_program:
+        found = process.answer(context.files_program.finish(LIMIT), '["%s"' % NAME)
+        if found:
+            return report.Check(*found)
+    return check_prefix(_own_prefix(), context.expectation, context.full)
+
+
+def _own_prefix():
+    return getattr(sys, "base_prefix", sys.prefix)
 
 
 def check_prefix(prefix, expectation, full=False):
@@ -68,6 +92,7 @@ def main(argv):
     )
     parser.add_argument("--prefix", metavar="PREFIX", required=True, help="the environment")
     parser.add_argument("--full", action="store_true", help="read also what has not changed")
+    parser.add_argument("--expect", metavar="FILE", help="print the suite's check as JSON")
     parser.add_argument("--list-added", action="store_true", help="print the user's packages")
     program.add_options(parser, in_environment=False)
     return program.exit_status("verify files", run, parser.parse_args(argv))
@@ -78,6 +103,10 @@ def run(arguments):
     path, record = (os.path.join(arguments.prefix, n) for n in (EXPECTATION, manifest.MANIFEST))
     if not os.path.exists(path) and not os.path.exists(record):
         raise expectations.ExpectationError("%s is not an environment" % arguments.prefix)
+    if arguments.expect:
+        expectation = expectations.load(arguments.expect)
+        print(json.dumps(check_prefix(arguments.prefix, expectation, arguments.full)))
+        return PASSED
     if arguments.list_added:
         print(json.dumps(added_packages(arguments.prefix)))
         return PASSED

@@ -20,6 +20,8 @@ SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Of prctl(2). Loaded here: a process that was just forked must not wait for the loader's lock.
 _prctl = ctypes.CDLL(None).prctl
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
+# Seconds for a C source file of the suite.
+COMPILE_LIMIT = 60
 
 Done = collections.namedtuple("Done", "status output timed_out")
 
@@ -208,8 +210,12 @@ class NoCompilerError(Exception):
     """The C code cannot be compiled; the text says why."""
 
 
-def load_c(compiler, package, name, folder):
-    """Compile a C source file of the suite into a folder; return the loaded ctypes library.
+# {path of a source: the Started compiler}
+_begun = {}
+
+
+def begin_c(compiler, package, name, folder):
+    """Start to compile a C source file of the suite into a folder, for load_c.
 
     compiler: the framework's flag `cxx`: a path, or a command with options. package: of the suite,
     `verify.blas`; name: the file's in it. Raises NoCompilerError.
@@ -218,11 +224,29 @@ def load_c(compiler, package, name, folder):
     # The suite may be one file, a zip archive.
     with open(source, "wb") as file:
         file.write(pkgutil.get_data(package, name))
-    library = os.path.splitext(source)[0] + ".so"
-    done = _compile_c(compiler, ["-O2", "-w", source, "-o", library])
+    command = _shared(compiler) + ["-O2", "-w", source, "-o", _library_of(source)]
+    try:
+        _begun[source] = Started(command, source + ".txt")
+    except OSError as error:
+        raise _cannot_run(command, error)  # noqa: B904 - Python 2 has no `from`
+
+
+def load_c(compiler, package, name, folder):
+    """Return the ctypes library of a C source file, which is compiled unless begin_c was called.
+
+    The arguments are those of begin_c. Raises NoCompilerError.
+    """
+    source = os.path.join(folder, name)
+    if source not in _begun:
+        begin_c(compiler, package, name, folder)
+    done = _begun.pop(source).finish(COMPILE_LIMIT)
     if done.status != 0:
         raise NoCompilerError((done.output.strip().splitlines() or ["the compiler failed"])[-1])
-    return ctypes.CDLL(library)
+    return ctypes.CDLL(_library_of(source))
+
+
+def _library_of(source):
+    return os.path.splitext(source)[0] + ".so"
 
 
 def link(compiler, flags, folder):
@@ -238,20 +262,24 @@ def link(compiler, flags, folder):
     except ValueError as error:
         return str(error)
     # `-x none`: the flags may name files of libraries.
-    done = _compile_c(
-        compiler, [source, "-x", "none", "-o", os.path.join(folder, "link.so")] + words
-    )
+    command = _shared(compiler) + [source, "-x", "none", "-o", _library_of(source)] + words
+    try:
+        done = call(command, COMPILE_LIMIT)
+    except OSError as error:
+        raise _cannot_run(command, error)  # noqa: B904 - Python 2 has no `from`
     if done.status == 0:
         return None
     lines = done.output.strip().splitlines() or ["the linker failed"]
     return next((line for line in lines if "cannot find" in line), lines[0])
 
 
-def _compile_c(compiler, words):
+def _shared(compiler):
+    """Return the beginning of the compiler's command for a shared library."""
     if not compiler:
         raise NoCompilerError("the framework has no C++ compiler")
     command = shlex.split(compiler) if not os.path.exists(compiler) else [compiler]
-    try:
-        return call(command + ["-shared", "-fPIC", "-x", "c++"] + words, 60)
-    except OSError as error:
-        raise NoCompilerError("%s: %s" % (command[0], error.strerror))
+    return command + ["-shared", "-fPIC", "-x", "c++"]
+
+
+def _cannot_run(command, error):
+    return NoCompilerError("%s: %s" % (command[0], error.strerror))

@@ -23,6 +23,8 @@ from verify.core.report import failed, passed, skipped
 from verify.elementwise import loops
 
 NAME = "vector registers"
+# Looks at the registers.
+SOURCE = "verify.elementwise", "registers.c"
 UNKNOWN = "this processor does not report whether their upper halves are in use"
 HIDDEN = "the C library frees them between two calls from Python"
 # Without it, on a processor without AVX-512, glibc's functions for copies and texts run VZEROUPPER,
@@ -87,7 +89,7 @@ def examine(context, calls):
     """
     compiler = context.framework.flag("cxx")
     try:
-        probe = process.load_c(compiler, "verify.elementwise", "registers.c", context.folder)
+        probe = process.load_c(compiler, *SOURCE + (context.folder,))
     except process.NoCompilerError as error:
         return {"unknown": str(error)}
     if probe.upper_halves_in_use() < 0:

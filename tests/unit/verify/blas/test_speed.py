@@ -97,10 +97,9 @@ def test_the_peak_is_measured_again_where_a_product_is_faster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     peaks = iter([0.5, 0.6, 1.25] + [1.25] * speed.SAMPLES)
-    monkeypatch.setattr(speed.kernels, "best_set", lambda *_: 3)
     monkeypatch.setattr(speed.kernels, "rate_of", lambda *_: next(peaks))
     given = context(peaks={"float64": {1: 1.0, 2: 2.0}}, peak_kernel=None, serving=None)
-    given.shares, given.reasons = {}, {}
+    given.shares, given.reasons, given.peak_sets = {}, {}, {("float64", 2): 3}
     update = Update()
     update.resize(1000)
     assert speed._in_pairs(given, update, 1000, "float64") == [1.0] * speed.SAMPLES
