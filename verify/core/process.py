@@ -228,7 +228,7 @@ def begin_c(compiler, package, name, folder):
     try:
         _begun[source] = Started(command, source + ".txt")
     except OSError as error:
-        raise _cannot_run(command, error)  # noqa: B904 - Python 2 has no `from`
+        raise _cannot_run(command, error)
 
 
 def load_c(compiler, package, name, folder):
@@ -266,7 +266,7 @@ def link(compiler, flags, folder):
     try:
         done = call(command, COMPILE_LIMIT)
     except OSError as error:
-        raise _cannot_run(command, error)  # noqa: B904 - Python 2 has no `from`
+        raise _cannot_run(command, error)
     if done.status == 0:
         return None
     lines = done.output.strip().splitlines() or ["the linker failed"]
