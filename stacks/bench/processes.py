@@ -19,7 +19,7 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn
 from stacks.channel.settings_files import MODULES
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.disk import scratch_parent
 from stacks.core.process import TAIL, CommandError, quoted, start
 from stacks.environments import programs
@@ -91,7 +91,7 @@ class SuspendedProcess:
         line, _, self._read = self._read.partition(b"\n")
         self._signal(signal.SIGSTOP)
         try:
-            answer = jsonfile.parse(line)
+            answer = records.parse_json(line)
         except ValueError:
             answer = None
         if not isinstance(answer, dict):

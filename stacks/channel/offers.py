@@ -30,9 +30,9 @@ from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.settings_files import HOOKS, PLACEHOLDER, files_of
 from stacks.channel.staging.binaries import UserTarball
 from stacks.channel.staging.stage import Texts
-from stacks.core.digest_list import text_of
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
+from stacks.core.records import digests_text
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
@@ -238,7 +238,7 @@ def listed_digests(
     """
     digests = {**others, **{entry.path: entry.package.sha256 for entry in entries}}
     digests |= {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-    return text_of(digests)
+    return digests_text(digests)
 
 
 def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[Offer, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from stacks.channel.offers import SUBDIRS, Channel, IndexEntry, read_channel
-from stacks.core import digest_list
+from stacks.core import records
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
 from stacks.core.errors import IntegrityError, UsageError
@@ -115,7 +115,7 @@ def publish_to_folder(
 
 def _with(digests: str, more: Mapping[str, str]) -> str:
     """Return a list of digests with more of them."""
-    return digest_list.text_of({**digest_list.parse(digests), **more})
+    return records.digests_text({**records.parse_digests(digests), **more})
 
 
 def _signed(digests: str, key: Ed25519PrivateKey | None) -> dict[str, bytes]:
@@ -180,16 +180,16 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
         raise UsageError(f"{folder} is no published channel", fix="publish it: leave out --check")
     channel = read_channel(workspace)
     locked = publication(workspace, channel, all_variants(workspace), include)
-    listed = digest_list.parse((folder / DIGESTS).read_text(errors="replace"))
+    listed = records.parse_digests((folder / DIGESTS).read_text(errors="replace"))
     # These change with every commit: who signed the list vouches for them.
     tools = {path: digest for path, digest in listed.items() if path in builder.FILES}
     digests = _with(locked.digests, tools)
-    expected = digest_list.parse(digests)
+    expected = records.parse_digests(digests)
     expected[DIGESTS] = hashlib.sha256(digests.encode()).hexdigest()
-    present = digest_list.files_of(folder)
+    present = records.files_of(folder)
     signed = present.pop(SIGNATURE, None)
     with explain_disk_errors(folder):
-        faults = digest_list.differences(expected, present, {f"{builder.FOLDER}/{builder.STATIC}"})
+        faults = records.differences(expected, present, {f"{builder.FOLDER}/{builder.STATIC}"})
     if faults:
         words: list[str | Path] = ["./invoke", "publish-channel", "--to", folder]
         words += ["--include", ",".join(sorted(include))] if include else []
@@ -210,9 +210,9 @@ def _unlisted(folder: Path) -> list[str]:
     """Return the paths of files that the folder's own list of digests does not name."""
     if not folder.is_dir():
         return [folder.name] if folder.exists() else []
-    present = digest_list.files_of(folder)
+    present = records.files_of(folder)
     text = present[DIGESTS].read_text(errors="replace") if DIGESTS in present else ""
-    return sorted(present.keys() - digest_list.parse(text).keys() - {DIGESTS, SIGNATURE})
+    return sorted(present.keys() - records.parse_digests(text).keys() - {DIGESTS, SIGNATURE})
 
 
 def push(

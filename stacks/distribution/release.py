@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from stacks.core import digest_list
+from stacks.core import records
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_atomically
 from stacks.core.errors import StaleError, UsageError
@@ -80,7 +80,7 @@ def release(
     has something else, or the tag is not that of the version; StaleError if files of the checkout
     differ from the commit, or CHANGELOG.md lacks the version.
     """
-    digest_list.check_rewritable(folder, DIGESTS, "release")
+    records.check_rewritable(folder, DIGESTS, "release")
     notes_of_tag = _notes_for(workspace, tag) if tag else None
     what = f"theano-stacks {described(workspace.root)}"
     prepare_tools(RELEASE_LOCK)
@@ -93,7 +93,7 @@ def release(
             channel.publish_to_folder(workspace, new / "channel")
         if notes_of_tag is not None:
             (new / NOTES).write_text(notes_of_tag)
-        digests = digest_list.list_folder(new)
+        digests = records.list_folder(new)
         (new / DIGESTS).write_text(digests)
     print(f"{what}: {plural(len(digests.splitlines()), 'file')}")
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import zstandard
 
 from stacks.channel.offers import Channel, IndexEntry, read_channel
-from stacks.core import digest_list
+from stacks.core import records
 from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically
 from stacks.core.errors import IntegrityError, UsageError
@@ -61,7 +61,7 @@ def vendor(
     the Dockerfiles build with. archive: also write the folder as one .tar.zst file. Raises
     UsageError if something else is there.
     """
-    digest_list.check_rewritable(folder, DIGESTS, "vendored folder")
+    records.check_rewritable(folder, DIGESTS, "vendored folder")
     if archive:
         check_replaceable(archive)
         if archive.is_relative_to(folder):
@@ -92,7 +92,7 @@ def vendor(
         if images:
             builder.write(workspace, new / CHANNEL / builder.FOLDER)
         summaries.append(display_path(folder))
-        (new / DIGESTS).write_text(digest_list.list_folder(new))
+        (new / DIGESTS).write_text(records.list_folder(new))
     if archive:
         with step("archive", display_path(archive)):
             write_archive(folder, archive)
@@ -122,7 +122,7 @@ def _download_tools(folder: Path) -> None:
 
 
 def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
-    size = sum(path.stat().st_size for path in digest_list.files_of(folder).values())
+    size = sum(path.stat().st_size for path in records.files_of(folder).values())
     tools = len(list((folder / TOOLS).iterdir()))
     print(
         f"{plural(len(entries), 'package')}, {plural(files, 'pinned file')}, "
@@ -145,11 +145,11 @@ def check(folder: Path) -> None:
     """
     if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no vendored folder", expected=f"a file {DIGESTS} in it")
-    expected = digest_list.parse((folder / DIGESTS).read_text(errors="replace"))
-    present = digest_list.files_of(folder)
+    expected = records.parse_digests((folder / DIGESTS).read_text(errors="replace"))
+    present = records.files_of(folder)
     del present[DIGESTS]
     programs = {f"{CHANNEL}/{builder.FOLDER}/{builder.STATIC}"}
-    if faults := digest_list.differences(expected, present, programs):
+    if faults := records.differences(expected, present, programs):
         raise IntegrityError(
             f"{folder} is damaged:\n{faults}",
             fix="copy it again, or write it again: ./invoke vendor",
@@ -165,7 +165,7 @@ def write_archive(folder: Path, target: Path) -> None:
             compressor.stream_writer(file) as stream,
             tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
         ):
-            for name, path in digest_list.files_of(folder).items():
+            for name, path in records.files_of(folder).items():
                 entry = tarfile.TarInfo(f"{folder.name}/{name}")
                 status = path.stat()
                 entry.size, entry.mtime = status.st_size, EPOCH

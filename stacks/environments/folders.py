@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
@@ -83,7 +83,7 @@ def read_report(workspace: Workspace, variant: Variant) -> dict[str, Any] | None
     It may be of schema 1, whose checks have another key in place of `fix`.
     """
     try:
-        report = jsonfile.read(report_path(workspace, variant))
+        report = records.read_json(report_path(workspace, variant))
     except (OSError, ValueError):
         return None
     return report if isinstance(report, dict) else None
@@ -282,7 +282,7 @@ def is_made(target: Path, key: str, user_packages: Mapping[str, str]) -> bool:
 def key_in(target: Path) -> str | None:
     """Return the key of the environment in a folder; None if there is none, or a damaged one."""
     try:
-        found = jsonfile.read(target / READY)
+        found = records.read_json(target / READY)
     except (OSError, ValueError):
         return None
     is_valid = isinstance(found, dict) and found.keys() == {"key", "local"}

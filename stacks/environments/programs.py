@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NoReturn
 
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import VerifyError
 from stacks.core.process import run_attached
@@ -69,7 +69,7 @@ def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:
 def check_report(status: int, report: Path, what: str, fix: str) -> None:
     """Raise VerifyError `what` unless a report agrees with PASSED, FAILED or NO_DEVICE."""
     try:
-        content = jsonfile.read(report)
+        content = records.read_json(report)
         statuses = {check["status"] for check in content["checks"]}
         ok = content["ok"]
     except (OSError, ValueError, KeyError, TypeError):

@@ -15,7 +15,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from stacks.core import digest_list
+from stacks.core import records
 from stacks.core.disk import (
     REPOSITORY,
     explain_disk_errors,
@@ -73,7 +73,7 @@ def write(workspace: Workspace, folder: Path) -> None:
             copy_without_modes(workspace.root / name, tools / CHECKOUT / name)
         files.normalise(tools)
         files.compress({BASE: base.tar(workspace), TOOLS: tools}, folder)
-        (folder / DIGESTS).write_text(digest_list.list_folder(folder))
+        (folder / DIGESTS).write_text(records.list_folder(folder))
 
 
 def write_static(deb: Path, expected: str, target: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from stacks.channel.offers import read_channel, with_settings
 from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
-from stacks.core import console, jsonfile
+from stacks.core import console, records
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import key_of as environment_key
@@ -77,7 +77,7 @@ def seal(folder: Path, key: str) -> Layers:
 def read(folder: Path) -> Layers | None:
     """Return the layers in a folder, None if their record is missing or damaged."""
     try:
-        record = jsonfile.read(folder / RECORD)
+        record = records.read_json(folder / RECORD)
         return Layers(folder, record["key"], dict(record["digests"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

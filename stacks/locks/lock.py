@@ -21,7 +21,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.channel.locked_package import URL, LockedPackage
-from stacks.core import jsonfile, yamlfile
+from stacks.core import records, yamlfile
 from stacks.core.console import display_path
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.models import Strict
@@ -144,7 +144,7 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
 
 def _sizes(path: Path, fix: str) -> dict[str, int]:
     try:
-        content = jsonfile.read(path)
+        content = records.read_json(path)
         return {str(name): int(size) for name, size in content.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise UsageError(
@@ -162,7 +162,7 @@ class _Files(Strict):
 def _files(path: Path, fix: str) -> Iterator[tuple[IndexPin, ...]]:
     """Yield the framework's files for pip, and those of a stack.yaml's own packages."""
     try:
-        found = _Files.model_validate(jsonfile.read(path) if path.is_file() else {})
+        found = _Files.model_validate(records.read_json(path) if path.is_file() else {})
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{display_path(path)} does not contain the files that pip installs",

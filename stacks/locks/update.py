@@ -13,7 +13,7 @@ import zstandard
 from stacks.channel.build import build_packages, check_bytes
 from stacks.channel.locked_package import Digests, LockedPackage
 from stacks.channel.offers import Channel, Offer, read_channel, solve_index
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, scratch, write_atomically
 from stacks.core.errors import StacksError, StaleError, UsageError
@@ -126,7 +126,7 @@ def known_packages(workspace: Workspace) -> dict[str, LockedPackage]:
 def packages_in(folder: Path) -> dict[str, LockedPackage]:
     """Return the packages of the lock in a folder by file name; none if it cannot be read."""
     try:
-        sizes = jsonfile.read(folder / SIZES)
+        sizes = records.read_json(folder / SIZES)
         content = conda_lock.read(folder / conda_lock.NAME, sizes, "")
     except (StacksError, OSError, ValueError, TypeError):
         return {}

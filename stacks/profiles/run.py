@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.paths import expanded, is_file
@@ -152,7 +152,7 @@ def hook_variables(env: Mapping[str, str], variable: str, folder: Path) -> dict[
 def read_processes(folder: Path) -> list[dict[str, Any]]:
     """Return the reports of a program's processes, in the order of their ids."""
     paths = sorted(folder.glob("*.json"), key=lambda path: int(path.stem))
-    return [{**jsonfile.read(path), "process": int(path.stem)} for path in paths]
+    return [{**records.read_json(path), "process": int(path.stem)} for path in paths]
 
 
 def failure(variant: Variant, command: Sequence[str], status: int) -> ProgramError:
@@ -178,7 +178,7 @@ def read_report(path: Path) -> dict[str, Any]:
     Raises UsageError if the file is missing, truncated, or of another kind or schema.
     """
     try:
-        report = jsonfile.read(path)
+        report = records.read_json(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}", fix="check the path") from error
     except ValueError as error:

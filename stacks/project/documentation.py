@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from stacks.bench.result import Result
-from stacks.core import digest_list, reproducible
+from stacks.core import records, reproducible
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_atomically
 from stacks.core.errors import StacksError, StaleError
@@ -180,7 +180,7 @@ def build_site(workspace: Workspace, folder: Path) -> None:
     The same pages give the same bytes. Raises PagesError naming each fault with page and line;
     UsageError if something else is in the folder.
     """
-    digest_list.check_rewritable(folder, MARK, "site that this command wrote")
+    records.check_rewritable(folder, MARK, "site that this command wrote")
     python = prepare_tools(DOCS_LOCK, Path(sys.prefix) / "docs", pip_options())
     with scratch() as temporary, step("docs", display_path(folder)) as summaries:
         source, warnings = temporary / "source", temporary / "warnings"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.disk import explain_disk_errors
 from stacks.sources.archives import FILE, FOLDER, HARD_LINK, LINK, BrokenError, Member, tar_members
 from stacks.sources.unpack import Tree, checked_path, limit_of, reported
@@ -121,7 +121,7 @@ def _add(tree: Tree, member: Member, entries: dict[str, Entry], metadata: dict[s
     elif member.kind == FILE:
         entries[name] = Entry(bool(member.mode & 0o111), member.size, digest.hexdigest())
         if is_kept:
-            metadata[name] = jsonfile.parse(kept.getvalue())
+            metadata[name] = records.parse_json(kept.getvalue())
 
 
 def _archive(entries: Mapping[str, Entry], metadata: Mapping[str, Any]) -> Archive:

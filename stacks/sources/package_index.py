@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import url2pathname
 
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.sources.connection import OTHER_SERVER, check_address
 from stacks.sources.download import get_document
@@ -189,7 +189,7 @@ def _link(
 
 def _json_links(body: bytes, base: str) -> Iterator[Link]:
     try:
-        for file in jsonfile.parse(body)["files"]:
+        for file in records.parse_json(body)["files"]:
             sha256 = file.get("hashes", {}).get("sha256")
             yield from _link(base, base, file["url"], file["filename"], sha256)
     except (ValueError, LookupError, TypeError, AttributeError) as error:

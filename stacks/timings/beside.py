@@ -23,7 +23,7 @@ from stacks.bench import store
 from stacks.bench.intervals import Ratio, speedup
 from stacks.bench.result import MOST, slug
 from stacks.bench.store import DEVICES, BadResultError
-from stacks.core import jsonfile
+from stacks.core import records
 from stacks.core.console import plural
 from stacks.core.disk import write_atomically
 from stacks.core.models import Line, Strict
@@ -180,7 +180,7 @@ class DeviceReport:
 def is_report(path: Path) -> bool:
     """Return whether a file is the report of a device's verification, by its fields."""
     try:
-        content = jsonfile.read(path)
+        content = records.read_json(path)
     except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "checks" in content and bool(content.get("device"))
@@ -194,7 +194,7 @@ def add_report(workspace: Workspace, path: Path) -> Path:
     report = REPORTS.read(path)
     name = slug(f"{report.device.partition(',')[0]} {report.id.replace('/', ' ')}")
     target = workspace.results / DEVICES / f"{name}.json"
-    content = jsonfile.read(path)
+    content = records.read_json(path)
     # Their details name paths of the machine.
     content["checks"] = [{key: one[key] for key in ("name", "status")} for one in content["checks"]]
     write_atomically(target, json.dumps(content, indent=1, sort_keys=True) + "\n")
@@ -202,7 +202,7 @@ def add_report(workspace: Workspace, path: Path) -> Path:
 
 
 def _report(path: Path) -> DeviceReport:
-    content: Mapping[str, Any] = jsonfile.read(path)
+    content: Mapping[str, Any] = records.read_json(path)
     device, machine, checks = content["device"], content["machine"], content["checks"]
     if not content["ok"]:
         raise ValueError("its verification failed, so its figures mean nothing")

@@ -13,7 +13,7 @@ from invoke.context import Context
 from integration.bare_machine import copy_checkout
 from integration.programs import called
 from integration.tiny import Tiny, tree
-from stacks.core import digest_list
+from stacks.core import records
 from stacks.core.workspace import VERSION, Workspace
 from stacks.distribution import release
 from stacks.distribution.release import DIGESTS
@@ -40,7 +40,7 @@ def test_a_release_with_its_channel(
             os.umask(before)
     assert tree(folders[0]) == tree(folders[1])
 
-    files = digest_list.files_of(folders[0])
+    files = records.files_of(folders[0])
     assert {name for name in files if "/" not in name} == {
         DIGESTS, "blas-verify.pyz", release.SUITE_WHEEL, f"theano_stacks-{VERSION}-py3-none-any.whl"
     }  # fmt: skip
@@ -50,7 +50,7 @@ def test_a_release_with_its_channel(
         assert f"channel/{subdir}/repodata.json.zst" in files
     assert any(name.startswith("channel/sources/") for name in files), "of copyleft packages"
 
-    listed = digest_list.parse((folders[0] / DIGESTS).read_text())
+    listed = records.parse_digests((folders[0] / DIGESTS).read_text())
     assert listed.keys() == files.keys() - {DIGESTS}
     command = re.findall(r"^next: (.*)$", capsys.readouterr().out, re.M)[-1]
     words = ["sh", "-ec", command]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from stacks.core import jsonfile, paths, yamlfile
+from stacks.core import paths, records, yamlfile
 from stacks.core.console import display_path, step
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import UsageError
@@ -199,7 +199,7 @@ def _without_another_python(variant: Variant, target: Path) -> dict[str, str]:
 def _other_owner(folder: Path, target: Path) -> str:
     """Return whose a kernelspec is, if it must not be replaced by one of the environment."""
     try:
-        spec = jsonfile.read(folder / "kernel.json")
+        spec = records.read_json(folder / "kernel.json")
         _, python = spec["metadata"][OWNER], Path(spec["argv"][0])
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return "not of theano-stacks"

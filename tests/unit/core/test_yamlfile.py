@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, ValidationError
 
-from stacks.core import jsonfile, yamlfile
+from stacks.core import records, yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.models import Strict
 
@@ -252,12 +252,12 @@ def test_of_many_faults_the_first_are_listed(file: Path) -> None:
 def test_what_is_no_json_or_nested_too_deeply_is_a_value_error(file: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(ValueError, match=r"too deeply nested|Expecting"):
-        jsonfile.read(file)
+        records.read_json(file)
 
 
 def test_json_that_is_too_large_is_not_parsed(file: Path) -> None:
     file.write_text('{"é": [1, null]}', encoding="utf-8")
-    assert jsonfile.read(file) == {"é": [1, None]}
+    assert records.read_json(file) == {"é": [1, None]}
     os.truncate(file, 1 << 30)
     with pytest.raises(ValueError, match="more than 32 MiB"):
-        jsonfile.read(file)
+        records.read_json(file)

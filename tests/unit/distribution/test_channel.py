@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from integration.tiny import flip, tree
 
-from stacks.core import digest_list
+from stacks.core import records
 from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
@@ -47,7 +47,7 @@ def folder(found: Publication, tmp_path: Path) -> Path:
 def test_a_channel_has_packages_index_sources_and_their_digests_whatever_the_umask_is(
     capsys: pytest.CaptureFixture[str], found: Publication, folder: Path, tmp_path: Path
 ) -> None:
-    names = set(digest_list.files_of(folder))
+    names = set(records.files_of(folder))
     assert names == {
         *(entry.path for entry in found.entries),
         *(
@@ -214,7 +214,7 @@ def write_images(_: Workspace, folder: Path) -> None:
 def list_images(folder: Path) -> None:
     """Write the list of these files that lies beside them."""
     (folder / builder.DIGESTS).unlink(missing_ok=True)
-    (folder / builder.DIGESTS).write_text(digest_list.list_folder(folder))
+    (folder / builder.DIGESTS).write_text(records.list_folder(folder))
 
 
 def test_what_dockerfiles_build_with_is_listed_and_signed(
@@ -244,9 +244,9 @@ def test_what_dockerfiles_build_with_is_listed_and_signed(
     list_images(image)
     with pytest.raises(IntegrityError, match=r"image/base: changed\n.*image\.sha256: changed"):
         channel.check_folder(own, folder)
-    listed = digest_list.parse((folder / "index.sha256").read_text())
+    listed = records.parse_digests((folder / "index.sha256").read_text())
     listed |= {name: sha256_of(folder / name) for name in builder.FILES}
-    (folder / "index.sha256").write_text(digest_list.text_of(listed))
+    (folder / "index.sha256").write_text(records.digests_text(listed))
     with pytest.raises(IntegrityError, match="no good signature"):
         channel.check_folder(own, folder)
     channel.publish_to_folder(own, folder)

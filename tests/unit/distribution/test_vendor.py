@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from stacks.core import digest_list
+from stacks.core import records
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
@@ -16,7 +16,7 @@ from stacks.sources.mirrors import DIGESTS
 
 def write_list(folder: Path) -> None:
     (folder / DIGESTS).unlink(missing_ok=True)
-    (folder / DIGESTS).write_text(digest_list.list_folder(folder))
+    (folder / DIGESTS).write_text(records.list_folder(folder))
 
 
 def make(tmp_path: Path) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core import digest_list
+from stacks.core import records
 
 
 @pytest.fixture
@@ -19,27 +19,27 @@ def folder(tmp_path: Path) -> Path:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    files = digest_list.files_of(folder)
+    files = records.files_of(folder)
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
 
 
 def test_a_list_is_read_by_sha256sum_and_back(folder: Path) -> None:
     expected = digests(folder)
     assert list(expected) == ["a", "b/c d", "e"]
-    text = digest_list.text_of(dict(reversed(expected.items())))
-    assert digest_list.parse(text) == expected
+    text = records.digests_text(dict(reversed(expected.items())))
+    assert records.parse_digests(text) == expected
     words = ["sha256sum", "--check", "--strict", "--quiet"]
     subprocess.run(words, input=text, cwd=folder, text=True, check=True)
 
 
 def test_each_difference_is_named(folder: Path) -> None:
     expected = digests(folder)
-    assert digest_list.differences(expected, digest_list.files_of(folder)) == ""
+    assert records.differences(expected, records.files_of(folder)) == ""
     (folder / "a").write_text("A")
     (folder / "b/c d").rename(folder / "d")
     (folder / "e").rename(folder.parent / "e")
     (folder / "e").symlink_to(folder.parent / "e")
-    assert digest_list.differences(expected, digest_list.files_of(folder)).splitlines() == [
+    assert records.differences(expected, records.files_of(folder)).splitlines() == [
         "  - a: changed",
         "  - b/c d: missing",
         "  - d: not part of it",

@@ -1,23 +1,28 @@
-"""Lists of the digests of a folder's files, as sha256sum prints them."""
+"""Files that the project wrote itself and that may be damaged since: JSON, lists of digests.
+
+The lists are as sha256sum prints them.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Set
 from pathlib import Path
+from typing import Any
 
 from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.core.errors import UsageError
 from stacks.core.paths import check_working_folder, is_dir
 
 
-def text_of(digests: Mapping[str, str]) -> str:
+def digests_text(digests: Mapping[str, str]) -> str:
     """Return the list of SHA-256 digests by path, sorted by path."""
     return "".join(f"{digest}  {path}\n" for path, digest in sorted(digests.items()))
 
 
 def list_folder(folder: Path) -> str:
     """Return the list of a folder's files."""
-    return text_of({name: sha256_of(path) for name, path in files_of(folder).items()})
+    return digests_text({name: sha256_of(path) for name, path in files_of(folder).items()})
 
 
 def check_rewritable(folder: Path, name: str, what: str) -> None:
@@ -31,7 +36,7 @@ def check_rewritable(folder: Path, name: str, what: str) -> None:
         raise UsageError(f"{folder} is there and is no {what}", fix="choose an empty or new folder")
 
 
-def parse(text: str) -> dict[str, str]:
+def parse_digests(text: str) -> dict[str, str]:
     """Return the digests of a list by path; a damaged line gives a path that no folder has."""
     return {line[66:]: line[:64] for line in text.splitlines()}
 
@@ -67,3 +72,27 @@ def differences(
         if not present[path].lstat().st_mode & 0o100
     ]
     return "\n".join(f"  - {fault}" for fault in sorted(faults))
+
+
+# Far above the largest record of a package with 20,000 files.
+MAX_MEBIBYTES = 32
+
+
+def read_json(path: Path) -> Any:
+    """Return a JSON file's content.
+
+    Raises OSError, or ValueError if the file is not JSON, too large, or too deeply nested.
+    """
+    with path.open("rb") as file:
+        data = file.read((MAX_MEBIBYTES << 20) + 1)
+    if len(data) > MAX_MEBIBYTES << 20:
+        raise ValueError(f"more than {MAX_MEBIBYTES} MiB")
+    return parse_json(data)
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Return the value in JSON; ValueError if it is not JSON or too deeply nested."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("too deeply nested") from None
