@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from stacks.bench import command, store
 from stacks.bench.candidates import Candidate, choose_candidates, require_candidates
 from stacks.bench.result import Device, describe_machine
-from stacks.bench.schedule import BenchOptions
+from stacks.bench.schedule import BenchOptions, Plan
 from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -24,6 +25,7 @@ from unit.helpers.benching import (
     beside_loops,
     candidate,
     kernels_of,
+    plan,
     result,
     runs,
     write_report,
@@ -52,6 +54,51 @@ def openblas(built: Workspace) -> Variant:
 )
 def test_counts_of_threads(text: str, usable: int, counts: tuple[int, ...]) -> None:
     assert BenchOptions(threads=text).thread_counts(usable, 64) == counts
+
+
+def order(of: Plan) -> str:
+    """Return `START.ROUND VARIANT` of each turn."""
+    return ", ".join(f"{t.start}.{t.round} {t.candidate.variant.name}" for t in of.turns())
+
+
+def test_each_round_times_each_variant_once_and_another_one_first() -> None:
+    of = plan("blis", "mkl", "openblas", threads=(2,), rounds=2)
+    assert order(of) == (
+        "1.0 blis, 1.0 mkl, 1.0 openblas, 1.1 blis, 1.1 mkl, 1.1 openblas, "
+        "2.0 mkl, 2.0 openblas, 2.0 blis, 2.2 mkl, 2.2 openblas, 2.2 blis"
+    )
+    # A program starts before its rounds.
+    assert order(plan("blis", "mkl", workload="ntm", rounds=3, starts=2)) == (
+        "1.0 blis, 1.0 mkl, 1.1 blis, 1.1 mkl, 1.2 mkl, 1.2 blis, "
+        "2.0 mkl, 2.0 blis, 2.3 blis, 2.3 mkl"
+    )
+    by_workload = [
+        (turn.workload, turn.threads)
+        for turn in plan("blis", workload="gemm,elementwise", rounds=1).turns()
+        if turn.round
+    ]
+    assert by_workload == [("gemm", 1), ("gemm", 2), ("elementwise", 1)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "options", "starts", "counts"),
+    [
+        ("ntm", {}, 1, (2,)),
+        ("ntm", {"starts": 9, "threads": "1,2"}, 5, (1, 2)),
+        ("lstm", {}, 5, (1, 2)),
+        ("check_blas", {"starts": 2}, 1, (1, 2)),
+        ("check_blas", {"starts": 2, "quick": False}, 2, (1, 2)),
+        ("gemm", {"starts": 2}, 5, (1, 2)),
+    ],
+)
+def test_slow_programs_start_once_on_all_threads(
+    workload: str, options: dict[str, Any], starts: int, counts: tuple[int, ...]
+) -> None:
+    of = plan("blis", workload=workload, rounds=5)
+    chosen = of.options.model_copy(update=options)
+    found = list(dataclasses.replace(of, options=chosen).turns())
+    assert max(turn.start for turn in found) == starts
+    assert tuple(dict.fromkeys(turn.threads for turn in found)) == counts
 
 
 def test_the_defaults_of_the_options() -> None:
