@@ -170,14 +170,6 @@ class LoadedFramework(object):
             for node in function.maker.fgraph.toposort()
         ]
 
-    def compile_seconds(self, function):
-        """Return (optimiser seconds, C compiler and linker seconds) of a profiled function."""
-        profile = function.profile
-        optimiser = getattr(profile, "optimizer_time", None)
-        if optimiser is None:
-            optimiser = profile.rewriting_time
-        return optimiser, profile.linker_time
-
     def has_blas_op(self, classes):
         """Return whether the framework has one of these classes of BLAS operations."""
         module = importlib.import_module(self.name + ".tensor.blas")

@@ -64,10 +64,14 @@ def speed_text(speed):
 
 def timing(name, unit, samples):
     """Return a timing with the median of its samples."""
+    return Timing(name, unit, list(samples), median(samples))
+
+
+def median(samples):
+    """Return the median of at least one sample."""
     ordered = sorted(samples)
     middle = len(ordered) // 2
-    median = ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0
-    return Timing(name, unit, list(samples), median)
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2.0
 
 
 def document(checks, timings, device=None, advice=(), **content):

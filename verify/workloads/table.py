@@ -2,7 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
-from verify.core.report import timing
+from verify.core.report import median
 
 MOST = 20
 HEAD = "<% time> <sum %> <apply time> <time per call> <type> <#call> "
@@ -99,7 +99,7 @@ def _comparisons(cases):
 
 
 def _comparison(slow, fast):
-    times = [timing("", "s", case["seconds"]).median for case in (slow, fast)]
+    times = [median(case["seconds"]) for case in (slow, fast)]
     alike = slow["graph"]["signature"] == fast["graph"]["signature"]
     return "%s instead of %s: %.2f times as fast%s" % (
         fast["name"],
@@ -120,12 +120,7 @@ def _summary(case):
     lines = [
         "%s (%s)" % (case["name"], shape),
         "  a call: %.3f ms, median of %d (%.3f to %.3f), not profiled"
-        % (
-            1e3 * timing("", "s", samples).median,
-            len(samples),
-            1e3 * min(samples),
-            1e3 * max(samples),
-        ),
+        % (1e3 * median(samples), len(samples), 1e3 * min(samples), 1e3 * max(samples)),
         "  compiled in %.1f s, %d modules of C; the graph is %s: %d nodes"
         % (compiling["seconds"], compiling["modules"], graph["signature"], graph["nodes"]),
     ]

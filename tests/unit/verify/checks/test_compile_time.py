@@ -46,7 +46,8 @@ def test_a_compilation_is_split_into_optimiser_and_compiler(
     monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
     (tmp_path / "verified/tmp1").mkdir(parents=True)
     (tmp_path / "verified/tmp1/key.pkl").touch()
-    framework = Mock(**{"flag.return_value": "compiled", "compile_seconds.return_value": (0.25, 1)})
+    framework = Mock(**{"flag.return_value": "compiled"})
+    framework.function.return_value.profile = Mock(optimizer_time=0.25, linker_time=1)
     framework.name, framework.function.side_effect = "theano", RuntimeError("no compiler")
     where = SimpleNamespace(framework=framework, modules="/cache", verified="verified")
     # No modules are taken where the compiler fails.
