@@ -26,8 +26,14 @@ from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_ato
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.process import call
 from stacks.core.reproducible import CREATED, environment
-from stacks.core.venv import RELEASE_LOCK, prepare_tools
-from stacks.core.workspace import VERSION, Workspace, described, revision
+from stacks.core.workspace import (
+    RELEASE_LOCK,
+    VERSION,
+    Workspace,
+    described,
+    prepare_tools,
+    revision,
+)
 from stacks.distribution import channel
 
 DIGESTS = "SHA256SUMS"

@@ -28,8 +28,7 @@ from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
 from stacks.core.process import CommandError, call
 from stacks.core.reproducible import EPOCH
-from stacks.core.venv import DOCS_LOCK, LOCKING_LOCK
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import DOCS_LOCK, LOCKING_LOCK, Workspace
 from stacks.environments.use import kernel
 from stacks.environments.use.serve import write_channel
 from stacks.image import builder

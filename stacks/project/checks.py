@@ -11,8 +11,14 @@ from stacks.channel.recipe import read_recipes
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import CommandError, call, quoted, run_attached
-from stacks.core.venv import CLUSTER_LOCK, LOCKING_LOCK, RELEASE_LOCK, TEST_LOCK, prepare_tools
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import (
+    CLUSTER_LOCK,
+    LOCKING_LOCK,
+    RELEASE_LOCK,
+    TEST_LOCK,
+    Workspace,
+    prepare_tools,
+)
 from stacks.image.metadata import config_of
 from stacks.locks import lock
 from stacks.variants.variant import Variant

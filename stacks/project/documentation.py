@@ -24,8 +24,7 @@ from stacks.core.console import display_path, plural, step
 from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_atomically
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.process import call
-from stacks.core.venv import DOCS_LOCK, prepare_tools
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import DOCS_LOCK, Workspace, prepare_tools
 from stacks.environments.use.kernel import KernelFile
 from stacks.sources.mirrors import pip_options
 from stacks.variants.files import BlasFile, FlavourFile, FrameworkFile

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.venv import LOCKING_LOCK, prepare_tools
+from stacks.core.workspace import LOCKING_LOCK, prepare_tools
 from stacks.sources.mirrors import pip_options
 from stacks.sources.web import Web, environment_web
 

@@ -147,7 +147,7 @@ def require_checkout(what: str) -> None:
 
 def prepare_cluster() -> None:
     """Install requirements-cluster.lock, which stacks.cluster imports, into the running venv."""
-    from stacks.core.venv import CLUSTER_LOCK, prepare_tools
+    from stacks.core.workspace import CLUSTER_LOCK, prepare_tools
 
     prepare_tools(CLUSTER_LOCK)
 
