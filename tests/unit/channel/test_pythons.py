@@ -1,6 +1,6 @@
-"""The stages of Debian's Python, its compiler and Python packages, on few files for the real ones.
+"""The stages of Python packages that are no wheels, and what those of Python itself refuse.
 
-Python from sources is compiled in tests/integration/test_reproducible.py.
+tests/integration/test_channel.py tries the Pythons and the compiler, test_reproducible.py all.
 """
 
 from __future__ import annotations
@@ -11,109 +11,22 @@ from typing import Any
 
 import pytest
 
-from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, check_no_folder, chosen
 from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError, UsageError
-from unit.helpers.staging import Content, Made, elf_library, make, make_context, tree, with_compiler
+from unit.helpers.staging import Content, Made, elf_library, make, with_compiler
 
-LIBRARY = "usr/lib/python3.9"
+LIBRARY, DOC = "usr/lib/python3.9", "usr/share/doc/liba/copyright"
 EDIT = {"file": "pydoc.py", "old": "'dist-packages'", "new": "'site-packages'"}
-DEBIAN = {
-    "stage": "cpython",
-    "libraries": [],
-    "edits": [EDIT],
-    "frozen": {"dist-packages": "site-packages"},
+FROZEN = {"dist-packages": "site-packages"}
+DEBIAN = {"stage": "cpython", "libraries": [], "edits": [EDIT], "frozen": FROZEN}
+PYTHON: dict[str, Content] = {
+    "usr/bin/python3.9": b"a dist-packages\0",
+    f"{LIBRARY}/pydoc.py": EDIT["old"],
+    "usr/include/python3.9/Python.h": "",
+    f"usr/include/{MULTIARCH}/python3.9/pyconfig.h": "#define A",
+    DOC: "PSF",
 }
-SYSCONFIG = """\
-build_time_vars = {'CC': 'x86_64-linux-gnu-gcc -pthread', 'prefix': '/usr',
- 'LIBDIR': '/usr/lib', 'LIBPL': '/usr/lib/python3.9/config-3.9-x86_64-linux-gnu',
- 'CFLAGS': '-g -ffile-prefix-map=/build/python-1=. -O2', 'N': 1,
- 'CONFIG_ARGS': '--prefix=/usr --x', 'OTHER': '/opt/usr/lib /usr/local'}
-"""
-SYSCONFIG_AFTER = {
-    "CC": "gcc -pthread",
-    "prefix": "/a b",
-    "LIBDIR": "/a b/lib",
-    "LIBPL": "/a b/lib/python3.9/config-3.9-x86_64-linux-gnu",
-    "CFLAGS": "-g -O2",
-    "N": 1,
-    "CONFIG_ARGS": "--prefix=/a b --x",
-    "OTHER": "/opt/usr/lib /usr/local",
-}
-
-
-def debian_python(tmp_path: Path, files: Mapping[str, Content], **options: object) -> BuildContext:
-    """Return the context of a Python deb with the files that the stage reads, and these.
-
-    A link takes the place of the files below it. options: of the stage.
-    """
-    base: dict[str, Content] = {
-        "usr/bin/python3.9": b"a dist-packages\0",
-        f"{LIBRARY}/site.py": "",
-        f"{LIBRARY}/pydoc.py": EDIT["old"],
-        f"{LIBRARY}/lib-dynload/nis.so": "",
-        f"{LIBRARY}/_sysconfigdata_x.py": SYSCONFIG,
-        "usr/include/python3.9/Python.h": "",
-        f"usr/include/{MULTIARCH}/python3.9/pyconfig.h": "#define A",
-        "usr/share/doc/liba/copyright": "PSF",
-    }
-    links = tuple(name for name, content in files.items() if isinstance(content, Path))
-    kept = {name: content for name, content in base.items() if not name.startswith(links or "/")}
-    debs = {"liba": {**kept, **files}}
-    return make_context(tmp_path, {**DEBIAN, **options}, debs=debs, version="3.9.2")
-
-
-def test_debians_python_is_relocated_without_debians_own_modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files: dict[str, Content] = {
-        f"{LIBRARY}/sitecustomize.py": Path("/etc/python3.9/sitecustomize.py"),
-        f"{LIBRARY}/config": Path("../gone"),
-        f"{LIBRARY}/test/a.py": "",
-        f"{LIBRARY}/a.pyc": "",
-        f"{LIBRARY}/config-3.9/libpython3.9.a": "",
-        f"{LIBRARY}/config-3.9/Makefile": "",
-    }
-    root = make(debian_python(tmp_path, files))
-    assert " ".join(tree(root)) == (
-        "bin/python bin/python3 bin/python3.9 include/python3.9/Python.h "
-        "include/python3.9/pyconfig.h lib/python3.9/_sysconfigdata_x.py "
-        "lib/python3.9/config-3.9/Makefile lib/python3.9/pydoc.py "
-        "lib/python3.9/site-packages/README.txt lib/python3.9/site.py "
-        "share/licenses/a/liba.copyright"
-    )
-    assert (root / "lib/python3.9/pydoc.py").read_text() == EDIT["new"]
-    assert (root / "bin/python3.9").read_bytes() == b"a site-packages\0"
-    assert (root / "include/python3.9/pyconfig.h").read_text() == "#define A"
-    monkeypatch.setattr("sys.base_prefix", "/a b")
-    variables: dict[str, dict[str, object]] = {}
-    exec((root / "lib/python3.9/_sysconfigdata_x.py").read_text(), variables)
-    assert variables["build_time_vars"] == SYSCONFIG_AFTER
-
-
-TWICE = b"dist-packages\0 dist-packages\0"
-
-
-@pytest.mark.parametrize(
-    ("files", "options", "message"),
-    [
-        ({"usr/bin/python3.9": TWICE}, {}, r"(?s)python3\.9 is not the file.*2 times"),
-        ({}, {"frozen": {"dist-packages": "site"}}, "as long"),
-        ({f"{LIBRARY}/pydoc.py": ""}, {}, r"pydoc\.py is not the file"),
-        # In the deb the link leads to a file of the deb; in the package, out of the package.
-        (
-            {f"{LIBRARY}/pydoc.py": Path("../../../pydoc.py"), "pydoc.py": EDIT["old"]},
-            {},
-            r"pydoc\.py: the link leads out of the package",
-        ),
-    ],
-)
-def test_another_python_than_the_recipes_is_refused(
-    files: dict[str, Content], options: dict[str, object], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(IntegrityError, match=message):
-        make(debian_python(tmp_path, files, **options))
 
 
 def test_patches_come_in_the_order_of_their_series_and_files_name_no_folder(tmp_path: Path) -> None:
@@ -127,39 +40,6 @@ def test_patches_come_in_the_order_of_their_series_and_files_name_no_folder(tmp_
         check_no_folder(tmp_path, ["/some/build"], "correct it")
 
 
-GCC = f"usr/lib/gcc/{MULTIARCH}/10"
-
-
-def compiler_root(tmp_path: Path, links: Mapping[str, str]) -> Path:
-    """Make a compiler of empty files with links, and return its sysroot."""
-    names = [f"usr/bin/{MULTIARCH}-g++-10", f"{GCC}/cc1plus", f"lib/{MULTIARCH}/libc.so.6"]
-    names += ["usr/share/doc/liba/copyright", f"{GCC}/lto1", f"lib/{MULTIARCH}/libz.so.1"]
-    names += [f"usr/lib/{MULTIARCH}/libc_nonshared.a", f"usr/lib/{MULTIARCH}/libm.a"]
-    files: dict[str, Content] = dict.fromkeys(names, "")
-    files |= {name: Path(target) for name, target in links.items()}
-    extra = {"stage": "compiler", "gcc": "10"}
-    return make(make_context(tmp_path, extra, debs={"liba": files})) / "lib/gxx-sysroot"
-
-
-def test_a_compiler_has_a_sysroot_whose_links_stay_in_it(tmp_path: Path) -> None:
-    library = f"usr/lib/{MULTIARCH}"
-    links = {f"{library}/libc.so": f"/lib/{MULTIARCH}/libc.so.6", f"{library}/lto.so": "left-out"}
-    root = compiler_root(tmp_path, links)
-    files = [path for path in tree(root) if not path.startswith("usr/bin/")]
-    assert files == [
-        f"lib/{MULTIARCH}/libc.so.6",
-        f"{GCC}/cc1plus",
-        f"{library}/libc.so",
-        f"{library}/libc_nonshared.a",
-        # Where the compiler's own programs look.
-        f"{library}/libz.so.1",
-    ]
-    assert str((root / library / "libc.so").readlink()) == f"../../../lib/{MULTIARCH}/libc.so.6"
-    assert tree(root.parents[1]) >= ["bin/ar", "bin/as", "bin/g++", "bin/gcc", "bin/ld"]
-    assert (root.parents[1] / "share/licenses/a/liba.copyright").is_file()
-
-
-DOC = "usr/share/doc/liba/copyright"
 PKG_INFO = "Metadata-Version: 1.1\nName: A.b-C\nVersion: 1\n"
 EGG = "Metadata-Version: 1.0\nName: pygpu\nVersion: 0.7\n"
 CORRECTED = {"file": "a/b.py", "old": "x = ()", "new": "x = None"}
@@ -242,7 +122,29 @@ def test_a_python_package(row: Made, tmp_path: Path) -> None:
     row.check(tmp_path)
 
 
+def python(**files: Content) -> dict[str, Any]:
+    """Return a deb with the files that the stage of Python reads, some of them others."""
+    others = {"program": "usr/bin/python3.9", "pydoc": f"{LIBRARY}/pydoc.py", "other": "pydoc.py"}
+    return {
+        "debs": {"liba": {**PYTHON, **{others[name]: text for name, text in files.items()}}},
+        "version": "3.9.2",
+    }
+
+
 REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
+    "an interpreter with the name twice": (
+        DEBIAN, python(program=b"dist-packages\0 dist-packages\0"),
+        r"(?s)python3\.9 is not the file.*2 times",
+    ),
+    "another name that is shorter": (
+        {**DEBIAN, "frozen": {"dist-packages": "site"}}, python(), "as long",
+    ),
+    "a library without the text": (DEBIAN, python(pydoc=""), r"pydoc\.py is not the file"),
+    # In the deb the link leads to a file of the deb; in the package, out of the package.
+    "a link out of Python's library": (
+        DEBIAN, python(pydoc=Path("../../../pydoc.py"), other=EDIT["old"]),
+        r"pydoc\.py: the link leads out of the package",
+    ),
     "two Python packages in one": (
         FILES, {"debs": {"liba": {"usr/pygpu/a-1.egg-info": EGG, "usr/pygpu/b-1.egg-info": EGG}}},
         r"(?s)a: the package has more than one.* a-1\.egg-info, b-1\.egg-info",
@@ -268,7 +170,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("extra", "given", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_python_package_that_is_refused(
+def test_a_python_or_a_python_package_that_is_refused(
     extra: Mapping[str, Any], given: Mapping[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(IntegrityError, match=message):

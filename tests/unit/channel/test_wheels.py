@@ -198,11 +198,7 @@ CONFIG = {
         "lib directory": r"/opt/lib",
         "has ilp64": False,
     },
-    "lapack": {
-        "name": "scipy-openblas",
-        "found": True,
-        "version": "0.3",
-    },
+    "lapack": {"name": "scipy-lapack"},
     "pybind11": {"name": "pybind11", "version": "3"},
 }
 """
@@ -213,10 +209,7 @@ CONFIG = {
         "found": True,
         "has ilp64": False,
     },
-    "lapack": {
-        "name": "libblas",
-        "found": True,
-    },
+    "lapack": {"name": "scipy-lapack"},
     "pybind11": {"name": "pybind11", "version": "3"},
 }
 """
