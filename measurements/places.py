@@ -34,7 +34,7 @@ from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make.build import make_environment
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.use.serve import server_of, write_channel
-from stacks.locks.publication import entries_of, packages_of
+from stacks.locks.solution import entries_of, packages_of
 from stacks.sources.places import CHANNEL
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant

@@ -22,7 +22,7 @@ from stacks.core.workspace import Workspace
 from stacks.distribution import signature
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.image import builder
-from stacks.locks.publication import DIGESTS, Publication, packages_of, publication, source_path
+from stacks.locks.solution import DIGESTS, Publication, packages_of, publication, source_path
 from stacks.sources.fetch import fetch
 from stacks.sources.registry import Blob, Registry, RegistryWriter, is_registry, registry_at
 from stacks.variants.load import all_variants

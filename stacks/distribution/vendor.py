@@ -33,7 +33,7 @@ from stacks.environments.use import kernel
 from stacks.environments.use.serve import write_channel
 from stacks.image import builder
 from stacks.locks import lock
-from stacks.locks.publication import entries_of, packages_of
+from stacks.locks.solution import entries_of, packages_of
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import CHANNEL, DIGESTS, TOOLS, VARIABLE, pip_options, vendored_path
 from stacks.sources.pins import Pin

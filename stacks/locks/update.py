@@ -19,8 +19,7 @@ from stacks.core.disk import explain_disk_errors, scratch, write_atomically
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock, solution
-from stacks.locks.publication import DIGESTS, publication
-from stacks.locks.solution import locked_package
+from stacks.locks.solution import DIGESTS, locked_package, publication
 from stacks.locks.texts import SIZES, Contents, requirements_of
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import LARGEST_FILE, download

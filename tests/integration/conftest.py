@@ -24,7 +24,7 @@ from stacks.environments.make.pip_install import link_or_copy
 from stacks.image import engine as engine_door
 from stacks.image import layout
 from stacks.image.engine import Engine
-from stacks.locks.publication import publication
+from stacks.locks.solution import publication
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import VARIABLE as VENDOR
 from stacks.sources.pins import DebPin

@@ -19,7 +19,7 @@ from stacks.channel.offers import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.use.serve import Make, maker, server_of, write_channel
-from stacks.locks.publication import entries_of
+from stacks.locks.solution import entries_of
 from stacks.sources import places
 from stacks.sources.debian_mirrors import current_mirrors, ended_releases
 from stacks.sources.pins import DebPin, cached_path, digest_at

@@ -27,7 +27,7 @@ from stacks.environments.make import build as pipeline
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.locks.lock import lock_folder
-from stacks.locks.publication import entries_of
+from stacks.locks.solution import entries_of
 from stacks.sources.fetch import fetch
 from stacks.sources.places import CHANNEL
 from stacks.variants.load import all_variants

@@ -19,7 +19,7 @@ from integration.tiny import Tiny, flip, tree
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError
 from stacks.distribution.channel import publish_channel
-from stacks.locks.publication import publication
+from stacks.locks.solution import publication
 from stacks.sources.places import CHANNEL
 from stacks.variants.load import all_variants
 

@@ -21,7 +21,7 @@ from stacks.channel.offers import read_channel, with_settings
 from stacks.core.workspace import Workspace
 from stacks.distribution.channel import push
 from stacks.locks import lock
-from stacks.locks.publication import DIGESTS, publication
+from stacks.locks.solution import DIGESTS, publication
 from stacks.sources.places import CHANNEL
 from stacks.sources.registry import registry_at
 from stacks.variants.load import load_variant

@@ -21,7 +21,7 @@ from stacks.core.disk import explain_disk_errors, replace_atomically, temporary_
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make.pip_install import link_or_copy
-from stacks.locks.publication import entries_of, packages_of
+from stacks.locks.solution import entries_of, packages_of
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 

@@ -20,7 +20,7 @@ from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import channel, signature
 from stacks.image import builder
-from stacks.locks.publication import Publication
+from stacks.locks.solution import Publication
 from stacks.sources.registry import registry_at
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.publication import SOURCE, body, publication, write_packages

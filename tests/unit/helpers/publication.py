@@ -7,8 +7,7 @@ from pathlib import Path
 
 from stacks.channel.locked_package import Digests
 from stacks.channel.offers import IndexEntry, index_files, listed_digests, read_channel
-from stacks.locks.publication import Publication, source_path
-from stacks.locks.solution import locked_package
+from stacks.locks.solution import Publication, locked_package, source_path
 from stacks.sources.pins import DebPin
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.serving import deb

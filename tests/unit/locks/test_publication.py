@@ -13,8 +13,8 @@ from stacks.channel.offers import Channel, read_channel
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.locks import publication as module
-from stacks.locks.publication import DIGESTS, entries_of, packages_of, publication
+from stacks.locks import solution as module
+from stacks.locks.solution import DIGESTS, entries_of, packages_of, publication
 from stacks.sources.pins import Pins
 from stacks.variants.load import all_variants
 from unit.helpers.checkout import CHECKOUT
