@@ -141,7 +141,7 @@ class Collector(object):
 
 
 def _profiles_module():
-    """Return verify.workloads.profiles, also where the program has a `verify` of its own."""
+    """Return verify.core.profiles, also where the program has a `verify` of its own."""
     saved = {n: m for n, m in sys.modules.items() if n == "verify" or n.startswith("verify.")}
     for name in saved:
         del sys.modules[name]
@@ -149,7 +149,7 @@ def _profiles_module():
     package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
     sys.modules["verify"] = package
     try:
-        return importlib.import_module("verify.workloads.profiles")
+        return importlib.import_module("verify.core.profiles")
     finally:
         for name in [n for n in sys.modules if n == "verify" or n.startswith("verify.")]:
             del sys.modules[name]

@@ -17,10 +17,10 @@ from verify.core.configuration import compile_flags, share_modules, sources_of, 
 from verify.core.fixes import repair_fix, setting_fix
 from verify.core.packages import import_installed, is_installed, pip_command
 from verify.core.portable import matching, monotonic, native, seconds_of, text
+from verify.core.profiles import compile_times_of
 from verify.core.report import failed, passed, skipped, timing
 from verify.core.surroundings import quote
 from verify.theano_stacks_program import peak
-from verify.workloads.profiles import compile_times_of
 
 # Seconds.
 LIMIT = 120

@@ -9,9 +9,9 @@ import warnings
 from verify.checks import settings, versions
 from verify.context import Context
 from verify.core import framework as frameworks
-from verify.core import graph, machine, progress, report
+from verify.core import graph, machine, profiles, progress, report
 from verify.core.portable import monotonic
-from verify.workloads import devices, networks, profiles, scans
+from verify.workloads import devices, networks, scans
 from verify.workloads.ops import Ops
 
 SCHEMA = 2
