@@ -164,7 +164,7 @@ def find(environ: Mapping[str, str] = os.environ) -> Engine:
     if version_lt(api, OLDEST_API):
         raise EngineError(
             "the container engine is too old",
-            expected=f"API {OLDEST_API}: Docker 20.10, podman 4.3, or newer",
+            expected=f"API {OLDEST_API}: Docker 20.10, podman 4, or newer",
             found=f"{version}, API {api}",
             fix=f"upgrade the engine, {ALTERNATIVE}",
         )

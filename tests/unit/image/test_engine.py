@@ -222,23 +222,18 @@ def test_a_container_is_removed_even_if_it_does_not_start(folder: Path) -> None:
     ("message", "what", "fix"),
     [
         (
-            "('Connection aborted.', PermissionError(13, 'Permission denied'))",
-            "this user may not use the container engine",
+            "('Aborted.', PermissionError(13, 'x'))",
+            "this user may not use the",
             "usermod -aG docker",
         ),
-        (
-            "('Connection aborted.', FileNotFoundError(2, 'No such file or directory'))",
-            "the container engine does not answer",
-            "docker context ls",
-        ),
         ("disk quota exceeded", "the disk of the container engine is full", "docker system df"),
+        ("timed out", "the container engine does not answer", "docker context ls"),
     ],
 )
 def test_what_failed_is_explained(message: str, what: str, fix: str) -> None:
-    with pytest.raises(EngineError) as caught, engine.explained("it failed"):
+    with pytest.raises(EngineError, match=what) as caught, engine.explained("it failed"):
         raise RequestException(message)
-    assert (caught.value.what, caught.value.found) == (what, message)
-    assert fix in str(caught.value.fix)
+    assert caught.value.found == message and fix in str(caught.value.fix)
 
 
 PASS, FAIL = ({"name": "x", "status": status} for status in ("pass", "fail"))
