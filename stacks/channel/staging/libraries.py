@@ -11,10 +11,9 @@ from pydantic import Field
 
 from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.debian import copy_libraries, unpack_debs
-from stacks.channel.staging.dist_info import from_egg_info
 from stacks.channel.staging.elf import add_needs, exported, rename_symbols
 from stacks.channel.staging.stage import Stage
-from stacks.channel.staging.tree import copy_tree, matches
+from stacks.channel.staging.tree import copy_tree, from_egg_info, matches
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.models import FileName, RelativePath, Variable
 from stacks.sources.unpack import unpack_zip

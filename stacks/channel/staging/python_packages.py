@@ -19,10 +19,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from stacks.channel.build_context import BuildContext
-from stacks.channel.staging.dist_info import normalised
 from stacks.channel.staging.elf import elf_files, needed, overwrite_need
 from stacks.channel.staging.stage import Edit, Stage
-from stacks.channel.staging.tree import check_links, copy_tree, only
+from stacks.channel.staging.tree import check_links, copy_tree, normalised, only
 from stacks.core.errors import IntegrityError
 from stacks.core.models import FileName, RelativePath
 from stacks.sources.unpack import unpack_tar, unpack_zip

@@ -17,9 +17,8 @@ from pydantic import Field
 
 from stacks.channel.build_context import BuildContext, Header
 from stacks.channel.staging.debian import copy_licences
-from stacks.channel.staging.dist_info import write_record
 from stacks.channel.staging.elf import elf_files, set_rpath
-from stacks.channel.staging.tree import check_links, replace_once
+from stacks.channel.staging.tree import check_links, replace_once, write_record
 from stacks.core.models import FileName, Line, RelativePath, Strict
 
 LICENCE = "LICENSE-"

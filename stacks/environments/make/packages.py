@@ -20,7 +20,7 @@ from stacks.channel.offers import Channel, read_channel, with_settings
 from stacks.channel.package import Built
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging.binaries import EXPECTED, UserTarball
-from stacks.channel.staging.dist_info import installed
+from stacks.channel.staging.tree import installed
 from stacks.core.console import step
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError, UsageError

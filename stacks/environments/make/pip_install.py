@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from stacks.channel.staging.dist_info import normalised
 from stacks.channel.staging.python_packages import SHEBANG
+from stacks.channel.staging.tree import normalised
 from stacks.core import reproducible
 from stacks.core.disk import scratch
 from stacks.core.errors import IntegrityError

@@ -253,7 +253,7 @@ def write_pip_settings(prefix: Path, final: Path, python: str) -> None:
 def installed(site_packages: Path) -> dict[str, str]:
     """Return the version of each distribution in a folder by its name, where both are valid."""
     # Loaded here: all stages of packages come with it.
-    from stacks.channel.staging.dist_info import NAME
+    from stacks.channel.staging.tree import NAME
 
     found = {}
     parser = email.parser.HeaderParser()
