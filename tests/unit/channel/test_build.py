@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -17,11 +18,15 @@ from rattler import exceptions
 
 from stacks.channel import package
 from stacks.channel.assemble import CondaError, translated
+from stacks.channel.build import build_packages
 from stacks.channel.build_process import ROOT, BuildProcess
+from stacks.channel.offers import Channel, offer_of
 from stacks.core import disk
 from stacks.core.errors import DiskError, StacksError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
+from stacks.sources.pins import Pins
+from stacks.variants.load import load_variant
 
 
 @pytest.fixture
@@ -128,3 +133,13 @@ def test_what_killed_processes_have_left_is_removed(
         package.remove_left_by_killed(own_workspace)
         assert used.exists()
     assert not any(folder.exists() for folder in left)
+
+
+def test_packages_are_built_in_processes_and_then_come_from_the_cache(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool, other = (offer_of(load_variant(workspace, name)) for name in ("openblas", "mkl"))
+    offers, names = [replace(other, tools=(tool,)), tool], {other.file_name, tool.file_name}
+    for counts in ("2 packages built, 0 from the cache", "0 packages built, 2 from the cache"):
+        assert build_packages(workspace, Channel({}, Pins()), offers).keys() == names
+        assert counts in capsys.readouterr().err
