@@ -66,7 +66,9 @@ def check(context):
     shares = [context.alone[dtype] / context.peaks[dtype][1] for dtype in dtypes]
     reached = min(shares) if shares else None
     is_fixed = serving.name == "mkl" and not variable
-    if is_fixed and reached is not None and reached < LEAST_SHARE:
+    is_slow = reached is not None and reached < LEAST_SHARE
+    # Other programs push its matrices out of the caches.
+    if is_fixed and is_slow and not any(context.reasons.values()):
         context.advice.append(
             "MKL reaches %.0f %% of this processor's peak: OpenBLAS and BLIS are faster here"
             % (100 * reached)

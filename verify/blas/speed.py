@@ -207,7 +207,7 @@ def check_speed(context, dtype):
         fix = kernels.fix_if_slower(context.serving) or library_fix(context)
         return failed(name, detail, fix)._replace(speed=speed)
     remarks = []
-    if alone < GOOD_SHARE:
+    if alone < GOOD_SHARE and not is_unclear:
         remarks.append("a good library reaches %.0f %%" % (100 * GOOD_SHARE))
     # Of a library that is slower by itself, a little less is noise.
     if reached < (0.75 * alone if remarks else GOOD_SHARE) or is_unclear:

@@ -28,6 +28,7 @@ def context(name: str, kernel: str | None, path: Path | str = "/lib/x.so", part:
         serving=library.Library(name, "1.0", kernel, 2, str(path)),
         peaks={"float64": {1: 100.0, 2: 200.0}, "float32": {1: 200.0, 2: 400.0}},
         alone={"float64": 100 * part, "float32": 190.0},
+        reasons={"float64": []},
         is_baseline=False,
         advice=[],
     )
@@ -83,6 +84,7 @@ COMPARED = "; the other variants are compared with this"
         # MKL's kernels pass as they cannot be changed.
         ("mkl", None, "def", {"advice": ADVICE}, "pass", MKL, None),
         ("mkl", None, "def", {"advice": ADVICE}, "pass", "OpenBLAS and BLIS do", None),
+        ("mkl", None, "def", {"reasons": {"float64": ["steal"]}}, "pass", "45 %", None),
         ("mkl", None, "avx512", {"part": 0.85}, "pass", "avx512, for AVX-512", None),
         ("mkl", None, "def", {"part": 0.8}, "pass", "Gemm reaches 80 %", None),
         # AMD's processors have one set of kernels beside that for all; Intel's have several.
@@ -111,7 +113,7 @@ def test_the_kernels_of_a_library(
     given = context(name, kernel, path, changes.get("part", 0.45))
     fields = {"flags": ZEN5, "vendor_id": changes.get("vendor_id")}
     monkeypatch.setattr(kernels.machine, "cpu_field", fields.get)
-    attributes = ("is_baseline", "peaks", "serving")
+    attributes = ("is_baseline", "peaks", "serving", "reasons")
     vars(given).update({key: value for key, value in changes.items() if key in attributes})
     found = kernels.check(given)
     assert found.status == status and detail in found.detail
