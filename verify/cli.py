@@ -11,7 +11,7 @@ from verify import table
 from verify.blas import threads
 from verify.checks import files
 from verify.context import IMPORT, Context, find_culprit
-from verify.core import causes, configuration, program, progress, report, watch
+from verify.core import causes, configuration, fixes, program, progress, report, watch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -30,18 +30,19 @@ def main(argv):
             "verify",
             lambda folder: program.exit_status("verify", lambda a: run(a, folder), arguments),
             arguments.limit,
-            _cause_of,
+            lambda words: _cause_of(words, arguments.expect),
         )
 
     # The outer call is for the supervisor: it may fail to create the folder.
     return program.exit_status("verify", supervised, arguments)
 
 
-def _cause_of(words):
+def _cause_of(words, expect):
     """Return the Cause that the messages of C code name, or None; no framework is imported here."""
+    repair = fixes.repair_fix(expectations.load(expect)) if expect else None
     name = next((each for each in frameworks.MODULES if frameworks.is_installed(each)), "numpy")
     flags = configuration.value_set(name, "blas.ldflags") or ""
-    return causes.of(words, causes.Facts(name, ldflags=flags))
+    return causes.of(words, causes.Facts(name, ldflags=flags, repair=repair))
 
 
 def parse(argv):
@@ -70,7 +71,9 @@ def _framework(expectation, folder, user_flags):
     Where an import fails, it is tried without each variable that may be the reason.
     """
     try:
-        return frameworks.load(expectation["module"] if expectation else None)
+        if expectation:
+            return frameworks.load(expectation["module"], fixes.repair_fix(expectation))
+        return frameworks.load()
     except frameworks.NotInstalledError:
         if expectation or not frameworks.is_installed("numpy"):
             raise
@@ -112,7 +115,7 @@ def run(arguments, folder):
     verified = configuration.verified_modules(expectation) if keeps else None
     if verified:
         if expectation["module"] == "pytensor":
-            configuration.keep_numba(compiled, verified)
+            configuration.use_numba(compiled, verified)
         configuration.take(verified, compiled, modules=False, extensions=True)
     configuration.keep_bytecode(os.path.join(folder, "bytecode"))
     # Modules of other environments would hide a broken compiler. Until it has compiled a function,
@@ -146,6 +149,7 @@ def run(arguments, folder):
     content = suite.document(context, checks, timings)
     if verified and content["ok"]:
         configuration.make_private(verified)
+        configuration.keep_numba(compiled, verified)
         for name in ("compiled", "scan", "registers"):
             configuration.take(os.path.join(folder, name), verified, extensions=True)
     width, colour = table.terminal_width(), table.wants_colour()

@@ -9,58 +9,43 @@ from __future__ import absolute_import, division, print_function
 import collections
 import os
 import re
+import resource
 import sys
 import traceback
 
-from verify.core import packages, pythons
+from verify.core import loader, packages, pythons
 from verify.core.configuration import flags_of
-from verify.core.portable import matching, text
+from verify.core.portable import text
 from verify.core.report import UNKNOWN
 
 # what: the cause in a few words; fix: what to do.
 Cause = collections.namedtuple("Cause", "what fix")
 
-# Libraries of the system: (the beginning of the file's name, Debian's package, Fedora's, conda's).
-SYSTEM = (
-    ("libgomp", "libgomp1", "libgomp", "libgomp"),
-    ("libgfortran", "libgfortran5", "libgfortran", "libgfortran5"),
-    ("libquadmath", "libquadmath0", "libquadmath", "libgfortran5"),
-    ("libstdc++", "libstdc++6", "libstdc++", "libstdcxx-ng"),
-    ("libgcc_s", "libgcc-s1", "libgcc", "libgcc-ng"),
-    ("libopenblas", "libopenblas0", "openblas", "libopenblas"),
-    ("libblas", "libopenblas0", "openblas", "libblas"),
-    ("liblapack", "libopenblas0", "openblas", "liblapack"),
-    ("libblis", "libblis4", "blis", "blis"),
-)
-MKL_ALONE = "link MKL by its one library, mkl_rt, which loads the others:\n[blas]\nldflags = %s"
-BLAS_SYMBOL = re.compile(
-    r"(cblas_)?[sdcz](gemm|gemv|ger|dot|axpy|scal|nrm2|syrk|symm|trsm)(64)?_*$"
-)
-PYTHON_SYMBOL = re.compile("_?Py[A-Z]|Py_")
-
 
 class Facts(object):
     """What is true of this Python. framework: the name of its module; version: None to look it up.
 
-    folders: those that the failed program writes into; ldflags: how it links a BLAS. A test gives
-    its own. frames: the text of the traceback of an exception.
+    folders: those that the failed program writes into; ldflags: how it links a BLAS; repair: how
+    the builder puts the files of its environment back. A test gives its own. frames: the text of
+    the traceback of an exception.
     """
 
     frames = ""
 
-    def __init__(self, framework, version=None, folders=(), ldflags=""):
+    def __init__(self, framework, version=None, folders=(), ldflags="", repair=None):
         self.framework = framework
         # Theano-PyMC is the module `theano`, too.
         names = (framework, "theano-pymc") if framework == "theano" else (framework,)
         found = [packages.installed(name) for name in names]
         self.version = version or next((each for each in found if each), None)
         self.folders = folders
-        self.ldflags = ldflags
+        self.ldflags, self.repair = ldflags, repair
         self.user_flags = os.environ.get(framework.upper() + "_FLAGS", "")
         self.python = sys.version_info[:2]
         self.prefix = text(sys.prefix)
 
     is_installed = staticmethod(packages.is_installed)
+    lost = staticmethod(packages.lost)
     version_of = staticmethod(packages.installed)
     pip = staticmethod(packages.pip_command)
 
@@ -71,7 +56,10 @@ def of(words, facts):
         for match in re.finditer(row[0], words):
             found = row[1](match, facts) if callable(row[1]) else _filled(row[1:], match, facts)
             if found:
-                return Cause(*found)
+                what, fix = found
+                # In an environment of the builder's, nothing else installs.
+                is_repair = facts.repair and re.search(r"\binstall\b", fix)
+                return Cause(what, facts.repair if is_repair else fix)
     return None
 
 
@@ -109,67 +97,6 @@ def unknown(program):
     return "%s; this shows all of it:\n%s" % (UNKNOWN, program)
 
 
-def _missing_library(match, facts):
-    name = os.path.basename(match.group(1))
-    own = matching(facts.prefix, os.path.join("lib", name))
-    if own:
-        folder = os.path.dirname(own[0])
-        what = "the loader does not find %s, which is in %s" % (name, folder)
-        return what, "export LD_LIBRARY_PATH=%s" % folder
-    fix = "install the package that has it"
-    if name.startswith(("libmkl", "libiomp5")):
-        distribution = "mkl" if name.startswith("libmkl") else "intel-openmp"
-        fix = "%s %s" % (facts.pip(), distribution)
-    for stem, debian, fedora, conda in SYSTEM:
-        if name.startswith(stem):
-            fix = "install it" + packages.system_command(debian, fedora, conda)
-            break
-    return "the library %s is missing" % name, fix
-
-
-def _old_system(match, facts):
-    """A file that is built for a newer C or C++ library."""
-    library, version, path = match.group("library"), match.group("version"), match.group("file")
-    name = os.path.basename(path)
-    if library == "GLIBC":
-        what = "%s needs glibc %s, and this system's is older" % (name, version)
-        return what, "install a version of its package that is built for older systems"
-    what = "%s needs a newer libstdc++, with %s_%s" % (name, library, version)
-    command = packages.system_command("libstdc++6", "libstdc++", "libstdcxx-ng")
-    return what, "take the newer one, or another version of the package" + command
-
-
-def _missing_symbol(match, facts):
-    symbol = match.group(1)
-    if symbol.startswith(("mkl_", "MKL_")):
-        return "MKL's libraries lack %s" % symbol, _mkl_fix(facts.prefix)
-    if PYTHON_SYMBOL.match(symbol):
-        path = re.search(r"(\S+\.so[^\s:]*): undefined symbol", match.string)
-        name = os.path.basename(path.group(1)) if path else "a module"
-        what = "%s is built for another Python: this one has no %s" % (name, symbol)
-        return what, "install its package again, for this Python"
-    if BLAS_SYMBOL.match(symbol):
-        return (
-            "no library that is linked has BLAS's %s" % symbol,
-            "link a BLAS: correct blas.ldflags, for instance\n[blas]\nldflags = -lopenblas",
-        )
-    return None
-
-
-def _layered_mkl(match, facts):
-    """MKL ends a program that links its layers one by one."""
-    what = match.group(0).strip()
-    if facts.ldflags and not re.search("mkl_(?!rt)", facts.ldflags):
-        return what, "install MKL again: a part of it is missing"
-    return what, _mkl_fix(facts.prefix)
-
-
-def _mkl_fix(prefix):
-    """Return how to link MKL by one library, of an environment or of the system."""
-    flags = packages.flags_in(os.path.join(prefix, "lib"), ("mkl_rt",))
-    return MKL_ALONE % (flags or "-lmkl_rt")
-
-
 def _full_disk(match, facts):
     """A full disk, or a quota."""
     for folder in facts.folders:
@@ -178,6 +105,17 @@ def _full_disk(match, facts):
             fix = "free some space, or set TMPDIR to a folder on another disk"
             return "%s is on a full disk" % folder, fix
     return "a disk, or its quota, is full", "free some space: df -h and quota show where"
+
+
+def _limit(match, facts):
+    """A limit of the shell's (setrlimit(2)), or of a container."""
+    for pattern, name, option, what in LIMITS:
+        if re.search(pattern, match.group(0)):
+            number = resource.getrlimit(getattr(resource, name))[0]
+            if number != resource.RLIM_INFINITY:
+                return "%s: ulimit -%s is %d" % (what, option, number), RAISE % option
+            return what, "look at the limits of the container or the batch job"
+    return None
 
 
 def _missing_header(match, facts):
@@ -218,6 +156,14 @@ def _no_blas_name(match, facts):
     return "the framework needs the name of a BLAS", packages.link_fix()
 
 
+# (what fails, the limit's name in `resource`, its option of ulimit, in words).
+LIMITS = (
+    ("Too many open files", "RLIMIT_NOFILE", "n", "too many files are open"),
+    ("File too large", "RLIMIT_FSIZE", "f", "a file may not become so large"),
+    ("thread|fork|pthread|unavailable", "RLIMIT_NPROC", "u", "no more processes may start"),
+    ("", "RLIMIT_AS", "v", "memory ran out"),
+)
+RAISE = "raise it: ulimit -%s with a larger number, or with unlimited"
 CONFIG_FILE = ("%(file)s is not a valid configuration file", "correct, or remove, the file")
 # (a pattern, then a cause and a fix with the pattern's groups in them, or a function that returns
 # both, or None). The first row whose pattern is in the text, and that gives a cause, counts.
@@ -228,8 +174,13 @@ ROWS = (
         "put a backslash before it",
     ),
     (r"onfiguration variable \"(?P<flag>[\w.]+)\"", _refused_value),
-    (r"(?:I[Nn][Tt][Ee][Ll] )?MKL FATAL ERROR:[^\n]*", _layered_mkl),
+    (r"(?:I[Nn][Tt][Ee][Ll] )?MKL FATAL ERROR:[^\n]*", loader.layered_mkl),
     (r"No space left on device|Disk quota exceeded", _full_disk),
+    (
+        r"(?P<path>\S+\.so[.\d]*): cannot open shared object file: Permission denied",
+        "%(path)s may not be read",
+        "make it, and the folders above it, readable: chmod",
+    ),
     (
         r"(?P<why>Permission denied|Read-only file system)\W+(?P<path>/[^'\"\s]+)",
         "%(path)s: %(why)s",
@@ -244,7 +195,35 @@ ROWS = (
         "nothing may run in %(folder)s (noexec)",
         "set TMPDIR and the framework's base_compiledir to a folder on another disk",
     ),
-    (r"(\S+\.so[.\d]*): cannot open shared object file: No such file", _missing_library),
+    (r"(\S+\.so[.\d]*): cannot open shared object file: No such file", loader.missing_library),
+    (
+        r"(?P<path>\S+): cannot enable executable stack",
+        "%(path)s asks for an executable stack, which this system refuses",
+        "take a newer version of its package, or remove the mark:\npatchelf --clear-execstack "
+        "%(path)s",
+    ),
+    (
+        r"(?P<path>\S+): cannot allocate memory in static TLS block",
+        "%(path)s is loaded too late: the memory for variables of threads is used up",
+        "have it loaded first:\nexport LD_PRELOAD=%(path)s",
+    ),
+    (
+        r"Too many open files|File too large|can't start new thread|pthread_create\(?\)? failed"
+        r"|Resource temporarily unavailable|Cannot allocate memory|virtual memory exhausted"
+        r"|MemoryError|Memory allocation (?:still )?failed|Killed signal",
+        _limit,
+    ),
+    (
+        r"Exec format error\W+(?P<path>/[^'\"\s]+)",
+        "%(path)s is no program for this processor",
+        "name another one",
+    ),
+    (
+        r"(?P<why>Input/output error|Stale file handle|Transport endpoint is not connected)"
+        r"(?:\W+(?P<path>/[^'\"\s]+))?",
+        "a disk, or a folder on the network, fails: %(why)s",
+        "look at the system's log: dmesg, mount",
+    ),
     (
         r"(?P<path>\S+): (?:invalid ELF header|file too short|wrong ELF class)",
         "%(path)s is damaged, or for another processor",
@@ -253,9 +232,9 @@ ROWS = (
     (
         r"version [`'](?P<library>GLIBC|GLIBCXX|CXXABI)_(?P<version>[\d.]+)' not found "
         r"\(required by (?P<file>[^)]+)\)",
-        _old_system,
+        loader.old_system,
     ),
-    (r"undefined symbol: (\w+)", _missing_symbol),
+    (r"undefined symbol: (\w+)", loader.missing_symbol),
     (
         r"compiled against (?:ABI|API) version|size changed, may indicate binary"
         r"|compiled using NumPy 1\.x cannot be run in",
@@ -276,11 +255,6 @@ ROWS = (
         r"unrecognized command.line option \W*(?P<option>-[\w=+-]+)",
         "g++ does not know the option %(option)s",
         "take %(option)s out of gcc.cxxflags",
-    ),
-    (
-        r"Cannot allocate memory|virtual memory exhausted|MemoryError|Killed signal",
-        "memory ran out",
-        "free some memory, or raise the limit (ulimit -v, a container's)",
     ),
     (r"SyntaxError|invalid syntax", pythons.other_syntax),
 )

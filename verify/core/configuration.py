@@ -26,9 +26,7 @@ HEADER = re.compile(r"\[([^\]]+)\]")
 MODULES_VARIABLE = "THEANO_STACKS_MODULES"
 # The last file in the folder of a compiled module. An extension has a .so of the folder's name.
 KEY = "key.pkl"
-# What the copy of such a folder has besides: the digest of its files.
-DIGEST = "digest"
-OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+DIGEST = "digest"  # of its files, in the copy of such a folder
 
 
 def config_lines(section, option, value):
@@ -165,8 +163,8 @@ def verified_modules(expectation):
     """Return the folder of what verifications of the same packages have compiled here, or None.
 
     The builder names its place, in a cache that users may share. What is compiled is executed: so
-    each user has a folder, which nobody else may write. What one processor runs, another may not.
-    It may not exist yet: see make_private.
+    each user has a folder, which nobody else may write, and which make_private makes. What one
+    processor runs, another may not.
     """
     place = expectation.get("verified")
     if not place:
@@ -178,34 +176,40 @@ def verified_modules(expectation):
     except EnvironmentError:
         return folder
     is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    return folder if is_own and not status.st_mode & OTHERS_MAY_WRITE else None
+    return folder if is_own and not stat.S_IMODE(status.st_mode) & 0o022 else None
 
 
 def make_private(folder):
     """Make a folder that only its user may write; without permission it stays missing."""
-    if not os.path.lexists(folder):
-        try:
-            os.makedirs(folder, 0o700)
-        except EnvironmentError:
-            return
+    try:
+        os.makedirs(folder, 0o700)
+    except EnvironmentError:
+        return
 
 
-def keep_numba(folder, verified):
-    """Keep what PyTensor's numba compiles for the next verification, too.
+def use_numba(folder, verified):
+    """Let PyTensor's numba take what it compiled in the last verification; keep_numba keeps it.
 
     numba takes a function if its own version, the processor and the function are the same. folder:
     the compile folder in use, which does not exist yet. verified: that of verified_modules.
     """
     kept = os.path.join(verified, NUMBA)
-    make_private(verified)
-    try:
-        if not os.path.isdir(kept):
-            os.mkdir(kept)
-        os.mkdir(folder)
-        os.symlink(kept, os.path.join(folder, NUMBA))
-    except EnvironmentError:
-        # Without a place for it nothing is kept.
-        return
+    if not os.path.isdir(kept):
+        kept = folder + "-" + NUMBA
+        os.mkdir(kept)
+    os.mkdir(folder)
+    os.symlink(kept, os.path.join(folder, NUMBA))
+
+
+def keep_numba(folder, verified):
+    """Keep what numba has compiled in the first verification, which has passed."""
+    new, part = folder + "-" + NUMBA, os.path.join(verified, ".%d" % os.getpid())
+    if os.path.isdir(new) and os.listdir(new):
+        try:
+            shutil.copytree(new, part)
+            os.rename(part, os.path.join(verified, NUMBA))
+        except EnvironmentError:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def take(source, target, modules=True, extensions=False):

@@ -65,7 +65,8 @@ def fix_of_words(context, words):
 def _facts(context):
     folders = [context.folder] if context.folder else []
     flags = str(context.framework.flag("blas.ldflags") or "")
-    return causes.Facts(context.framework.name, context.framework.version, folders, flags)
+    repair = repair_fix(context.expectation) if context.expectation else None
+    return causes.Facts(context.framework.name, context.framework.version, folders, flags, repair)
 
 
 def verify_command():

@@ -187,8 +187,10 @@ class LoadedFramework(object):
         return getattr(self.tensor, kind)(name, dtype=dtype)
 
 
-def load(requested=None):
+def load(requested=None, repair=None):
     """Import the module `requested`, or the first installed of MODULES; return a LoadedFramework.
+
+    repair: how the builder puts the files of its environment back, None of another environment.
 
     Raises NotInstalledError if there is none, FrameworkError if its import fails.
     """
@@ -199,7 +201,7 @@ def load(requested=None):
         try:
             return LoadedFramework(importlib.import_module(name))
         except Exception as error:
-            failure = failure or _failure(name, error)
+            failure = failure or _failure(name, error, repair)
     if failure:
         raise failure
     raise NotInstalledError(
@@ -208,9 +210,9 @@ def load(requested=None):
     )
 
 
-def _failure(name, error):
+def _failure(name, error, repair):
     """Return the FrameworkError of an import that fails with this exception."""
-    cause = causes.of_error(error, causes.Facts(name))
+    cause = causes.of_error(error, causes.Facts(name, repair=repair))
     message = causes.message_of(error)
     program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
     failure = FrameworkError(

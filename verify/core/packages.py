@@ -3,6 +3,7 @@
 from __future__ import absolute_import, division, print_function
 
 import importlib
+import io
 import json
 import os
 import pkgutil
@@ -157,6 +158,21 @@ def _conda_version(name):
             record = json.load(file)
         if record.get("name") == name:
             return record["version"]
+    return None
+
+
+def lost(pattern):
+    """Return (package, path) of the first file that an installer has recorded and that is gone.
+
+    pattern: the regular expression of its path, below a folder of packages. None if there is none.
+    """
+    for folder in sys.path:
+        for record in matching(folder, os.path.join("*.dist-info", "RECORD")):
+            with io.open(record, encoding="utf-8", errors="replace") as file:
+                paths = [line.split(",")[0].strip('"') for line in file if re.search(pattern, line)]
+            gone = [path for path in paths if not os.path.exists(os.path.join(folder, path))]
+            if gone:
+                return os.path.basename(os.path.dirname(record)).partition("-")[0], gone[0]
     return None
 
 

@@ -83,8 +83,9 @@ def missing_module(match, facts):
     if not facts.is_installed(top):
         fix = "%s %s" % (facts.pip(), distribution)
         return "the package %s is missing" % distribution, fix
-    if top == facts.framework:
-        return None
+    damaged = without_file(r"(^|/)%s(/__init__)?\.(py|[\w.-]*so)," % name.replace(".", "/"), facts)
+    if damaged or top == facts.framework:
+        return damaged
     others = _of_other_pythons(top, name)
     if others:
         return (
@@ -92,6 +93,15 @@ def missing_module(match, facts):
             "install it for this one:\n%s %s" % (facts.pip(again=True), distribution),
         )
     return _too_new(top, facts)
+
+
+def without_file(pattern, facts):
+    """A package that lacks a file which its installer has recorded; pattern: that of its path."""
+    found = facts.lost(pattern)
+    if not found:
+        return None
+    fix = "install it again:\n%s --no-deps %s" % (facts.pip(again=True), found[0])
+    return "%s is damaged: its file %s is missing" % found, fix
 
 
 def _of_other_pythons(top, name):

@@ -25,13 +25,18 @@ def facts(
     made.is_installed = lambda name: name in ("numpy", "theano")
     made.version_of = {"numpy": "1.22.4"}.get
     made.pip = lambda again=False: "pip install" + " --force-reinstall" * again
+    made.lost = lambda pattern: None
     vars(made).update(more)
     return made
 
 
 ITERABLE = "cannot import name 'Iterable' from 'collections'"
 NO_BOOL = "module 'numpy' has no attribute 'bool'"
-NO_GOMP = "/lib/x.so: libgomp.so.1: cannot open shared object file: No such file or directory"
+NO_FILE = "cannot open shared object file: No such file or directory"
+NO_GOMP = f"/lib/x.so: libgomp.so.1: {NO_FILE}"
+DENIED = "cannot open shared object file: Permission denied"
+EXECUTABLE = "cannot enable executable stack as shared object requires: Invalid argument"
+STATIC = "cannot allocate memory in static TLS block"
 FATAL = "Intel MKL FATAL ERROR: Cannot load libmkl_avx512.so.2 or libmkl_def.so.2."
 NOEXEC = "/tmp/x/m.so: failed to map segment from shared object: Operation not permitted"
 GLIBC = "libc.so.6: version `GLIBC_2.38' not found (required by /site/a.so)"
@@ -40,6 +45,8 @@ CIRCULAR = (
     "(most likely due to a circular import) (/home/a/numpy.py)"
 )
 SCAN_C = "mod.cpp:1: error: 'PyThreadState' has no member named 'exc_type'"
+AGAIN = "pip install --force-reinstall --no-deps numpy"
+DAMAGED: dict[str, Any] = {"lost": lambda pattern: ("numpy", "numpy/a.so")}
 NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
 
 
@@ -60,6 +67,18 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         ("m.so: undefined symbol: mkl_serv_x", facts(), "lack mkl_serv_x", "ldflags = -lmkl_rt"),
         (FATAL, facts(ldflags="-lmkl_intel_lp64 -lmkl_core"), "FATAL", "ldflags = -lmkl_rt"),
         (FATAL.upper(), facts(ldflags="-lmkl_rt"), "FATAL ERROR", "install MKL again"),
+        # A file that an installer has recorded, and that is gone.
+        ("No module named 'numpy.core.a'", facts(**DAMAGED), "its file numpy/a.so", AGAIN),
+        (f"liba.so: {NO_FILE}", facts(**DAMAGED), "numpy is damaged", AGAIN),
+        # In an environment of the builder's nothing else installs.
+        ("No module named 'six'", facts(repair="build --repair"), "six", "build --repair"),
+        (f"/site/a.so: {DENIED}", facts(), "/site/a.so may not be read", "chmod"),
+        (f"a.so: {EXECUTABLE}", facts(), "executable stack", "--clear-execstack a.so"),
+        (f"/x/g.so: {STATIC}", facts(), "loaded too late", "export LD_PRELOAD=/x/g.so"),
+        ("OSError: [Errno 24] Too many open files: '/x'", facts(), "files are open", "-n"),
+        ("RuntimeError: can't start new thread", facts(), "no more processes", ""),
+        ("OSError: [Errno 8] Exec format error: '/x/g++'", facts(), "/x/g++ is no program", ""),
+        ("[Errno 116] Stale file handle: '/home/x'", facts(), "Stale file handle", "dmesg"),
         ("OSError: [Errno 28] No space left on device", facts(), "full", "free some space"),
         (NOEXEC, facts(), "nothing may run in /tmp/x", "TMPDIR"),
         ("[Errno 13] Permission denied: '/home/a/.theano'", facts(), "/home/a/.theano", "yours"),
@@ -67,7 +86,7 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         ("RuntimeError: module compiled against API version 0xe", facts(), "NumPy", "again"),
         ("a.c:1: fatal error: Python.h: No such file or directory", facts(), "header", "python3.9"),
         ("g++: error: unrecognized command line option '-mfoo'", facts(), "-mfoo", "gcc.cxxflags"),
-        ("virtual memory exhausted: Cannot allocate memory", facts(), "memory", "ulimit"),
+        ("virtual memory exhausted: Cannot allocate memory", facts(), "memory ran out", ""),
         (CIRCULAR, facts(), "/home/a/numpy.py hides", "rename it"),
     ],
 )

@@ -54,13 +54,18 @@ def test_a_persons_own_compile_folder_is_not_used(
 
 def test_what_numba_compiles_is_kept(tmp_path: Path) -> None:
     verified = compiling.verified_modules({"verified": str(tmp_path / "cache")})
-    for name in ("first", "second"):
-        compiling.keep_numba(str(tmp_path / name), verified)
+    for name in ("interrupted", "first", "second"):
+        compiling.use_numba(str(tmp_path / name), verified)
+        # Nothing is in the cache before a verification has passed.
+        assert Path(verified).exists() == (name == "second")
         (tmp_path / name / "numba" / name).touch()
+        if name != "interrupted":
+            compiling.make_private(verified)
+            compiling.keep_numba(str(tmp_path / name), verified)
     assert sorted(path.name for path in Path(verified, "numba").iterdir()) == ["first", "second"]
+    # Where it cannot be kept, nothing else fails.
     (tmp_path / "file").touch()
-    compiling.keep_numba(str(tmp_path / "third"), str(tmp_path / "file/gone"))
-    assert not (tmp_path / "third").exists()
+    compiling.keep_numba(str(tmp_path / "first"), str(tmp_path / "file/gone"))
 
 
 def test_only_a_folder_that_nobody_else_may_write_has_kept_modules(
