@@ -53,6 +53,8 @@ def run_suite(
     """
     sys.stdout.flush()
     env = ending_with_this_process(env)
+    # The suite would end at a prompt.
+    env.pop("PYTHONINSPECT", None)
     # A Python that is interrupted before it runs any program prints a traceback.
     interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     if interruptible:

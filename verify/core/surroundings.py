@@ -25,8 +25,16 @@ DROPPED = (
     ("PIP_DRY_RUN", "keeps pip from installing"),
     ("PIP_REQUIRE_VIRTUALENV", "keeps pip from working in an environment"),
 )
+# Those of pip's variables that the builder's pip gets: they say how files are fetched, others what
+# is installed, such as PIP_CONSTRAINT and PIP_NO_DEPS.
+FETCHING = (
+    "INDEX_URL EXTRA_INDEX_URL NO_INDEX FIND_LINKS TRUSTED_HOST CERT CLIENT_CERT PROXY TIMEOUT "
+    "DEFAULT_TIMEOUT RETRIES RESUME_RETRIES CACHE_DIR NO_CACHE_DIR CONFIG_FILE KEYRING_PROVIDER "
+    "USE_FEATURE NO_INPUT DISABLE_PIP_VERSION_CHECK LOG"
+)
 ANY = "?*"
 _SLOW_NUMBA = "makes numba's programs many times slower"
+_PRINTS = "prints lines between those of the program"
 _SLOW_MEMORY = "slows every allocation of memory"
 _KERNELS = "OPENBLAS_CORETYPE BLIS_ARCH_TYPE MKL_DEBUG_CPU_TYPE MKL_ENABLE_INSTRUCTIONS MKL_CBWR"
 # (names, the values that the row is for, in lower case, what each does). Names and values are as
@@ -39,6 +47,12 @@ NAMED = (
     ("PYTHONMALLOC", "*debug* malloc", _SLOW_MEMORY),
     ("PYTHONDEVMODE", ANY, "turns on slow checks of Python's memory"),
     ("PYTHONTRACEMALLOC", ANY, _SLOW_MEMORY),
+    ("MALLOC_CHECK_ MALLOC_PERTURB_", "[1-9]*", _SLOW_MEMORY),
+    ("PYTHONINSPECT", ANY, "keeps Python at a prompt when a program has ended"),
+    ("PYTHONVERBOSE PYTHONPROFILEIMPORTTIME LD_DEBUG NUMBA_DUMP_* NUMBA_TRACE", ANY, _PRINTS),
+    ("MKL_VERBOSE KMP_SETTINGS OPENBLAS_VERBOSE BLIS_ARCH_DEBUG", "[1-9]* t*", _PRINTS),
+    ("OMP_DISPLAY_ENV OMP_DISPLAY_AFFINITY", "t* v* 1", _PRINTS),
+    ("GLIBC_TUNABLES", "*hwcap*", "selects the C library's functions for another processor"),
     ("PYTHONSAFEPATH", ANY, "keeps the folder of a script off Python's path"),
     ("PYTHON_GIL", ANY, "changes how Python runs threads"),
     ("LD_PRELOAD", ANY, "loads its libraries before the environment's"),
@@ -52,11 +66,13 @@ NAMED = (
     ("NUMBA_OPT", "0 1", _SLOW_NUMBA),
     ("NUMBA_LOOP_VECTORIZE", "0", _SLOW_NUMBA),
     ("NUMBA_BOUNDSCHECK", "1", _SLOW_NUMBA),
+    ("NUMBA_ENABLE_AVX", "0", _SLOW_NUMBA),
     ("NUMBA_DEBUG*", "[1-9]*", _SLOW_NUMBA),
     ("NUMBA_CPU_*", ANY, "has numba compile for another processor"),
     (_KERNELS, ANY, "selects the kernels of the BLAS library"),
     ("MKL_THREADING_LAYER", "seq*", "has MKL run on one thread"),
-    ("MKL_VERBOSE", "[1-9]*", "has MKL print a line for each call"),
+    ("MKL_INTERFACE_LAYER", "*ilp64*", "has MKL read sizes of 64 bits: programs crash"),
+    ("KMP_LIBRARY", "serial", "has Intel's OpenMP run on one thread"),
     ("KMP_DUPLICATE_LIB_OK", "1 t* y*", "hides that OpenMP is loaded twice"),
     ("OMP_THREAD_LIMIT", ANY, "limits the threads of OpenMP"),
 )
@@ -97,11 +113,16 @@ def program(environ):
 
 
 def pip(environ):
-    """Return the variables of a pip that installs where the builder says.
+    """Return the variables of a pip that installs what, and where, the builder says.
 
     Its configuration file may say otherwise, and a variable wins over it.
     """
-    return dict(program(environ), PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0")
+    kept = {
+        name: value
+        for name, value in program(environ).items()
+        if not name.startswith("PIP_") or name[len("PIP_") :] in FETCHING.split()
+    }
+    return dict(kept, PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0")
 
 
 def remarks(environ, prefix):

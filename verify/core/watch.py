@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 
-from verify.core import process, program, progress
+from verify.core import process, program, progress, surroundings
 from verify.core.portable import native
 
 FAILED, INTERRUPTED = 1, 130
@@ -42,10 +42,25 @@ HANG_FIX = (
     "then another library; for a slow machine, raise --limit"
 )
 DEATH = "the process died by signal %d at `%s`"
-DEATH_FIX = (
-    "the system's log names the library, or says that memory ran out: try another library, "
-    "or free some memory"
-)
+# What each signal says, and what to do; of all others: a library has crashed.
+CRASH = ("", "a library that it calls crashed, and the system's log names it: try another library")
+DEATHS = {
+    signal.SIGKILL: (
+        ": it was killed",
+        "the system's log says whether memory ran out: free some, or raise the limit of the "
+        "container or the batch job",
+    ),
+    signal.SIGILL: (
+        ": this processor lacks an instruction",
+        "take a library, and compiler options, for this processor",
+    ),
+    signal.SIGBUS: (
+        ": a file in use was cut off, or its disk is full",
+        "free some space (df -h); install again what was replaced while it ran",
+    ),
+    signal.SIGXCPU: (": its processor time is used up", "raise the limit: ulimit -t unlimited"),
+    signal.SIGXFSZ: (": a file may not become so large", "raise the limit: ulimit -f unlimited"),
+}
 END = "the process was ended with status %d at `%s`"
 END_FIX = "a library that it calls ended it, and its message is above: try another library"
 
@@ -144,8 +159,9 @@ class _Supervisor(object):
         while _readable(sources, 0) and self.read_step():
             pass
         if os.WIFSIGNALED(self.status):
-            words = (os.WTERMSIG(self.status), native(self.step))
-            return self.fail(DEATH % words, DEATH_FIX)
+            number = os.WTERMSIG(self.status)
+            what, fix = DEATHS.get(number, CRASH)
+            return self.fail(DEATH % (number, native(self.step)) + what, fix)
         status = os.WEXITSTATUS(self.status)
         if status == INTERRUPTED:
             progress.interrupted()
@@ -213,6 +229,13 @@ class _Supervisor(object):
         cause = self.cause_of(errors)
         if cause:
             message, fix = "%s\n  cause: %s" % (message, native(cause.what)), native(cause.fix)
+        else:
+            names = surroundings.suspects(os.environ)
+            for name in names:
+                words = (name, os.environ[name], surroundings.reason_of(name, os.environ[name]))
+                message += "\n  set here: %s=%s, which %s" % words
+            if names:
+                fix = "unset %s, and run it again; if it ends so, too: %s" % (" ".join(names), fix)
         sys.stderr.write("%s%s: %s\n  fix: %s\n" % (errors, self.name, message, fix))
         sys.stderr.flush()
         return FAILED

@@ -23,7 +23,9 @@ from stacks.environments import folders
 from stacks.environments.folders import folder_of, read_report, report_path
 from stacks.environments.make import settings
 from stacks.environments.programs import (
+    CANNOT_RUN,
     FAILED,
+    INTERRUPTED,
     NO_DEVICE,
     OWN_PYTHON,
     PASSED,
@@ -43,6 +45,8 @@ REPAIR = "THEANO_STACKS_REPAIR"
 ANSWER = 60.0
 # In place of a figure that was measured while other programs used the machine.
 NOISY = "noisy"
+# How the variables begin that are read before a Python runs any program.
+EARLY = ("PYTHON", "LD_", "GLIBC_", "MALLOC_")
 PYTHONS = "Python 2.7, or 3.4 and later"
 # Any Python runs it: one for the suite answers 42, another one with its version.
 PROBE = (
@@ -169,6 +173,8 @@ def _verify(
     suite did not run to its end: any other program may end with a status of the suite's.
     """
     status = run_suite(python, [*arguments, "--json", str(report)], env, output)
+    if status not in (CANNOT_RUN, INTERRUPTED) and not report.is_file():
+        _require_start(python, env)
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
     check_report(
@@ -180,12 +186,35 @@ def _verify(
     return status
 
 
+def _require_start(python: str, env: Mapping[str, str]) -> None:
+    """Raise UsageError if a variable of Python's or the loader's keeps a Python from starting.
+
+    Python's own message does not name each of them: it says "unknown encoding".
+    """
+
+    def starts(variables: Mapping[str, str]) -> bool:
+        try:
+            call([python, "-c", ""], env=variables, limit=ANSWER)
+        except CommandError:
+            return False
+        return True
+
+    names = [name for name in sorted(env) if name.startswith(EARLY)]
+    for name in [] if starts(env) else names:
+        if starts({other: env[other] for other in env if other != name}):
+            what = f"{python} does not start with {name}={env[name]}"
+            raise UsageError(what, fix=f"unset {name}")
+
+
 def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
     """Raise UsageError if `command`, which the user calls `python`, is no Python for the suite."""
     another = "give another interpreter, such as /usr/bin/python3"
     try:
         answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
     except CommandError as error:
+        # Not of one that hangs: each start takes as long.
+        if str(error.found).startswith("exit status"):
+            _require_start(command, env)
         raise UsageError(
             f"{python} is no Python that starts: {error.what}",
             expected=error.expected or f"a Python for this machine, which is {os.uname().machine}",

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -165,6 +166,19 @@ def test_what_is_no_python_is_refused(
     assert re.search(what.replace("^", r"^\./"), str(error), re.MULTILINE)
     assert found in str(error.found) and error.expected
     assert str(error.fix).startswith("give another interpreter")
+
+
+@pytest.mark.parametrize("name", ["PYTHONIOENCODING", "PYTHONHASHSEED", "PYTHONMALLOC"])
+def test_a_variable_that_keeps_python_from_starting_is_named(
+    name: str, room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "nonsense")
+    add(room.prefix, "bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n', 0o555)
+    write_manifest(room.prefix)
+    for verify in (room.verify, lambda: verification.verify_python(f"{room.prefix}/bin/python")):
+        with pytest.raises(UsageError, match=f"does not start with {name}=nonsense") as caught:
+            verify()
+        assert caught.value.fix == f"unset {name}"
 
 
 def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:

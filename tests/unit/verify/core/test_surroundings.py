@@ -28,6 +28,11 @@ surroundings = importlib.import_module("verify.core.surroundings")
         ("NUMBA_OPT", "0", "3"),
         ("MKL_CBWR", "COMPATIBLE", ""),
         ("KMP_DUPLICATE_LIB_OK", "TRUE", "FALSE"),
+        ("MKL_INTERFACE_LAYER", "ILP64 GNU,ILP64", "LP64"),
+        ("KMP_LIBRARY", "serial", "throughput"),
+        ("MALLOC_PERTURB_", "165", "0"),
+        ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2", "glibc.malloc.check=0"),
+        ("OMP_DISPLAY_ENV", "TRUE verbose", "false"),
         ("OMP_NUM_THREADS", "", "2"),
         ("PIP_INDEX_URL", "", "/x"),
         ("EDITOR", "", "vi"),
@@ -39,7 +44,8 @@ def test_what_each_value_of_a_variable_does(name: str, values: str, unknown: str
 
 
 def test_a_pip_of_the_builder_installs_where_the_builder_says() -> None:
-    environ = surroundings.pip({"PIP_TARGET": "/x", "PIP_CERT": "/ca"})
+    left = dict.fromkeys(("PIP_TARGET", "PIP_NO_DEPS", "PIP_CONSTRAINT", "PIP_NO_BINARY"), "1")
+    environ = surroundings.pip({**left, "PIP_CERT": "/ca"})
     assert environ == {"PIP_CERT": "/ca", "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"}
 
 

@@ -103,6 +103,16 @@ def test_a_step_that_hangs_is_named_and_killed(part: str, start: Start, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+def test_of_a_death_the_variables_that_may_be_the_reason_are_named(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MKL_INTERFACE_LAYER", "ILP64")
+    with start("os.kill(os.getpid(), signal.SIGSEGV)") as process:
+        error = process.communicate()[1]
+    assert "\n  set here: MKL_INTERFACE_LAYER=ILP64, which has MKL read" in error
+    assert re.search(r"\n  fix: unset (\w+ )*MKL_INTERFACE_LAYER[ ,]", error)
+
+
 def test_a_suite_that_makes_progress_is_not_killed_at_the_limit(start: Start) -> None:
     busy = "end = time.time() + 1.5\n    while time.time() < end: progress.note('checking on')"
     with start(f"{busy}\n    return 3", limit=0.5) as process:
@@ -122,7 +132,13 @@ ENDED = "verify: the process was ended with status %d at `checking this`\n  fix:
         (
             "os.kill(os.getpid(), signal.SIGSEGV)",
             1,
-            "verify: the process died by signal 11 at `checking this`\n  fix: .*",
+            "verify: the process died by signal 11 at `checking this`.*a library .* crashed.*",
+        ),
+        (
+            "os.kill(os.getpid(), signal.SIGILL)",
+            1,
+            "verify: the process died by signal 4 at .*: this processor lacks an instruction.*fix: "
+            ".*for this processor\n",
         ),
         ("sys.exit(0)", 1, ENDED % 0),
         ("ctypes.CDLL(None).exit(3)", 1, ENDED % 3),
@@ -202,7 +218,7 @@ def test_a_killed_suite_leaves_no_process_and_no_folder(start: Start, tmp_path: 
         process.stdout.readline()
         os.kill(suite, signal.SIGKILL)
         error = process.communicate(timeout=10)[1]
-    assert process.returncode == 1 and "signal 9" in error
+    assert process.returncode == 1 and "signal 9 at `checking this`: it was killed" in error
     assert not list(tmp_path.iterdir())
 
 
