@@ -32,6 +32,8 @@ LIMIT = 120
 DEFAULTS = {"floatX": "float32", "mode": "Mode", "linker": "cvm", "optimizer": "fast_run"}
 # These are no fault of the settings, or cost more than one would think.
 COSTLY = dict({flag: SLOW[flag] for flag in DEFAULTS if flag in SLOW}, floatX=("float16",))
+# What these cost depends on the value: each that a person has set is measured.
+MEASURED = ("gcc.cxxflags", "optimizer_excluding")
 # Of numba, and of Python's memory.
 VARIABLES = ("NUMBA_", "PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC")
 LEAST = 1.5
@@ -126,8 +128,14 @@ def _cost(context, found):
     names = ", ".join("%s=%s" % each for each in sorted(found.items()))
     without = {name: os.environ[name] for name in os.environ if name not in found}
     variable = context.framework.flags_variable
-    # The last value of a flag counts.
-    flags = ["%s=%s" % (name, DEFAULTS[name]) for name in sorted(found) if name in DEFAULTS]
+    # The environment's own values; the last one of a flag counts.
+    own = dict(DEFAULTS, **dict.fromkeys(MEASURED, ""))
+    own.update((context.expectation or {}).get("flags", {}))
+    flags = [
+        "%s=%s" % (context.framework.spelled(name), own[name].replace(",", "\\,"))
+        for name in sorted(found)
+        if name in own
+    ]
     without[variable] = ",".join(filter(None, [without.get(variable)] + flags))
     seconds = _probed(context, "cost0", dict(os.environ)), _probed(context, "cost1", without)
     if None in seconds:
@@ -165,6 +173,10 @@ def slow_settings(context):
     values = {flag: context.framework.flag(flag) for flag in COSTLY}
     values = {flag: str(value) for flag, value in values.items() if value is not None}
     found = {flag: value for flag, value in values.items() if value in COSTLY[flag]}
+    for flag in MEASURED:
+        value = source_of(context, flag)[1]
+        if value and context.framework.flag("cxx"):
+            found[flag] = value
     # Those of numba count where programs run it.
     names = VARIABLES if context.framework.runs_numba else VARIABLES[1:]
     known = [name for name in surroundings.suspects(os.environ) if name.startswith(names)]

@@ -29,6 +29,8 @@ ALLOWED = 8
 # A multiple of no vector's length: the loop over the rest is tried, too.
 LENGTH = 67
 POINTS = (0.03, 0.25, 0.5, 0.9375, 1.0, 1.7, 2.5, 3.75, 5.125, 7.5, 9.0)
+# Of functions whose results there are no denormals, and that no framework computes by two formulas.
+FAR = (1e-5, 30.0)
 # By which the compiler may leave IEEE's rules.
 HARMFUL = (
     r"-Ofast|-ffast-math|-funsafe-math-optimizations|-ffinite-math-only|-fassociative-math"
@@ -95,9 +97,9 @@ def largest_error(function, dtype):
     """Return (the largest error in units in the last place, what is computed, as text)."""
     worst = (0.0, "")
     for name in CASES:
-        points = list(POINTS)
+        points = list(POINTS) + list(FAR if name in ("exp", "log", "tanh") else ())
         if name not in ("log", "pow"):
-            points += [-point for point in POINTS]
+            points += [-point for point in points]
         results, (x, y) = _call(function, dtype, name, points, points[::-1])
         expected = {}
         for result, a, b in zip(results.tolist(), x.tolist(), y.tolist()):
@@ -161,9 +163,9 @@ def special_fault(function, dtype):
 
 
 def reduction_fault(context):
-    """Return what is wrong with the sum, product or maximum of numbers, or None.
+    """Return what is wrong with the sum or maximum of numbers, or None.
 
-    The numbers are whole ones, or powers of two: each result is exact, in any order.
+    The numbers are whole ones: each result is exact, in any order.
     """
     framework = context.framework
     x = framework.variable("matrix", "float64", "x")

@@ -114,6 +114,7 @@ def test_another_device_of_the_same_kind_passes_and_none_fails(
 FLOAT16 = "floatX=float16: a small function takes %s times as long as without it"
 NEVER = "openmp=True: a forked process never ends its own loops; before you use multiprocessing, "
 NEVER += "remove openmp=True from THEANO_FLAGS"
+NO_AVX = "gcc.cxxflags=-mno-avx: a small function takes 4.0 times as long as without it"
 JIT = "NUMBA_DISABLE_JIT=1: a small function takes 165 times as long as without it"
 
 
@@ -126,6 +127,8 @@ JIT = "NUMBA_DISABLE_JIT=1: a small function takes 165 times as long as without 
         ({"floatX": "float16"}, {}, ["2.7349", "0.001"], FLOAT16 % 2735, True),
         ({"floatX": "float16"}, {}, ["0.0016", "0.001"], FLOAT16 % 1.6, True),
         ({"floatX": "float16"}, {}, ["0.0012", "0.001"], FLOAT16 % 1.2, False),
+        # What is measured whatever its value is.
+        ({"gcc.cxxflags": "-mno-avx", "cxx": "g++"}, {}, ["0.004", "0.001"], NO_AVX, True),
         # A variable of numba counts where programs run numba.
         ({}, {"NUMBA_DISABLE_JIT": "1"}, [], settings.NOT_SLOW, False),
         ({"runs_numba": True}, {"NUMBA_DISABLE_JIT": "1"}, ["0.165", "0.001"], JIT, True),
@@ -149,7 +152,8 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
         monkeypatch.setenv(name, value)
     outputs = iter(printed)
     monkeypatch.setattr(settings.process, "call", lambda *_: SimpleNamespace(output=next(outputs)))
-    where = context(flags, advice=[], folder="/tmp", user_flags="openmp=True")
+    user_flags = ",".join(f"{name}={value}" for name, value in flags.items())
+    where = context(flags, advice=[], folder="/tmp", user_flags=user_flags)
     where.framework.runs_numba = flags.get("runs_numba", False)
     found = settings.check_cost(where)
     assert (found.status, found.detail, where.advice) == ("pass", detail, [detail] * is_advice)
