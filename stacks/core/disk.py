@@ -39,7 +39,7 @@ def sha256_of(path: Path) -> str:
 
 @contextmanager
 def explain_disk_errors(path: Path) -> Iterator[None]:
-    """Turn an OSError of a full, read-only or forbidden disk into a DiskError with a fix."""
+    """Turn an OSError of a disk, or of a limit of this process, into a DiskError with a fix."""
     try:
         yield
     except OSError as error:
@@ -67,6 +67,15 @@ def disk_error(error: OSError, path: Path) -> DiskError | None:
         errno.EISDIR: "a folder stands where a file is needed: move it away",
         errno.ELOOP: "a symbolic link leads to itself: remove it",
         errno.ENAMETOOLONG: "choose a shorter name",
+        errno.EMFILE: "raise the limit of open files: ulimit -n 4096",
+        errno.ENFILE: "end other programs: the system has too many files open",
+        errno.EAGAIN: "raise the limit of processes (ulimit -u), or end other programs",
+        errno.ENOMEM: "free some memory, or raise its limit (ulimit -v, the container's)",
+        **dict.fromkeys(
+            (errno.EIO, errno.ESTALE, errno.ENOTCONN),
+            f"the disk, or the network behind it, fails: see the system's log, or {other} on "
+            "another disk",
+        ),
         **dict.fromkeys(
             (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP), f"{other} on another file system"
         ),

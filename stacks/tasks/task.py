@@ -15,13 +15,14 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import invoke.exceptions
 import invoke.tasks
 
 from stacks.core.console import display_path, show_error, write_log
-from stacks.core.disk import INSTALLED
+from stacks.core.disk import INSTALLED, disk_error
 from stacks.core.errors import StacksError, UsageError, unknown
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
@@ -101,7 +102,12 @@ def task(
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise invoke.exceptions.Exit(code=128 + signal.SIGPIPE) from None
             except Exception as error:
+                known = disk_error(error, Path()) if isinstance(error, OSError) else None
+                if known:
+                    show_error(known)
                 _write_log(task_name, error)
+                if known:
+                    raise invoke.exceptions.Exit(code=known.exit_code) from error
                 raise
 
         # invoke gives each task a context first, which none of these reads.

@@ -12,6 +12,16 @@ from stacks.core.errors import UsageError
 
 MAX_REQUIREMENTS = 1 << 20
 
+# The bytes that a file of another encoding than UTF-8 begins with.
+MARKS = {
+    (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE): "utf-32",
+    (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE): "utf-16",
+}
+# Files, folders and addresses in place of the name of a package: archives have these names for pip.
+ELSEWHERE = re.compile(
+    r"[./~]|[A-Za-z+]+:|[^\s;#@\[(<>=!~]+[/\\]"
+    r"|\S+\.(whl|zip|tar|tar\.\w+|tgz|tbz|txz|tlz)(\[.*\])?$"
+)
 # Options of requirements files, and why a lock cannot follow them.
 REFUSED = {
     "an index": (
@@ -41,12 +51,13 @@ def file_requests(path: Path, where: str) -> list[str]:
             data = file.read(MAX_REQUIREMENTS + 1)
         text = _decoded(data)
     except (OSError, ValueError, LookupError) as error:
-        reason = (
-            error.strerror
+        raise UsageError(
+            f"{where}: {display_path(path)}: "
+            + (error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8"),
+            fix="check the path, which begins at the folder of this file"
             if isinstance(error, OSError)
-            else "it is not UTF-8, nor what it says it is"
-        )
-        raise UsageError(f"{where}: {display_path(path)}: {reason}") from error
+            else "save it as UTF-8, or name its encoding in the first line: # coding: latin-1",
+        ) from error
     if len(data) > MAX_REQUIREMENTS:
         raise UsageError(f"{where}: {display_path(path)}: larger than {MAX_REQUIREMENTS >> 20} MiB")
     return [
@@ -61,8 +72,12 @@ def _decoded(data: bytes) -> str:
 
     Raises ValueError or LookupError if it has another encoding.
     """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16")
+    # The mark of UTF-32 begins with that of UTF-16.
+    for marks, coding in MARKS.items():
+        if data.startswith(marks):
+            return data.decode(coding)
+    if b"\0" in data:
+        raise ValueError("UTF-16 without a byte order mark, or no text")
     for line in data.split(b"\n", 2)[:2]:
         if found := re.match(rb"\s*#.*coding[:=]\s*([-\w.]+)", line):
             return data.decode(found[1].decode("ascii"))
@@ -92,7 +107,7 @@ def request_of(text: str, where: str) -> str:
         return ""
     if text.startswith("-"):
         raise _option(where, text)
-    if re.match(r"[./~]|[A-Za-z+]+://|.*\.(whl|zip|tar\.\w+)$", text):
+    if ELSEWHERE.match(text):
         raise _elsewhere(where, text)
     # Loaded here: every command reads this module, and few a stack.yaml.
     from packaging.requirements import InvalidRequirement, Requirement

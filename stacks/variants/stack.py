@@ -28,6 +28,7 @@ from stacks.core.paths import expanded, is_file
 from stacks.core.process import quoted
 from stacks.variants.files import FloatX, Variables
 from stacks.variants.requests import file_requests, request_of
+from verify.core import surroundings
 
 NAME = "stack.yaml"
 TEMPLATE = """\
@@ -60,6 +61,8 @@ EARLY = {
     "LD_*": "the loader reads it when a program starts",
     "GLIBC_TUNABLES": "the C library reads it when a program starts",
     "MALLOC_*": "the C library reads it when a program starts",
+    "LANG": "Python reads it when it starts",
+    "LC_*": "Python reads it when it starts",
     "PATH": "each program has it already",
 }
 
@@ -165,6 +168,12 @@ def read(file: Path) -> Stack:
 
 def _check_variable(name: str, where: str) -> None:
     """Raise UsageError for a variable that an environment's Python would set too late."""
+    if name in surroundings.dropped():
+        raise UsageError(
+            f"{where}: {name} may not stand in `environment:`",
+            found=f"it {surroundings.reason_of(name, 'any')}",
+            fix="leave it out: no program of an environment gets it",
+        )
     for pattern, reason in EARLY.items():
         if fnmatchcase(name, pattern):
             raise UsageError(

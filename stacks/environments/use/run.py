@@ -24,6 +24,8 @@ from verify.core import surroundings
 LOGGER = logging.getLogger(__name__)
 SHELLS = Path(__file__).parent / "shells"
 ENTERED = ("bash", "zsh", "fish")
+# The shells of accounts that nobody uses, such as those of containers.
+NO_SHELLS = ("nologin", "false", "true")
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -60,15 +62,23 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             f"the environment of {variant.id} is damaged: {own} leads to nothing",
             fix=f"./invoke build {variant.option} --repair",
         )
-    _replace_by(list(command), variables(prefix))
+    words = quoted(command[:1])
+    fix = f"check the spelling, or name what runs the file: -- python {words}"
+    _replace_by(list(command), variables(prefix), fix)
 
 
 def shell(variant: Variant, prefix: Path) -> None:
-    """Replace this process by an interactive shell whose prompt names the variant."""
-    warn(variant, prefix)
+    """Replace this process by an interactive shell whose prompt names the variant.
+
+    Raises UsageError if the shell does not start, or is for accounts that may not log in.
+    """
     env = variables(prefix)
     command, shell_variables = shell_of(variant.name, env)
     name = Path(command[0]).name
+    fix = f"name another one: SHELL=bash {as_typed(f'./invoke shell {variant.option}')}"
+    if name in NO_SHELLS:
+        raise UsageError(f"SHELL={command[0]} lets nobody in", expected="a shell", fix=fix)
+    warn(variant, prefix)
     if name in ENTERED:
         print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")
     else:
@@ -78,7 +88,7 @@ def shell(variant: Variant, prefix: Path) -> None:
             f"on PATH; `which python` prints {prefix}/bin/python if they do not\n"
             f"supported are {', '.join(ENTERED)}: SHELL=bash, for example; leave with `exit`"
         )
-    _replace_by(command, shell_variables)
+    _replace_by(command, shell_variables, fix)
 
 
 def variables(prefix: Path) -> dict[str, str]:
@@ -86,7 +96,8 @@ def variables(prefix: Path) -> dict[str, str]:
     return environment(prefix) | settings.for_uv(prefix, os.environ)
 
 
-def _replace_by(command: list[str], env: dict[str, str]) -> None:
+def _replace_by(command: list[str], env: dict[str, str], fix: str) -> None:
+    """Replace this process by a command; UsageError with the fix if it does not start."""
     sys.stdout.flush()
     sys.stderr.flush()
     folders.keep_over_exec()
@@ -99,7 +110,7 @@ def _replace_by(command: list[str], env: dict[str, str]) -> None:
         raise UsageError(
             f"cannot run {command[0]}: {error.strerror}",
             expected="a program of the environment, on PATH, or a file that may be executed",
-            fix=f"check the spelling, or name what runs the file: -- python {quoted(command[:1])}",
+            fix=fix,
         ) from error
     finally:
         for number, handler in handlers.items():

@@ -234,6 +234,10 @@ def test_a_file_system_without_locks_of_folders(
         (errno.EISDIR, "a folder stands where a file is needed"),
         (errno.ELOOP, "a symbolic link leads to itself"),
         (errno.ENAMETOOLONG, "choose a shorter name"),
+        (errno.EMFILE, "ulimit -n"),
+        (errno.EAGAIN, "ulimit -u"),
+        (errno.ENOMEM, "ulimit -v"),
+        (errno.ESTALE, "the network behind it, fails"),
     ],
 )
 def test_refusals_of_the_disk(number: int, fix: str) -> None:

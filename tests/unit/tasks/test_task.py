@@ -38,6 +38,10 @@ def defect():
     raise ZeroDivisionError("a defect")
 
 @task()
+def limited():
+    raise OSError(24, "Too many open files", "/x")
+
+@task()
 def stopped():
     raise KeyboardInterrupt
 
@@ -67,6 +71,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("mistake", 2, r"error: \[no\] such thing\n  expected: x\n  fix:      y\n"),
         ("stopped", 130, r"\ninterrupted; what was finished is kept\n"),
+        ("limited", 1, r"error: /x: Too many open files\n  fix: +raise the limit of open .*\n"),
         ("defect", 1, r"(?s)Traceback.*ZeroDivisionError: a defect\n"),
     ],
 )

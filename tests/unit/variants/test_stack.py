@@ -184,7 +184,16 @@ def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, fi
         ("./six", "a file or an address"),
         ("git+https://host/x", "a file or an address"),
         ("six @ https://host/six.whl", "a file or an address"),
-        ("six-1.16.0-py2.py3-none-any.whl", "a file or an address"),
+        *(
+            (each, "a file or an address")
+            for each in (
+                "six-1.16.0-py2.py3-none-any.whl",
+                "six-1.16.0.tgz",
+                "wheels/six-1.16.0-py3-none-any.whl[extra]",
+                "libs/six",
+                "file:six",
+            )
+        ),
         ("six==", "no requirement"),
         ("a b", "no requirement"),
     ],
@@ -200,7 +209,7 @@ def test_requests_that_are_refused(request_: str, reason: str, file: Path) -> No
 @pytest.mark.parametrize(
     "data",
     [
-        *("six==1.16.0\n# \u00e9\n".encode(e) for e in ("utf-8", "utf-8-sig", "utf-16")),
+        *("six==1.16.0\n# \u00e9\n".encode(e) for e in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
         b"\xfe\xff" + "six==1.16.0\n".encode("utf-16-be"),
         b"# -*- coding: latin-1 -*-\nsix==1.16.0 # \xe9\n",
     ],
@@ -215,8 +224,10 @@ def test_files_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:15: no.txt: No such file" in refused(file, "requirements: no.txt\n")
     (file.parent / "r.txt").write_bytes(b"\xff\xfe\x00")
     assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
-    (file.parent / "r.txt").write_bytes(b"# coding: no-such\nsix\n")
-    assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
+    # Among them UTF-16 without a mark.
+    for data in (b"# coding: no-such\nsix\n", b"s\0i\0x\0", b"# \xe9\n"):
+        (file.parent / "r.txt").write_bytes(data)
+        assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
     # Lines that go on are counted.
     (file.parent / "r.txt").write_text("six \\\n  ==1.16.0\nnumpy\nbad bad\n")
     assert refused(file, "requirements: r.txt\n").startswith("r.txt:4: ")
@@ -246,6 +257,7 @@ def test_lines_of_a_requirements_file_continue_as_for_pip(
         ("PYTHONPATH", "Python"),
         ("LD_PRELOAD", "the loader"),
         ("GLIBC_TUNABLES", "the C library"),
+        ("LC_ALL", "Python"),
         ("PATH", "each program"),
     ],
 )
@@ -255,6 +267,13 @@ def test_a_variable_that_python_would_set_too_late(name: str, reader: str, file:
         stack.read(file)
     assert str(caught.value.found).startswith(reader)
     assert caught.value.fix and f"{name}=VALUE ./invoke run" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["PYTHONHOME", "PIP_USER", "VIRTUAL_ENV"])
+def test_a_variable_that_no_program_gets(name: str, file: Path) -> None:
+    file.write_text(TEXT + f'environment: {{{name}: "1"}}\n')
+    with pytest.raises(UsageError, match=f"{name} may not stand(.|\n)*leave it out"):
+        stack.read(file)
 
 
 def test_the_template_is_a_stack(workspace: Workspace, tmp_path: Path) -> None:

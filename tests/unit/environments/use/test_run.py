@@ -87,7 +87,8 @@ def test_a_program_has_the_environments_variables_and_none_of_another_python(
 
 def test_a_program_ends_with_its_reader_as_in_a_shell() -> None:
     words = ["bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]
-    code = f"from stacks.environments.use import run\nrun._replace_by({words}, dict(PATH={PATH!r}))"
+    code = "from stacks.environments.use import run\n"
+    code += f"run._replace_by({words}, dict(PATH={PATH!r}), '')"
     output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
     )
@@ -139,6 +140,9 @@ def test_a_shell_says_where_one_is(
             assert env["PS1"] == "(openblas) $ "
             assert f"{shell} is not supported: your own files may put another python" in printed
             assert "`which python` prints /prefix/bin/python" in printed
+    monkeypatch.setenv("SHELL", "/usr/sbin/nologin")
+    with pytest.raises(UsageError, match=r"nologin lets nobody in(.|\n)*SHELL=bash \./invoke"):
+        run_module.shell(variant, Path("/prefix"))
 
 
 def test_an_environment_that_did_not_pass_is_named_once(
