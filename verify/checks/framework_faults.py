@@ -79,6 +79,62 @@ WRONG_RESULTS = (
         "make i without repetitions first",
         "theano-0.8.2",
     ),
+    (
+        # PyTensor's pull request 1922.
+        "sqrt(x ** 2) is NaN for negative x, and sqrt(x) ** 2 is abs(x)",
+        "write abs(x), and switch(x >= 0, x, nan)",
+        OLD,
+    ),
+    (
+        # PyTensor's issue 2308.
+        "cauchy(loc, scale) in numba draws (loc + z) / scale",
+        "write loc + scale * cauchy(0, 1)",
+        OLD,
+    ),
+    (
+        # Theano's issue 4595.
+        "x[x > 2] is x[0] and x[1]: a comparison is no mask",
+        "write x[(x > 2).nonzero()]",
+        "theano-0.8.2",
+    ),
+    (
+        # Theano's issue 3060.
+        "max pooling in C drops a NaN that is not the first number of its window",
+        "test the input by isnan",
+        THEANO + AESARA,
+    ),
+    (
+        # PyTensor's issue 1497.
+        "log(c + x) is log1p(x) for a constant c within 1e-5 of 1",
+        "give c as an input of the function",
+        THEANO + AESARA,
+    ),
+    (
+        "sigmoid in C is 1 above 19, where it is up to 5.6e-9 less",
+        "write sigmoid(-x) for 1 - sigmoid(x)",
+        "theano-0.8.2 theano-1.0.5",
+    ),
+    (
+        "x - x, x / x and eq(x, x) are 0, 1 and true, also for NaN and infinities",
+        "test x by isnan and isinf first",
+        THEANO + AESARA + PYTENSOR,
+    ),
+    (
+        "argmin of signed integers is wrong where the smallest number of their type is among them",
+        "cast them to float64",
+        THEANO + AESARA + PYTENSOR,
+    ),
+    (
+        "int64 and uint64 are compared in C as unsigned numbers: -1 is more than 1",
+        "cast both to float64",
+        THEANO + AESARA + PYTENSOR,
+    ),
+    (
+        # PyTensor's issue 1026.
+        "In(x, mutable=True) of a row of y changes the input y of another rank",
+        "give it a copy: x.copy()",
+        THEANO + AESARA + PYTENSOR,
+    ),
 )
 
 

@@ -49,7 +49,7 @@ def test_numpy_is_verified_only_where_no_framework_is_installed(
     assert cli._framework(None, str(tmp_path), {}).name == "numpy"
     # An environment of theano-stacks has a framework.
     with pytest.raises(framework.NotInstalledError):
-        cli._framework({"module": "theano"}, str(tmp_path), {})
+        cli._framework({"module": "theano", "variant": "v", "framework": "f"}, str(tmp_path), {})
     installed.clear()
     with pytest.raises(framework.NotInstalledError):
         cli._framework(None, str(tmp_path), {})
