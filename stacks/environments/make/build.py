@@ -213,19 +213,22 @@ def _choose(
     # Loaded here: it imports an HTTP library, and a build does not need it.
     from stacks.locks import requirements
 
-    with scratch() as folder, step("resolve", plural(len(variant.requests), "request")):
+    with scratch() as folder:
         if os.statvfs(folder).f_flag & os.ST_NOEXEC:
             raise DiskError(
                 f"{folder.parent}: no program may run there (noexec)",
                 fix="set TMPDIR to another folder",
             )
         without = variant.model_copy(update={"file": folder / "base.yaml", "requests": ()})
-        # Its lines would name a folder that is gone a moment later.
+        # Lines that would name a folder that is gone a moment later.
         with redirect_stderr(io.StringIO()):
             solution.write(workspace, without, base)
-            prefix = make_environment(workspace, without)
-        python = prefix / "bin/python"
-        return requirements.resolve(workspace, variant, python, channel.pins, preferred)
+        # With its lines: for the first stack on a framework it takes minutes.
+        packages.parts_of(workspace, without, lock.current(workspace, without))
+        with step("resolve", plural(len(variant.requests), "request")):
+            with redirect_stderr(io.StringIO()):
+                python = make_environment(workspace, without) / "bin/python"
+            return requirements.resolve(workspace, variant, python, channel.pins, preferred)
 
 
 def _names(pins: Sequence[IndexPin]) -> str:
