@@ -102,6 +102,18 @@ def test_a_checkout_that_is_read_only(checkout: Tiny, tmp_path: Path) -> None:
     assert version.strip() == "4.4.2"
 
 
+def test_an_environment_for_a_read_only_checkout_is_refused_at_once(
+    checkout: Tiny, tmp_path: Path
+) -> None:
+    code = BUILDING.replace("build.relock(workspace, variant)\n", "")
+    words: list[str | Path] = [sys.executable, "-c", code, checkout.root]
+    words += [tmp_path / "cache", "tiny/by-conda"]
+    variables = {"PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"}
+    _, err = start(words, obeying(), **{**os.environ, **variables}).communicate()
+    assert ": Permission denied\n" in err
+    assert "  lock " in err and "  channel " not in err
+
+
 @needs_root
 def test_two_users_of_one_checkout_at_once(checkout: Tiny, tmp_path: Path, shared: Path) -> None:
     processes = {}

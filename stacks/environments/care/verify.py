@@ -6,15 +6,22 @@ import datetime
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 from stacks.core import paths
-from stacks.core.console import as_typed, print_table
-from stacks.core.disk import replace_atomically, scratch, scratch_parent, write_atomically
+from stacks.core.console import as_typed, display_path, print_table
+from stacks.core.disk import (
+    is_writable,
+    replace_atomically,
+    scratch,
+    scratch_parent,
+    write_atomically,
+)
 from stacks.core.errors import StacksError, UsageError, VerifyError
 from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
@@ -65,14 +72,20 @@ def verify_variant(
     limit: int = 0,
     brief: bool = False,
 ) -> None:
-    """Verify a variant's environment, print the table, and keep the report.
+    """Verify a variant's environment, print the table, and keep the report if it can be written.
 
     limit: seconds after which a step counts as hanging; 0 is the suite's default. brief: print the
     table only if the environment does not pass. Raises VerifyError if a check failed or the suite
     could not run.
     """
-    with _output(brief) as output:
-        with replace_atomically(report_path(workspace, variant)) as report:
+    kept = report_path(workspace, variant)
+    is_kept = is_writable(kept.parent)
+    if not is_kept:
+        # An environment is for all users who can read it.
+        print(f"note: no report is kept: {display_path(kept.parent)} is read-only", file=sys.stderr)
+    with _output(brief) as output, nullcontext(kept.parent) if is_kept else scratch() as folder:
+        kept = folder / kept.name
+        with replace_atomically(kept) as report:
             what = f"{variant.id} could not be verified"
             # The environment's own Python may be damaged, so this one compares the files first.
             words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
@@ -83,7 +96,7 @@ def verify_variant(
                 raise_for(status, what)
             is_damaged = status == FAILED
             if is_damaged and not report.is_file():
-                report_path(workspace, variant).unlink(missing_ok=True)
+                kept.unlink(missing_ok=True)
                 raise VerifyError(f"the environment of {variant.id} is damaged", fix=repair)
             if not is_damaged:
                 arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
@@ -91,7 +104,7 @@ def verify_variant(
                 python = str(prefix / "bin/python")
                 status = _verify(python, arguments, env, report, what, output)
         if json_file:
-            write_atomically(json_file, report_path(workspace, variant).read_bytes())
+            write_atomically(json_file, kept.read_bytes())
         if status == FAILED:
             reason = "is damaged" if is_damaged else "failed its verification"
             raise_for(status, f"{variant.id} {reason}")

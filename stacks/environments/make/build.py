@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -13,7 +14,7 @@ from stacks.channel.build import build_packages, obtain_packages
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Channel, Offer, read_channel, with_settings
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import scratch
+from stacks.core.disk import explain_disk_errors, is_writable, scratch
 from stacks.core.errors import DiskError, StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
@@ -73,6 +74,10 @@ def make_environment(
     if as_it_is and folders.is_made(target, key, prefix.digests(own)):
         print(f"  {'ready':<9}{display_path(target)}", file=sys.stderr, flush=True)
         return target
+    if not is_writable(target.parent):
+        # Before the packages are built, which takes minutes.
+        with explain_disk_errors(target.parent):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target.parent))
     if note := _copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
     parts = packages.parts_of(workspace, variant, locked, from_sources=from_sources)
