@@ -3,7 +3,6 @@
 theano_stacks-VERSION-py3-none-any.whl    the command `theano-stacks`
 blas_verify-VERSION-py2.py3-none-any.whl  the verification, and a plugin for pytest
 blas-verify.pyz                           the verification as one file, for any Python
-channel/                                  the channel's packages, if requested
 NOTES.md                                  what CHANGELOG.md says of the version, for a tag
 SHA256SUMS                                the digest of each file, as sha256sum prints it
 """
@@ -34,7 +33,6 @@ from stacks.core.workspace import (
     prepare_tools,
     revision,
 )
-from stacks.distribution import channel
 
 DIGESTS = "SHA256SUMS"
 NOTES = "NOTES.md"
@@ -77,9 +75,7 @@ blas-verify = {PACKAGE}.__main__:run
 """
 
 
-def release(
-    workspace: Workspace, folder: Path, *, tag: str = "", with_channel: bool = False
-) -> None:
+def release(workspace: Workspace, folder: Path, *, tag: str = "") -> None:
     """Write a release into a folder, in place of one that is there.
 
     tag: the git tag that is released; without it, this is a trial. Raises UsageError if the folder
@@ -95,8 +91,6 @@ def release(
         write_wheel(workspace, new)
         write_suite(workspace, new)
         write_suite(workspace, new, wheel=True)
-        if with_channel:
-            channel.publish_to_folder(workspace, new / "channel")
         if notes_of_tag is not None:
             (new / NOTES).write_text(notes_of_tag)
         digests = records.list_folder(new)

@@ -151,22 +151,20 @@ def publish_channel(
 
 @task(
     "release --to release",
-    "release --to release --tag v1.0.0rc1 --channel",
+    "release --to release --tag v1.0.0rc1",
     help={
         "to": "the folder to write (an existing release is replaced)",
         "tag": "the tag that is released; without it, this is a trial of any commit",
-        "channel": "also write the channel's packages that may be republished",
     },
-    protects=("cache",),
     in_checkout=True,
 )
-def release(to: str, tag: str = "", channel: bool = False) -> None:
+def release(to: str, tag: str = "") -> None:
     """Write the files of a release: wheel, blas-verify.pyz, digests."""
     from stacks.distribution import release as releasing
 
     folder = folder_of(to)
     assert folder
-    releasing.release(default_workspace(), folder, tag=tag, with_channel=channel)
+    releasing.release(default_workspace(), folder, tag=tag)
     next_step(f"(cd {quoted([display_path(folder)])} && sha256sum --check {releasing.DIGESTS})")
 
 

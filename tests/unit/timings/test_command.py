@@ -218,4 +218,10 @@ def test_the_committed_ones_are_what_the_results_give(workspace: Workspace) -> N
     assert [path.read_text() == text for path, text in committed] == [True, True]
     # Nothing in results/ is superseded, and all that readers open is small.
     assert {one.path for one in stored} == {one.stored.path for one in view.sessions}
-    assert len(committed[0][1].split()) <= 1_300 and len(page.encode()) <= 300_000
+    text = committed[0][1]
+    assert len(text.split()) <= 1_300 and len(page.encode()) <= 300_000
+    # It answers first.
+    heads = [line for line in text.splitlines() if line.startswith("## ")]
+    assert heads[:2] == ["## Which flavour?", "## Which framework?"]
+    assert heads[2].startswith("## All flavours on ") and heads[-1] == "## How it was measured"
+    assert page.index('aria-labelledby="answers"') < page.index('aria-labelledby="all"')

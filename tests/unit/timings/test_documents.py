@@ -11,85 +11,25 @@ from stacks.bench import store
 from stacks.timings import command, documents
 from stacks.timings.view import CurrentLock
 from unit.helpers.benching import BASE, FAST, missing, result, runs, subject
-from unit.helpers.publishing import (
-    FLAVOURS,
-    FRAMEWORKS,
-    GEMM,
-    WITH_PEAK,
-    Reader,
-    at,
-    campaign,
-    keep,
-    read,
-    settings,
-    site,
-    timings,
-)
+from unit.helpers.publishing import GEMM, WITH_PEAK, Reader, at, keep, read, settings, site, timings
 
 EVIL = "<script>alert(1)</script>\"'>|`x` # [a](b) &lt; {{ 7*7 }} </style>"
 SVG = "{http://www.w3.org/2000/svg}"
-MOST_WORDS, MOST_BYTES = 1_300, 300_000
 
 
 def observed(root: Path) -> str:
     return " ".join(Reader(site(root)).text.split())
 
 
-@pytest.fixture(scope="module")
-def forty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give what is published of a campaign of all environments."""
-    root = tmp_path_factory.mktemp("campaign")
-    campaign(root)
-    command.publish(at(root))
-    return root
-
-
-def test_a_table_of_forty_environments_answers_first(forty: Path) -> None:
-    text = timings(forty)
-    assert len(text.split()) <= MOST_WORDS
-    heads = [line for line in text.splitlines() if line.startswith("## ")]
-    assert heads == [
-        *("## Which flavour?", "## Which framework?", "## All flavours on here-2-cores"),
-        "## How it was measured",
-    ]
-    answers, _, table = text.partition("## All flavours")
-    rows = [line for line in answers.splitlines() if line.startswith("| ")]
-    assert [row.split(" | ")[0][2:] for row in rows] == [
-        *("my program is mostly", "large matrix products", "large products in float32"),
-        *("small dense layers", "small convolutions", "recurrent layers", "steps under 1 ms"),
-        *("exp and tanh over arrays", "small dense layers, while 2 busy loops run"),
-        "recurrent layers, while 2 busy loops run",
-    ]
-    # The fastest of a usual flavour's equals, and how much faster than the baseline.
-    assert rows[1].startswith("| large matrix products | `openblas-amdlibm` | **7.00 (7.00-7.00)**")
-    assert "Not measured: no campaign has timed one flavour of each framework" in answers
-    rows = [line for line in table.splitlines() if line.startswith("| ")]
-    assert rows[0] == (
-        "| environment | download, MB | large matrix products | small dense layers "
-        "| recurrent layers | exp and tanh over arrays |"
-    )
-    assert [row.split()[1].removesuffix("&Dagger;") for row in rows[1:]] == [
-        f"{framework}/{flavour}"
-        for framework in FRAMEWORKS
-        for flavour in sorted(FLAVOURS, key=lambda name: (name != "pip-default", name))
-    ]
-    assert "All are of older locks than this checkout's." in table
-
-
-def test_a_page_of_forty_environments_is_small(forty: Path) -> None:
-    page = site(forty)
-    assert len(page.encode()) <= MOST_BYTES
-    # Each measure of each environment, the answers, and the short table.
-    assert page.count('<tr><th scope="row">') + page.count("<tr data-") > 80
-    assert "Every measure on here-2-cores: 42 environments" in page
-    assert page.count('<details class="session">') == 2 * len(FRAMEWORKS)
-    assert "beside 2 busy loops</small>MLP" in page
-
-
 def test_every_figure_has_its_machine_versions_and_sessions(tmp_path: Path) -> None:
     keep(tmp_path, remarks=("other programs were busy",), missing=(missing(FAST),))
     command.publish(at(tmp_path))
-    assert "| theano-1.0.5/fast |  | **2.50** |" in timings(tmp_path)
+    for part in (
+        "| theano-1.0.5/fast |  | **2.50** |",
+        "Not measured: no campaign has timed one flavour of each framework",
+        "All are of older locks than this checkout's.",
+    ):
+        assert part in timings(tmp_path)
     assert "| theano-1.0.5/base |  | 2&nbsp;GFLOP/s |" in timings(tmp_path)
     page = observed(tmp_path)
     assert "theano-1.0.5fast5 GFLOP/s, 50%2.50 (2.50-2.50)" in page
@@ -141,7 +81,8 @@ def test_ratios_to_another_graph_and_older_figures_are_marked(tmp_path: Path) ->
 
 
 def test_frameworks_in_the_same_rounds_are_shown(tmp_path: Path) -> None:
-    three = [subject("openblas", name) for name in FRAMEWORKS[:3]]
+    names = ("aesara-2.8.7", "pytensor-2.38.3", "theano-0.8.2")
+    three = [subject("openblas", name) for name in names]
     found = [
         run
         for n, one in enumerate(three, 1)
