@@ -188,7 +188,7 @@ def listening(
         return words, {}
     dashboard = str(given.get("dashboard_address", LOOPBACK))
     # A number alone is a port, on every address.
-    if dashboard.isdecimal() or not is_loopback(dashboard):
+    if not is_loopback(dashboard):
         raise _refused(command, f"its dashboard would listen on {dashboard}, which has no TLS")
     # Dask would take a scheduler's address without a scheme for tcp.
     schemes = {each.partition("://")[0] for each in (address, *hosts) if "://" in each}

@@ -109,7 +109,7 @@ def _figure(row: Row) -> str:
 def _across(view: View) -> Mapping[tuple[str, str], Mapping[str, Row]]:
     """Return {(environment, what ran it): {program: its step}} of the frameworks compared."""
     found: dict[tuple[str, str], dict[str, Row]] = {}
-    for row in view.across.rows if view.across else ():
+    for row in view.across.figures if view.across else ():
         program, _, by = row.measure.name.partition(", ")
         found.setdefault((row.subject, by or "C"), {})[program] = row
     return found

@@ -7,6 +7,7 @@ seconds of 100 calls of a training step, of one run of each, on a machine that i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from stacks.bench.intervals import Ratio, figure
 from stacks.bench.result import Subject
@@ -15,7 +16,6 @@ from stacks.bench.store import StoredResult
 from stacks.timings.beside import DeviceReport, Samplers, Sampling
 from stacks.timings.sessions import FIRST_STEP, Column, Session, answering, measured, sessions
 from stacks.timings.view import (
-    Across,
     Answer,
     Cell,
     CurrentLock,
@@ -56,11 +56,9 @@ def view(
     machines = machine_tables(rest or every, current)
     across = _across(every)
     steps = [found for session in every for found in _steps(session)]
-    used = [
-        *(session for one in machines for session in one.sessions),
-        *(one.session for one in steps),
-        *([across.session] if across else []),
-    ]
+    used = [session for one in machines for session in one.sessions]
+    used += [one.session for one in steps] + ([across] if across else [])
+    paths = {session.stored.path for session in used}
     first = ARTICLE["pip-default"]
     return View(
         tuple(machines),
@@ -72,7 +70,7 @@ def view(
         tuple(reports),
         tuple(samplers),
         tuple(samplings),
-        tuple(session for session in every if session in used),
+        tuple(session for session in every if session.stored.path in paths),
         current,
     )
 
@@ -223,7 +221,7 @@ def _slower(table: MachineTable) -> list[Slower]:
     return found
 
 
-def _across(every: Sequence[Session]) -> Across | None:
+def _across(every: Sequence[Session]) -> Session | None:
     """Return the newest session that timed one flavour of each of several frameworks."""
     for session in sorted(every, key=lambda one: one.result.began, reverse=True):
         settings = session.result.settings
@@ -234,7 +232,7 @@ def _across(every: Sequence[Session]) -> Across | None:
             and not row.measure.name.endswith(FIRST_STEP)
         )
         if _is_across(session) and rows and not settings.busy:
-            return Across(session, rows)
+            return replace(session, figures=rows)
     return None
 
 

@@ -134,17 +134,6 @@ class Slower:
 
 
 @dataclass(frozen=True)
-class Across:
-    """One session with one flavour of each of several frameworks, in the same rounds.
-
-    rows: its steps of programs; the name of a measure ends with what ran it, if that is not C.
-    """
-
-    session: Session
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True)
 class Step:
     """A step of the article: the seconds of 100 calls, how many times as fast as the first it is.
 
@@ -171,14 +160,16 @@ class Steps:
 class View:
     """All that is published.
 
-    answers, slower: of the first machine. across: None if no session has timed several frameworks.
+    answers, slower: of the first machine. across: a session with one flavour of each of several
+    frameworks, and of its figures the steps of programs; the name of a measure ends with what ran
+    it, if that is not C.
     article: its figures; steps: ours of the same. current: the locks of this checkout.
     """
 
     machines: tuple[MachineTable, ...]
     answers: tuple[Answer, ...]
     slower: tuple[Slower, ...]
-    across: Across | None
+    across: Session | None
     article: tuple[Step, ...]
     steps: tuple[Steps, ...]
     devices: tuple[DeviceReport, ...]

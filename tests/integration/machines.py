@@ -171,7 +171,7 @@ def machines(tiny: Tiny, root: Path, names: Sequence[str]) -> Iterator[Machines]
     found = {name: Machine(name, checkout(tiny, root / name)) for name in names}
     try:
         client = checkout(tiny, root / "client")
-        address = _address(file, scheduler)
+        address = address_of(file, scheduler)
         for machine in found.values():
             machine.process = start(machine, address)
         yield Machines(address, scheduler, client, found)
@@ -202,7 +202,8 @@ def _dask(words: Sequence[str], room: Path, **more: str) -> psutil.Popen:
         return psutil.Popen(command, cwd=room, env=env, stdout=log, stderr=log)
 
 
-def _address(file: Path, scheduler: psutil.Popen) -> str:
+def address_of(file: Path, scheduler: psutil.Popen) -> str:
+    """Wait for the file that a scheduler writes, and return its address."""
     until = time.monotonic() + PATIENCE
     while True:
         assert scheduler.poll() is None and time.monotonic() < until

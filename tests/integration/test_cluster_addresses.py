@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import json
-import time
+import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import distributed
 import psutil
 import pytest
 
-from integration.machines import PATIENCE, kill
+from integration.machines import PATIENCE, address_of, kill
 from integration.programs import invoke
 from integration.registries import write_certificate
 from stacks.core.disk import REPOSITORY
@@ -71,15 +70,13 @@ def test_scheduler_and_worker_listen_on_loopback_or_answer_those_with_a_certific
     words = ["--port", "0", "--scheduler-file", str(file), *options]
     words += ["--host", "0.0.0.0"] if tls else []
     scheduler = start("scheduler", "--", *words)
-    address, deadline = "", time.monotonic() + PATIENCE
-    while not address:
-        assert scheduler.poll() is None and time.monotonic() < deadline
-        with suppress(FileNotFoundError, json.JSONDecodeError):
-            address = str(json.loads(file.read_text())["address"])
+    address = address_of(file, scheduler)
     if tls:
         address = f"tls://127.0.0.1:{address.rpartition(':')[2]}"
     assert address.startswith("tls://127.0.0.1:" if tls else "tcp://127.0.0.1:")
-    worker = start("worker", address, *(["--", *options] if tls else []))
+    # Another run of the tests may have a worker on this machine.
+    name = ("--name", f"test-{os.getpid()}")
+    worker = start("worker", address, *name, *(["--", *options] if tls else []))
     with distributed.Client(address, timeout=PATIENCE, set_as_default=False, **arguments) as client:
         client.wait_for_workers(1, PATIENCE)
         assert client.submit(sum, [1, 2]).result(PATIENCE) == 3

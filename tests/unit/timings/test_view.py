@@ -210,7 +210,7 @@ def test_frameworks_are_compared_in_the_same_rounds_alone(tmp_path: Path) -> Non
     assert published(tmp_path / "two", two, "lstm merged", unit="s").across is None
     rates = {**two, three[2]: 0.2}
     across = published(tmp_path / "three", rates, "lstm merged", unit="s").across
-    assert across and [row.ratio and row.ratio.value for row in across.rows] == [None, 4.0, 2.0]
+    assert across and [row.ratio and row.ratio.value for row in across.figures] == [None, 4.0, 2.0]
     busy = {"settings": settings(busy=2)}
     assert published(tmp_path / "busy", rates, "mlp step", busy, unit="s").across is None
 
