@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from stacks.bench.intervals import Ratio
 from stacks.bench.result import Machine
-from stacks.bench.rows import Row
 from stacks.timings.beside import DeviceReport, Samplers, Sampling
 from stacks.timings.sessions import Column, Session
 
