@@ -79,6 +79,9 @@ def _framework(expectation, folder, user_flags):
             raise
         return frameworks.NumPyAlone()
     except frameworks.FrameworkError as error:
+        if error.fix == causes.CONFIG_FILE[1]:
+            # Its own words name the file.
+            raise
         program = IMPORT % {"name": error.name}
         found = find_culprit(program, error.name, folder, user_flags.get(error.name, ""))
         if not found:

@@ -8,6 +8,7 @@ from __future__ import absolute_import, division, print_function
 import os
 import re
 import shutil
+import site
 import sys
 
 from verify.core import framework as frameworks
@@ -173,9 +174,16 @@ def find_culprit(program, framework, folder, user_flags="", environ=None):
             return _of_variable(environ, name, helps)
     if user_flags and error_in(_without(environ, flags)) is None:
         return _of_flags(environ, flags, user_flags, error_in)
-    if error_in(dict(environ, **{rc: os.devnull})) is None:
-        paths = environ.get(rc) or "~/.%src" % framework
-        return "a setting in %s" % paths, "correct the lines of %s" % paths
+    # A virtualenv's `site` may lack it.
+    home = getattr(site, "getusersitepackages", str)()
+    if os.path.isdir(home) and helps(dict(environ, PYTHONNOUSERSITE="1")):
+        what = "the packages in %s" % home
+        return what, "remove them, or leave them out:\nexport PYTHONNOUSERSITE=1"
+    paths = (environ.get(rc) or "~/.%src" % framework).split(os.pathsep)
+    for path in paths:
+        others = os.pathsep.join(each for each in paths if each != path) or os.devnull
+        if error_in(dict(environ, **{rc: others})) is None:
+            return "a setting in %s" % path, "correct the lines of %s" % path
     if len(names) > 1 and error_in({n: v for n, v in environ.items() if n not in names}) is None:
         text = " and ".join("%s=%s" % (name, environ[name]) for name in names)
         return text, "unset " + " ".join(names)

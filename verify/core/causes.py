@@ -246,7 +246,11 @@ ROWS = (
         _shadowed,
     ),
     (r"No module named '?([\w.]+)", pythons.missing_module),
-    (r"cannot import name '?(?P<name>\w+)'? from '?(?P<module>[\w.]+)", pythons.old_name),
+    (
+        r"cannot import name '?(?P<name>\w+)'? from (?:partially initialized module )?"
+        r"'?(?P<module>[\w.]+)",
+        pythons.old_name,
+    ),
     (r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'", pythons.old_name),
     (r"has no member named|was not declared in this scope|lvalue required", pythons.old_c_code),
     (r"fatal error: Python\.h: No such file", _missing_header),

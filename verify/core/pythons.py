@@ -118,6 +118,10 @@ def old_name(match, facts):
     """A name that a module no longer has, or does not have yet."""
     module = match.groupdict().get("module") or ""
     top = module.split(".")[0]
+    path = "/".join(module.split(".") + [match.group("name")])
+    damaged = without_file(r"^%s(/__init__)?\.py," % path, facts)
+    if damaged:
+        return damaged
     if "partially initialized" in match.group(0):
         return None
     if top not in STANDARD:

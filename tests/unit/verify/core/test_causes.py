@@ -45,6 +45,7 @@ CIRCULAR = (
     "(most likely due to a circular import) (/home/a/numpy.py)"
 )
 SCAN_C = "mod.cpp:1: error: 'PyThreadState' has no member named 'exc_type'"
+HALF = "cannot import name 'a' from partially initialized module 'numpy.core' (most likely"
 AGAIN = "pip install --force-reinstall --no-deps numpy"
 DAMAGED: dict[str, Any] = {"lost": lambda pattern: ("numpy", "numpy/a.so")}
 NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
@@ -70,6 +71,7 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         # A file that an installer has recorded, and that is gone.
         ("No module named 'numpy.core.a'", facts(**DAMAGED), "its file numpy/a.so", AGAIN),
         (f"liba.so: {NO_FILE}", facts(**DAMAGED), "numpy is damaged", AGAIN),
+        (HALF, facts(**DAMAGED), "numpy is damaged", AGAIN),
         # In an environment of the builder's nothing else installs.
         ("No module named 'six'", facts(repair="build --repair"), "six", "build --repair"),
         (f"/site/a.so: {DENIED}", facts(), "/site/a.so may not be read", "chmod"),
