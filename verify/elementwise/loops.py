@@ -9,6 +9,7 @@ from __future__ import absolute_import, division, print_function
 import decimal
 import importlib
 import math
+import os
 import re
 
 import numpy
@@ -16,7 +17,7 @@ import numpy
 from verify.blas import bindings
 from verify.core import fixes, portable, progress
 from verify.core.report import UNKNOWN, failed, passed, skipped, timing
-from verify.core.surroundings import loader_fix
+from verify.core.surroundings import loader_fix, suspects
 
 NAME = "elementwise numbers"
 DTYPES = ("float64", "float32")
@@ -191,6 +192,11 @@ def _fix(context, linker):
     fix = fixes.without_flags(context, HARMFUL) or loader_fix(libraries)
     if fix:
         return fix
+    # A library that the loader takes first may set how the processor rounds.
+    names = [name for name in suspects(os.environ) if name.startswith("LD_")]
+    if names:
+        shown = " and ".join("%s=%s" % (name, os.environ[name]) for name in names)
+        return "%s: without it, verify again:\nunset %s" % (shown, " ".join(names))
     if context.expectation:
         return fixes.repair_fix(context.expectation)
     foreign = [path for path in libraries if not re.search(r"/libm[.-]", path)]

@@ -23,6 +23,14 @@ def test_a_compilers_option_that_leaves_ieee_s_rules_is_taken_out() -> None:
     assert "ffast" not in numbers._fix(where, None)
 
 
+def test_a_library_that_is_loaded_first_is_tried_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/odd/ftz.so")
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    where = context(expectation={"variant": "v", "framework": "f"})
+    where.framework.flag = {"cxx": "g++", "compiledir": "/none"}.get
+    assert numbers._fix(where, None).endswith("verify again:\nunset LD_PRELOAD")
+
+
 @pytest.mark.parametrize(("full", "count", "samples"), [(False, 10, 2), (True, 20, 15)])
 def test_a_quiet_machine_needs_two_samples_of_a_timing(
     full: bool, count: int, samples: int, monkeypatch: pytest.MonkeyPatch
