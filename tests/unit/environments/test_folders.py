@@ -142,7 +142,7 @@ WAIT = "print('held', flush=True)\nsys.stdin.readline()\n"
 USER = f"{PROGRAM}folders.hold_shared(lock)\nfolders.hold_shared(lock)\n{WAIT}"
 RUNNER = f"""{PROGRAM}
 folders.hold_shared(lock)
-run._replace_by(["cat"], {{"PATH": "/usr/bin:/bin"}})
+run._replace_by(["cat"], {{"PATH": "/usr/bin:/bin"}}, "a fix")
 """
 CLEANER = f"{PROGRAM}with folders.hold_exclusive(lock, 'it'):\n    {WAIT.replace(chr(10), ';')}"
 
