@@ -61,19 +61,23 @@ def play_cache(trial: Trial, area: str) -> None:
             way = damage(random, path, ways)
             trial.tell(f"{way}: {path.relative_to(room.root)}")
     if area == "paths" and random.random() < 0.3:
-        add_entry(trial)
+        add_entry(trial, variant)
     done = room.run("make", "--variant", variant)
     room.check_result(done, variant)
     room.check_undisturbed(variant)
 
 
-def add_entry(trial: Trial) -> None:
-    """Name one more file in a cached paths.json: it must not be installed."""
-    paths = trial.random.choice(
-        [p for p in trial.room.cached("unpacked/*/info/paths.json") if p.is_file()] or [None]
-    )
-    if paths is None:
+def add_entry(trial: Trial, variant: str) -> None:
+    """Name one more file in a paths.json of a variant's: it must not be installed."""
+    [other] = {"by-conda", "by-pip"} - {variant}
+    found = [
+        path
+        for path in trial.room.cached("unpacked/*/info/paths.json")
+        if path.is_file() and not path.parent.parent.name.endswith(other.replace("-", "_"))
+    ]
+    if not found:
         return
+    paths = trial.random.choice(found)
     extra = paths.parent.parent / "bin/extra"
     extra.parent.mkdir(exist_ok=True)
     extra.write_text("#!/bin/sh\n")

@@ -49,12 +49,20 @@ def _entry(entry: tuple[str, int, str] | None) -> str:
 
 
 def names_in(folder: Path) -> frozenset[str]:
-    """Return the relative names of what is in a folder, but for locks and bytecode."""
+    """Return the relative names of what is in a folder, but for locks and bytecode.
+
+    A folder with nothing but locks counts as these do: they stay, so that two cannot differ.
+    """
     return frozenset(
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.suffix not in (".lock", ".used", *BYTECODE)
+        str(path.relative_to(folder)) for path in folder.rglob("*") if not _is_for_locks(path)
     )
+
+
+def _is_for_locks(path: Path) -> bool:
+    if path.is_symlink() or not path.is_dir():
+        return path.suffix in (".lock", ".used", *BYTECODE)
+    within = list(path.iterdir())
+    return bool(within) and all(_is_for_locks(each) for each in within)
 
 
 def remove(path: Path) -> None:

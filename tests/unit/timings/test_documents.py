@@ -27,7 +27,7 @@ def test_every_figure_has_its_machine_versions_and_sessions(tmp_path: Path) -> N
     for part in (
         "| theano-1.0.5/fast |  | **2.50** |",
         "Not measured: no campaign has timed one flavour of each framework",
-        "All are of older locks than this checkout's.",
+        "All were built from older locks than this checkout's.",
     ):
         assert part in timings(tmp_path)
     assert "| theano-1.0.5/base |  | 2&nbsp;GFLOP/s |" in timings(tmp_path)
