@@ -109,20 +109,23 @@ def _take(
             # Another process may have fetched it meanwhile.
             if _is_at(target, pin):
                 return None
-            for url in place.urls(pin):
-                try:
-                    part = _download(workspace, url, place, pin, progress)
-                except (FetchError, IntegrityError) as error:
-                    errors.append(error)
-                    continue
-                with explain_disk_errors(target):
-                    # `serve` makes hard links to packages: an edit there must not reach the cache.
-                    part.chmod(0o444)
-                    target.parent.mkdir(exist_ok=True)
-                    part.replace(target)
+            try:
+                for url in place.urls(pin):
+                    try:
+                        part = _download(workspace, url, place, pin, progress)
+                    except (FetchError, IntegrityError) as error:
+                        errors.append(error)
+                        continue
+                    with explain_disk_errors(target):
+                        # `serve` makes hard links to packages: an edit must not reach the cache.
+                        part.chmod(0o444)
+                        target.parent.mkdir(exist_ok=True)
+                        part.replace(target)
+                    return None
+            finally:
+                # Without a part that is to be continued it is empty.
                 with suppress(OSError):
-                    part.parent.rmdir()
-                return None
+                    cached_path(workspace, pin).parent.rmdir()
     except (FetchError, IntegrityError) as error:
         return error
     return _worst(errors) or NotListedError(place.name)
