@@ -26,7 +26,7 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.process import ended_like_by_interrupt
 from stacks.core.workspace import Workspace
 from stacks.environments import programs
-from stacks.environments.care.verify import gemm
+from stacks.environments.care.listing import gemm
 from stacks.environments.use.jobs import Job as UserJob
 from stacks.environments.use.jobs import check_number, recorded
 from stacks.variants.load import load_variant, on_framework

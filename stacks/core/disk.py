@@ -48,11 +48,6 @@ def explain_disk_errors(path: Path) -> Iterator[None]:
         raise disk from error
 
 
-def is_writable(folder: Path) -> bool:
-    """Return whether a folder may be written, or be made if it is missing."""
-    return os.access(next(p for p in (folder, *folder.parents) if p.is_dir()), os.W_OK)
-
-
 def disk_error(error: OSError, path: Path) -> DiskError | None:
     """Return the DiskError for an OSError, None if it has another cause.
 

@@ -101,3 +101,8 @@ def user_folder(what: str, parent_variable: str, parent: str, variable: str = ""
             fix=f"set {variable or parent_variable} to a folder that you may write",
         )
     return Path(base).absolute() / "theano-stacks"
+
+
+def is_writable(folder: Path) -> bool:
+    """Return whether a folder may be written, or be made if it is missing."""
+    return os.access(next(p for p in (folder, *folder.parents) if p.is_dir()), os.W_OK)

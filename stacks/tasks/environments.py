@@ -196,11 +196,11 @@ def recommend(variant: str = "", framework: str = "", rounds: int = 9) -> None:
 def list_() -> None:
     """Show every variant: built, verified, how fast."""
     workspace = default_workspace()
-    from stacks.environments.care import verify
+    from stacks.environments.care import listing
     from stacks.locks.lock import with_other_channels
     from stacks.variants.load import all_variants
 
-    verify.show_list(workspace, with_other_channels(workspace, all_variants(workspace)))
+    listing.show_list(workspace, with_other_channels(workspace, all_variants(workspace)))
 
 
 @task(

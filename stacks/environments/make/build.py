@@ -14,8 +14,9 @@ from stacks.channel.build import build_packages, obtain_packages
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Channel, Offer, read_channel, with_settings
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import explain_disk_errors, is_writable, scratch
+from stacks.core.disk import explain_disk_errors, scratch
 from stacks.core.errors import DiskError, StacksError, UsageError
+from stacks.core.paths import is_writable
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import folder_of, report_path

@@ -9,7 +9,7 @@ import pytest
 
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
-from stacks.environments.care import verify
+from stacks.environments.care import listing
 from stacks.variants.load import all_variants, load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
@@ -44,7 +44,7 @@ def verified(own_workspace: Workspace, variant: Variant, report: object) -> None
 def shown(
     own_workspace: Workspace, capsys: pytest.CaptureFixture[str], *variants: Variant
 ) -> list[str]:
-    verify.show_list(own_workspace, variants)
+    listing.show_list(own_workspace, variants)
     return capsys.readouterr().out.splitlines()
 
 
