@@ -263,8 +263,7 @@ def _read(path):
 def keep_bytecode(folder):
     """Make this process and its children keep bytecode in `folder` if the environment has none.
 
-    Then only one of them compiles the framework's Python files. Call it before the import; Python 3
-    before 3.8 has no such folder.
+    Then one of them compiles the framework's Python files. Call it before the import.
     """
     if sys.version_info < (3, 8):
         return
