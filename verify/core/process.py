@@ -3,6 +3,7 @@
 from __future__ import absolute_import, division, print_function
 
 import collections
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -104,13 +105,33 @@ def follow(command, seconds, environment, each):
 def _start(command, environment, output=subprocess.PIPE):
     # The program ends with the thread that starts it. That is the main one: it waits for the end.
     parent = os.getpid()
-    return subprocess.Popen(
-        command,
-        env=environment,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        preexec_fn=lambda: end_with_parent(parent),
-    )
+    with _interrupted_later():
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=lambda: end_with_parent(parent),
+        )
+
+
+@contextlib.contextmanager
+def _interrupted_later():
+    """Let an interrupt come after the block: within a fork Python prints it, and goes on."""
+    before, noted = signal.getsignal(signal.SIGINT), []
+    try:
+        if callable(before):
+            signal.signal(signal.SIGINT, lambda number, frame: noted.append((number, frame)))
+    except ValueError:
+        # Only the main thread is interrupted.
+        before = None
+    try:
+        yield
+    finally:
+        if callable(before):
+            signal.signal(signal.SIGINT, before)
+            for number, frame in noted[:1]:
+                before(number, frame)
 
 
 class _Limit(object):

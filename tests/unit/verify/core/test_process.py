@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
+
 process = importlib.import_module("verify.core.process")
 
 BOTH_STREAMS = "import sys; print('out', flush=True); sys.stderr.write('err'); sys.exit(3)"
@@ -123,3 +125,19 @@ def test_what_the_linker_says_of_flags(flags: str, message: str | None, tmp_path
         pytest.skip("no g++")
     found = process.link("g++", flags, str(tmp_path))
     assert found == message or (message and message in found)
+
+
+def test_an_interrupt_within_a_fork_is_not_lost(tmp_path: Path) -> None:
+    program = f"""
+import os, signal, sys
+from verify.core import process
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+try:
+    process.Started([sys.executable, "-c", ""], {str(tmp_path / "output")!r})
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=REPOSITORY, check=False
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
