@@ -128,7 +128,8 @@ def store(
     """Write the seconds in PyMC's `sample`; the program and framework are the environment's."""
     from stacks.core.disk import write_atomically
     from stacks.core.workspace import default_workspace
-    from stacks.timings import beside
+    from stacks.environments.make.build import read_lock
+    from stacks.timings import beside, view
     from stacks.variants.load import load_variant
     from verify.core import machine
 
@@ -145,7 +146,12 @@ def store(
         programs=tuple(
             beside.Program(
                 name=run([python_of(stack), "-c", VERSION]).strip(),
-                framework=load_variant(workspace, stack).framework.name,
+                framework=(variant := load_variant(workspace, stack)).framework.name,
+                library=next(
+                    each.sha256
+                    for each in read_lock(workspace, variant).packages
+                    if each.name == view.LIBRARY
+                ),
                 chosen=ended(ways["chosen"]),
                 one=ended(ways["one"]),
                 pip=ways["pip"],

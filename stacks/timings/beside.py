@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import Field
 
 from stacks.bench import store
-from stacks.bench.intervals import Ratio, speedup
 from stacks.bench.result import MOST, slug
 from stacks.bench.store import DEVICES, BadResultError
 from stacks.core import records
@@ -86,10 +84,12 @@ class Program(Strict):
     """A PyMC on a framework: the seconds of each start in its `sample`, None for one not ended.
 
     chosen: of openblas; one: of openblas with one thread for each chain; pip: of pip-default.
+    library: the SHA-256 of the package of libblas_threads, which chose.
     """
 
     name: Line
     framework: Line
+    library: Line
     chosen: tuple[Seconds, ...]
     one: tuple[Seconds, ...]
     pip: tuple[Seconds | None, ...]
@@ -109,23 +109,6 @@ class Sampling(Strict):
     cores: int
     date: Line
     programs: tuple[Program, ...]
-
-    def gain(self, framework: str) -> Gain | None:
-        """Return how many times as fast openblas is as pip-default; None if not measured."""
-        for one in self.programs:
-            if one.framework == framework:
-                pip = [seconds or self.limit for seconds in one.pip]
-                ended = statistics.median(pip) < self.limit
-                return Gain(speedup(one.chosen, pip, "s"), ended)
-        return None
-
-
-@dataclass(frozen=True)
-class Gain:
-    """A ratio; ended: whether the slower programs did, else it is at least so much."""
-
-    ratio: Ratio
-    ended: bool
 
 
 SAMPLERS = Kind(

@@ -19,7 +19,7 @@ from stacks.bench.result import Machine
 from stacks.bench.rows import Row
 from stacks.core.console import plural
 from stacks.timings import sessions
-from stacks.timings.view import View
+from stacks.timings.view import View, gain
 
 HERE = Path(__file__).resolve().parent
 MARKS = re.compile(r"([\\`*_\[\]|~#])")
@@ -69,6 +69,7 @@ def _rendered(name: str, view: View, **more: object) -> str:
         plural=plural,
         load=load,
         figure=_figure,
+        gain=gain,
         in_table=sessions.in_table,
         across=_across(view),
         **more,

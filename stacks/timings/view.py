@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from stacks.bench.intervals import Ratio
+from stacks.bench.intervals import Ratio, speedup
 from stacks.bench.result import Machine
 from stacks.timings.beside import DeviceReport, Samplers, Sampling
 from stacks.timings.sessions import Column, Session
+
+# The package that chooses threads.
+LIBRARY = "blas-threads"
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Cell:
 
     figure: also the reason where there is none. share: of the machine's measured peak. value: what
     cells are sorted by. other_graph: the ratio is to another graph. is_older: of another lock than
-    the row's newest figures.
+    the row's newest figures. is_bound: the ratio is at least so much, as the baseline was stopped.
     """
 
     figure: str = ""
@@ -39,16 +42,38 @@ class Cell:
     ratio: Ratio | None = None
     other_graph: bool = False
     is_older: bool = False
+    is_bound: bool = False
+
+    @property
+    def factor(self) -> str:
+        """How many times as fast; empty without a comparison."""
+        return f"{'over ' * self.is_bound}{self.ratio.value:.2f}" if self.ratio else ""
+
+    @property
+    def interval(self) -> str:
+        """The interval of the factor, in brackets; of a bound, its lower end."""
+        if not self.ratio:
+            return ""
+        return f"(over {self.ratio.low:.2f})" if self.is_bound else f"({self.ratio.interval})"
 
     @property
     def times(self) -> str:
         """How many times as fast, with the interval; empty without a comparison."""
-        return f"{self.ratio.value:.2f} ({self.ratio.interval})" if self.ratio else ""
+        return f"{self.factor} {self.interval}".strip()
 
     @property
     def is_difference(self) -> bool:
         """Whether it is clearly faster or slower than the baseline."""
         return self.ratio is not None and self.ratio.significant and not self.other_graph
+
+
+def gain(sampling: Sampling, framework: str) -> Cell:
+    """Return how many times as fast openblas samples as pip-default; nothing if not measured."""
+    for one in sampling.programs:
+        if one.framework == framework:
+            pip = [seconds or sampling.limit for seconds in one.pip]
+            return Cell(ratio=speedup(one.chosen, pip, "s"), is_bound=None in one.pip)
+    return Cell()
 
 
 @dataclass(frozen=True)
@@ -182,6 +207,14 @@ class View:
         """The smallest and the largest download of an environment, in bytes."""
         sizes = [row.size for one in self.machines[:1] for row in one.rows if row.size is not None]
         return (min(sizes), max(sizes)) if sizes else None
+
+    def is_older(self, sampling: Sampling) -> bool:
+        """Whether it is of another libblas_threads than a lock of this checkout has."""
+        return any(
+            (LIBRARY, one.library) not in lock.digests
+            for one in sampling.programs
+            if (lock := self.current.get(f"{one.framework}/openblas"))
+        )
 
     @property
     def not_timed(self) -> list[str]:

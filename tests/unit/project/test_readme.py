@@ -14,7 +14,7 @@ from stacks.bench.rows import Row
 from stacks.bench.rows import rows as measured
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
-from stacks.timings import beside
+from stacks.timings import beside, view
 
 TEXT = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 # {what a column of the README's table is about: the measure in a result}.
@@ -63,12 +63,12 @@ def shown(row: Row) -> str:
 
 def gain(framework: str) -> str:
     """Return how many times as fast chains are, as the README shows it; "" where not measured."""
-    found = SAMPLING.gain(framework)
-    if not found:
+    found = view.gain(SAMPLING, framework)
+    if not found.ratio:
         return ""
     if not found.ratio.significant:
         return "uncertain, numba" if framework == "pytensor-3.3.7" else "uncertain"
-    return f"{found.ratio.value:.1f}" if found.ended else f"over {int(found.ratio.value)}"
+    return f"over {int(found.ratio.value)}" if found.is_bound else f"{found.ratio.value:.1f}"
 
 
 def test_every_figure_is_that_of_the_campaign(campaign: dict[str, Result]) -> None:

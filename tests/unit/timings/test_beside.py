@@ -116,7 +116,7 @@ def test_samplers_stand_beside_the_frameworks_and_a_damaged_file_is_named(
     ("pip", "shown"),
     [
         ((8.0, 9.0, 10.0, 9.0, 9.0), "**4.50 (4.00-5.00)**"),
-        ((None, 9.0, None, None, 10.0), "over **30.00 (4.50-30.00)**"),
+        ((None, 9.0, None, None, 10.0), "**over 30.00 (over 4.50)**"),
         ((2.1, 1.9, 2.0, 2.0, 2.0), "1.00 (0.95-1.05)"),
     ],
 )
@@ -124,17 +124,20 @@ def test_chains_of_pymc_are_compared_round_by_round(
     tmp_path: Path, pip: tuple[float | None, ...], shown: str
 ) -> None:
     keep(tmp_path)
-    program = {"name": "PyMC 6", "framework": "theano-1.0.5", "chosen": [2.0] * 5, "one": [2.0] * 5}
+    program = {"name": "PyMC 6", "framework": "theano-1.0.5", "library": "a" * 64, "pip": pip}
+    program |= {"chosen": [2.0] * 5, "one": [2.0] * 5}
     about = {"model": "a model", "chains": 2, "draws": 60, "limit": 60, "cpu": "Here", "cores": 2}
     path = tmp_path / "results" / SAMPLINGS.pattern
-    path.write_text(
-        json.dumps({**about, "date": "2026-11-28", "programs": [{**program, "pip": pip}]})
-    )
+    path.write_text(json.dumps({**about, "date": "2026-11-28", "programs": [program]}))
     command.publish(at(tmp_path))
     row = "| [a model in PyMC](guides/pymc.md) | `openblas` | "
     assert f"{row}{shown} |" in timings(tmp_path)
     assert "stopped after 60 s" in timings(tmp_path)
     assert shown.replace("*", "").replace(" (", "(") in Reader(site(tmp_path)).text
+    [found], _ = SAMPLINGS.read_all(at(tmp_path))
+    for digest, is_older in (("a" * 64, False), ("b" * 64, True)):
+        lock = CurrentLock("c" * 64, 1, frozenset({("blas-threads", digest)}))
+        assert view([], {"theano-1.0.5/openblas": lock}).is_older(found) == is_older
 
 
 def test_a_report_of_other_packages_than_the_locks_is_marked(tmp_path: Path) -> None:
