@@ -16,10 +16,12 @@ ways chosen, one and pip.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from argparse import Namespace
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -88,7 +90,7 @@ class Start:
 
 
 def sample(command: list[str], variables: dict[str, str], limit: float) -> Start:
-    """Return a start's seconds and mean; a start is ended, with its chains, at the limit."""
+    """Return a start's seconds and mean; its chains are ended with it, at the limit or ctrl-C."""
     program = subprocess.Popen(
         command,
         env={**os.environ, **variables},
@@ -100,9 +102,11 @@ def sample(command: list[str], variables: dict[str, str], limit: float) -> Start
     try:
         output, _ = program.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        os.killpg(program.pid, 9)
-        program.wait()
         return Start(f"more than {limit:.0f}", None)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
     if program.returncode:
         sys.exit(f"{' '.join(command)}: exit status {program.returncode}")
     text = output.splitlines()[-1]
