@@ -58,7 +58,6 @@ MARKERS = {
     "test_image": "images",
     "test_dockerfile_alone": "images",
     "test_page": "browser",
-    "test_site": "browser",
     "test_kernel": "browser",
     "test_examples": "examples",
     "test_first_project": "examples",

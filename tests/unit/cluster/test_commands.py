@@ -135,18 +135,6 @@ def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
     assert all(task.is_stopped for task in fake.sent)
 
 
-def test_an_interrupt_stops_the_running_jobs() -> None:
-    fake = Fake("a", "b", a=[RUNNING], b=[RUNNING])
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    fake.meanwhile = interrupt
-    with pytest.raises(KeyboardInterrupt):
-        fake.dispatch("x", "y")
-    assert [task.is_stopped for task in fake.sent] == [True, True]
-
-
 def scheduler(**resources: int) -> distributed.LocalCluster:
     """Give a scheduler of dask in this process, with one worker."""
     options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}

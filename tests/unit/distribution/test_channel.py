@@ -23,8 +23,7 @@ from stacks.image import builder
 from stacks.locks.solution import Publication
 from stacks.sources.registry import registry_at
 from unit.helpers.checkout import CHECKOUT
-from unit.helpers.publication import SOURCE, body, publication, write_packages
-from unit.helpers.registry import running
+from unit.helpers.publication import SOURCE, body, publication, running, write_packages
 from unit.helpers.serving import Site, deb
 
 

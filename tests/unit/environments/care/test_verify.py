@@ -18,8 +18,13 @@ from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.environments.make.contents import write_manifest
 from stacks.variants.load import load_variant
-from unit.helpers.environments import EXPECTATION, add, environment
-from unit.helpers.killed import kill_during_import, slow_environment
+from unit.helpers.environments import (
+    EXPECTATION,
+    add,
+    environment,
+    kill_during_import,
+    slow_environment,
+)
 
 
 class Room:

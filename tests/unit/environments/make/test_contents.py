@@ -104,7 +104,7 @@ def test_two_packages_with_one_path(prefix: Path, tmp_path: Path, odd: Part) -> 
             ([[link(name, target)]], f"the link {name} leads out of the environment")
             for name, target in (
                 *(("a", "/usr"), ("a", "..")),
-                *(("lib/a", "../.."), ("lib/a", "b/../../../x")),
+                *(("lib/a", "../.."), ("lib/a", "b/../../../x"), ("loop", "loop")),
             )
         ),
         (
@@ -120,7 +120,7 @@ def test_packages_that_lead_out(packages: list[list[Member]], message: str, tmp_
 
 
 def test_links_that_stay_inside_by_way_of_others(tmp_path: Path) -> None:
-    targets = {"lib64": "lib", "lib/deep/up": "../../lib64/../share", "loop": "loop"}
+    targets = {"lib64": "lib", "lib/deep/up": "../../lib64/../share"}
     odd = part(tmp_path, "odd", *(link(name, target) for name, target in targets.items()))
     assert contents.contents_of([odd], "3.9").files.keys() == targets.keys()
 
