@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -258,21 +258,16 @@ def leading_out(root: Path, *, absolute: bool = False) -> list[Path]:
 
     absolute: whether `/` stands for `root`; else an absolute link leads out.
     """
-
-    def target_of(name: str) -> str | None:
-        path = root / name
-        return os.fspath(path.readlink()) if path.is_symlink() else None
-
-    names = ((link, link.relative_to(root).as_posix()) for link in _links(root))
-    return [link for link, name in names if leads_out(name, target_of, absolute=absolute)]
+    links = {link.relative_to(root).as_posix(): link for link in _links(root)}
+    targets = {name: os.fspath(link.readlink()) for name, link in links.items()}
+    return [links[name] for name in links if leads_out(name, targets, absolute=absolute)]
 
 
-def leads_out(name: str, target_of: Callable[[str], str | None], *, absolute: bool = False) -> bool:
+def leads_out(name: str, links: Mapping[str, str], *, absolute: bool = False) -> bool:
     """Return whether a link leads out of its root, or in a circle, by itself or through others.
 
     It is followed step by step, because `..` leads to another folder behind a link. name: its path
-    below the root. target_of: returns the target of the link at a path, None if there is none.
-    absolute: as of leading_out.
+    below the root. links: the targets of all links by their paths. absolute: as of leading_out.
     """
     place, rest, followed = list[str](), name.split("/"), 0
     while rest:
@@ -281,7 +276,7 @@ def leads_out(name: str, target_of: Callable[[str], str | None], *, absolute: bo
             if not place:
                 return True
             place.pop()
-        elif (target := target_of("/".join((*place, step)))) is None:
+        elif (target := links.get("/".join((*place, step)))) is None:
             place.append(step)
         else:
             place = [] if target.startswith("/") else place

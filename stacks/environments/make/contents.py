@@ -75,7 +75,7 @@ def contents_of(parts: Sequence[Part], python: str) -> Contents:
             owners[name] = part.file_name
     for name, entries in files.items():
         targets = [entry.target for entry in entries if entry.target is not None]
-        if any(leads_out(name, {**links, name: target}.get) for target in targets):
+        if any(leads_out(name, {**links, name: target}) for target in targets):
             raise IntegrityError(
                 f"{owners[name]} is refused: the link {name} leads out of the environment",
                 expected="a target inside the environment",
