@@ -24,7 +24,7 @@ from unit.tasks.conftest import CommandLine
         ("init x --extends mkl@conda-forge",
          "--extends mkl@conda-forge: a stack.yaml has packages of this project's channel",
          "leave out the @ and what follows it"),
-        ("export --as pixi", "export needs --variant TEXT", "`./invoke export --help` shows its"),
+        ("export --as pixi", "export needs --variant NAME", "`./invoke export --help` shows its"),
         ("run --variant v python x", "run has no use for the word 'python'",
          "a program and its words come after --: ./invoke run ... -- python ..."),
         ("run python x", "run has no use for the word 'python'", "a program and its words come"),
