@@ -16,8 +16,7 @@ OTHER_CASES = (
 )
 # Modules in which every test is slow.
 MODULES = (
-    # test_stack and test_guides lock, build and run projects.
-    "test_examples",
+    # test_stack locks, builds and runs projects.
     "test_first_project",
     # test_engine makes images; the workflow `variants` verifies each variant's in a container.
     "test_dockerfile_alone",
@@ -63,6 +62,8 @@ TESTS = (
     "test_fixes::test_of_loops_*",
     "test_fixes::test_of_the_compiler_s_options_*",
     "test_fixes::test_a_missing_header_*",
+    "test_guides::*[[]examples/*",
+    "test_guides::*[[]guides/pymc:*",
     "test_page::test_no_page_is_wider_than_a_telephone_*",
     "test_page::test_the_same_bytes_*",
     "test_pip::*pytensor*",

@@ -64,13 +64,6 @@ def wrong(command: str) -> str:
     return next((f"{task} {option}" for option in options if option not in known), "")
 
 
-def test_the_tests_of_commands_that_are_not_run_are_there() -> None:
-    reasons = [r for page in PAGES for r in re.findall(r"<!-- not run: (.+) -->", page.read_text())]
-    named = {name for reason in reasons for name in re.findall(r"tests/[\w/]+\.py", reason)}
-    assert len(named) > 5
-    assert [name for name in sorted(named) if not (REPOSITORY / name).is_file()] == []
-
-
 def test_the_pages_that_the_code_names_are_there() -> None:
     folders = ("stacks", "verify", "envs", ".github", "measurements", "docker")
     texts = [
