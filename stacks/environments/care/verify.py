@@ -217,8 +217,9 @@ def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
         # Not of one that hangs: each start takes as long.
         if str(error.found).startswith("exit status"):
             _require_start(command, env)
+        reason = error.what.removeprefix(f"cannot run {command}: ")
         raise UsageError(
-            f"{python} is no Python that starts: {error.what}",
+            f"{python} does not start: {reason}",
             expected=error.expected or f"a Python for this machine, which is {os.uname().machine}",
             found=error.found,
             fix=another,
