@@ -204,8 +204,8 @@ def reproduce(variant: str, framework: str = "") -> None:
     "matrix",
     "matrix --changed main",
     help={
-        "changed": "a commit: only variants that changes since then concern; if code changed, one of "
-        "each framework"
+        "changed": "a commit: only variants that changes since then concern; if code changed, one "
+        "of each framework"
     },
     in_checkout=True,
 )

@@ -23,9 +23,10 @@ VALUES = {
     **dict.fromkeys(("json", "file", "archive", "key", "new-key", "over"), "FILE"),
     **dict.fromkeys(("logs", "prefix"), "FOLDER"),
     **dict.fromkeys(("cluster", "debian-mirror"), "ADDRESS"),
-    **dict.fromkeys(("variant", "framework", "machine", "name", "extends", "case", "workload"), "NAME"),
+    **dict.fromkeys(("variant", "framework", "extends", "workload", "case"), "NAME"),
+    **dict.fromkeys(("linker", "machine", "name"), "NAME"),
     **dict.fromkeys(("variants", "threads", "include", "expired"), "A,B,C"),
-    **{"python": "PATH", "linker": "NAME", "add": "FILE ...", "as": "FORMAT"},
+    **{"python": "PATH", "add": "FILE ...", "as": "FORMAT"},
 }
 COMMANDS = """# Commands
 

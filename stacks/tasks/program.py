@@ -161,7 +161,9 @@ def command_line_error(
     if lacking := re.search("required positional arguments: '([a-z_]+)'", message):
         shown = name_of(tasks[task], lacking[1])
         return UsageError(f"{task} needs {shown}", fix=help_of)
-    if unknown := re.search("No idea what '(.*)' is", message):
+    unknown = re.search("No idea what '(.*)' is", message)
+    # The value of a flag, as in `--full=3`, is no word of the line.
+    if unknown and unknown[1] in words:
         # In `run python x`, python stands where the name of a variant may.
         named = words[1].startswith("-") or is_variant(words[1])
         word = unknown[1] if named else words[1]

@@ -176,7 +176,8 @@ def vendor(
     "configure --debian-mirror https://HOST/debian",
     help={
         "debian-mirror": "use this mirror of Debian's archive from now on, such as "
-        "https://HOST/debian; it is tried before it is saved. the variable DEBIAN_MIRROR wins over it",
+        "https://HOST/debian; it is tried before it is saved; "
+        "the variable DEBIAN_MIRROR wins over it",
         "no-debian-mirror": "remove the mirror from the configuration",
     },
     rules=(excludes("debian-mirror", "no-debian-mirror", "saves a mirror"),),

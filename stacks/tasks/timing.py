@@ -61,7 +61,7 @@ def bench(
     cluster: str = "",
     json: str = "",
 ) -> None:
-    """Time variants alternately and store the results in results/, or time your program after --."""
+    """Time variants alternately and store results in results/, or time your program after --."""
     workspace = default_workspace()
     from stacks.bench.schedule import BenchOptions, split
 

@@ -54,7 +54,7 @@ def init(folder: str, extends: str = "openblas", framework: str = "") -> None:
     "run --variant mkl --jobs 4 -- python sweep.py {} ::: 0.1 0.01",
     help={
         "variant": BUILT,
-        "jobs": "run the program once for each argument, N at a time: -- PROGRAM {} ::: ARG ARG ...",
+        "jobs": "run the program for each argument, N at a time: -- PROGRAM {} ::: ARG ARG ...",
         "over": "with --jobs: file with one argument in each line, instead of words after :::",
         "logs": "with --jobs: folder for the output of each run (default: job-logs)",
         "cluster": "with --jobs: " + CLUSTER,

@@ -63,8 +63,9 @@ NOT_RUN = {
     "--all --sources": "writes gigabytes: test_vendor",
 }
 # What stands for a reader's paths. The last is the test that runs.
+ENVIRONMENT = "build/prefixes/theano-1.0.5/openblas"
 PLACES = {
-    r"/path/to/(your/)?python|/any/(bin/)?python": "build/prefixes/theano-1.0.5/openblas/bin/python",
+    r"/path/to/(your/)?python|/any/(bin/)?python": f"{ENVIRONMENT}/bin/python",
     r"\bDIR\b": "folder",
     r"/project/me/cache|/usr/local/share": "folder",
     r"/media/usb/": "",
