@@ -17,7 +17,7 @@ import numpy
 from verify import context as contexts
 from verify.blas import operations as blas_operations
 from verify.blas import speed
-from verify.core import configuration, fixes, machine, process, progress
+from verify.core import c_code, configuration, fixes, machine, process, progress
 from verify.core.configuration import NUMBA
 from verify.core.report import failed, passed, skipped
 from verify.elementwise import loops
@@ -89,8 +89,8 @@ def examine(context, calls):
     """
     compiler = context.framework.flag("cxx")
     try:
-        probe = process.load_c(compiler, *SOURCE + (context.folder,))
-    except process.NoCompilerError as error:
+        probe = c_code.load(compiler, SOURCE, context.folder)
+    except c_code.NoCompilerError as error:
         return {"unknown": str(error)}
     if probe.upper_halves_in_use() < 0:
         return {"unknown": UNKNOWN}

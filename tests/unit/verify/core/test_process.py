@@ -13,6 +13,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 
 process = importlib.import_module("verify.core.process")
+c_code = importlib.import_module("verify.core.c_code")
 
 BOTH_STREAMS = "import sys; print('out', flush=True); sys.stderr.write('err'); sys.exit(3)"
 SILENT = "import time; print('first', flush=True); time.sleep(60)"
@@ -106,8 +107,8 @@ def test_children_are_ended_but_those_named() -> None:
     ],
 )
 def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_path: Path) -> None:
-    with pytest.raises(process.NoCompilerError) as caught:
-        process.load_c(compiler, "verify.blas", "peak.c", str(tmp_path))
+    with pytest.raises(c_code.NoCompilerError) as caught:
+        c_code.load(compiler, ("verify.blas", "peak.c"), str(tmp_path))
     assert str(caught.value) == reason
 
 
@@ -123,7 +124,7 @@ def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_pa
 def test_what_the_linker_says_of_flags(flags: str, message: str | None, tmp_path: Path) -> None:
     if not shutil.which("g++"):
         pytest.skip("no g++")
-    found = process.link("g++", flags, str(tmp_path))
+    found = c_code.link("g++", flags, str(tmp_path))
     assert found == message or (message and message in found)
 
 

@@ -47,7 +47,7 @@ def run_check(
         return SimpleNamespace(finish=lambda seconds: SimpleNamespace(output=output))
 
     calls = [("exp", lambda: None), ("tanh", dirty), ("Gemm", lambda: None)]
-    monkeypatch.setattr(registers.process, "load_c", lambda *_: processor)
+    monkeypatch.setattr(registers.c_code, "load", lambda *_: processor)
     monkeypatch.setenv("THEANORC", "~/.theanorc")
     where = context({"gcc.cxxflags": flags, "cxx": "g++"}, folder="/", start=start)
     return registers.start(where, calls)(), started
