@@ -1,6 +1,6 @@
 # Python 2.7 runs this too: no types, and nothing that ruff would modernise.
 # mypy: ignore-errors
-# ruff: noqa: B905, UP031
+# ruff: noqa: UP031
 """BLAS and LAPACK in an environment, called by NumPy and SciPy. Prints JSON.
 
 numbers: the routines with wrong numbers, then those of several threads at once.

@@ -1,4 +1,7 @@
-"""Compile, load and link C code with the framework's compiler: a path, or a command with options."""
+"""Compile, load and link C code with the framework's compiler.
+
+The compiler is a path, or a command with options, as the framework's flag `cxx` has it.
+"""
 
 from __future__ import absolute_import, division, print_function
 

@@ -10,6 +10,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,14 @@ SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _prctl = ctypes.CDLL(None).prctl
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
 
+# Of a line of a program's messages that names the cause.
+CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
+
 Done = collections.namedtuple("Done", "status output timed_out")
+
+
+class NoAnswerError(Exception):
+    """A program has not printed what it was started for; the text says why."""
 
 
 def suite_command(name, *arguments):
@@ -61,6 +69,15 @@ def answer(done, beginning=""):
         return None
 
 
+def cause(text):
+    """Return the line of a program's messages that names the cause, else the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line for line in lines if CAUSE.search(line)]
+    line = (causes or lines[-1:] or [""])[0]
+    # A compiled module's name is a long hash in a temporary folder.
+    return re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)[:240]
+
+
 class Started(object):
     """A program that runs beside this one; its output goes to a file.
 
@@ -78,6 +95,19 @@ class Started(object):
             self._process.wait()
         with io.open(self._path, encoding="utf-8", errors="replace") as file:
             return Done(self._process.returncode, file.read(), limit.is_over)
+
+    def answer(self, seconds, beginning):
+        """Wait as `finish` does; return the JSON that it prints in a line that begins so.
+
+        Libraries may print others, also after it. Raises NoAnswerError.
+        """
+        done = self.finish(seconds)
+        found = answer(done, beginning)
+        if found is not None:
+            return found
+        if done.timed_out:
+            raise NoAnswerError("it did not end within %d s" % seconds)
+        raise NoAnswerError(cause(done.output) or "it printed nothing")
 
 
 def follow(command, seconds, environment, each):

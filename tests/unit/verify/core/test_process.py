@@ -42,6 +42,28 @@ def test_a_program_has_its_status_and_both_streams_and_is_killed_at_its_limit(
     assert (done, lines) in (((-9, "", True), ["first\n"]), ((-9, "first\n", True), []))
 
 
+LINKER = "collect2: error: ld returned 1"
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo noise; echo '[\"a\", 1]'; echo more", None),
+        (f"echo cannot find -lm; echo {LINKER!r}; exit 1", "cannot find -lm"),
+        ("exit 1", "it printed nothing"),
+        ("exec tail -f /dev/null", "it did not end within 1 s"),
+    ],
+)
+def test_what_a_program_was_started_for(script: str, reason: str | None, tmp_path: Path) -> None:
+    started = process.Started(["sh", "-c", script], str(tmp_path / "output"))
+    if reason:
+        with pytest.raises(process.NoAnswerError) as caught:
+            started.answer(1 if "tail" in script else 60, '["a"')
+        assert str(caught.value) == reason
+    else:
+        assert started.answer(60, '["a"') == ["a", 1]
+
+
 def test_each_line_restarts_the_limit() -> None:
     lines: list[str] = []
     done = process.follow([sys.executable, "-c", SLOW_LINES], 2, None, lines.append)
