@@ -93,6 +93,14 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         ("g++: error: unrecognized command line option '-mfoo'", facts(), "-mfoo", "gcc.cxxflags"),
         ("virtual memory exhausted: Cannot allocate memory", facts(), "memory ran out", ""),
         (CIRCULAR, facts(), "/home/a/numpy.py hides", "rename it"),
+        *(
+            (f"{words}{end}", facts(), "/rc is not a valid configuration file", "correct, or rem")
+            for words, end in (
+                ("File contains no section headers.\nfile: '/rc'", ", line: 1"),
+                ("Source contains parsing errors: '/rc'", "\n\t[line  1]: 'x'"),
+                ("While reading from '/rc'", " [line  2]: section 'blas' already exists"),
+            )
+        ),
     ],
 )
 def test_a_cause_and_its_fix(text: str, true: Any, what: str, fix: str) -> None:
