@@ -85,7 +85,7 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         ("OSError: [Errno 8] Exec format error: '/x/g++'", facts(), "/x/g++ is no program", ""),
         ("[Errno 116] Stale file handle: '/home/x'", facts(), "Stale file handle", "dmesg"),
         ("OSError: [Errno 28] No space left on device", facts(), "full", "free some space"),
-        (NOEXEC, facts(), "nothing may run in /tmp/x", "TMPDIR"),
+        (NOEXEC, facts(), "nothing may run in /tmp/x (noexec)", "TMPDIR"),
         ("[Errno 13] Permission denied: '/home/a/.theano'", facts(), "/home/a/.theano", "yours"),
         (GLIBC, facts(), "a.so needs glibc 2.38", "older systems"),
         ("RuntimeError: module compiled against API version 0xe", facts(), "NumPy", "again"),
