@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from stacks.core.disk import hold_lock, replace_atomically, sha256_of
+from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
@@ -30,7 +30,7 @@ from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin
 
 # The cache's folder of compiled wheels; the number is raised when they are compiled otherwise.
-WHEELS, REVISION = "wheels", 2
+WHEELS, REVISION = "wheels", 3
 # A line of an `__init__.py` that is empty or only declares a namespace.
 NAMESPACE = re.compile(
     r"(#.*|try:|except \w+:|import (pkgutil|pkg_resources)"
@@ -192,18 +192,42 @@ def _cached(pin: IndexPin, folder: Path) -> tuple[IndexPin, Path] | None:
     return None
 
 
+# A compiler whose output has neither debug information, which has paths and options, nor the path
+# of a folder: in place of one it writes /build. pip and others unpack into folders of random names.
+COMPILER = """\
+#!/bin/sh
+for place in {places}; do
+    set -- "$@" "-ffile-prefix-map=${{place%/}}=/build"
+done
+exec {program} {flags} "$@" -g0
+"""
+COMPILERS = {"CC": "gcc", "CXX": "g++"}
+
+
 def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> None:
     """Compile a source archive in the prefix; put the wheel into a folder, as `_cached` has it."""
-    with pip_install.aliased(prefix) as (folder, alias):
+    with (
+        pip_install.aliased(prefix) as (folder, alias),
+        # Beside the prefix, because programs can be run from there.
+        temporary_folder(prefix.parent, ".compilers.", ".part") as compilers,
+        fixed_umask(),
+    ):
         source = folder / pin.filename
         pip_install.link_or_copy(archive, source)
         spellings = (f(place) for place in (folder, prefix) for f in (Path.absolute, Path.resolve))
         paths = list(dict.fromkeys(map(str, spellings)))
         environment = pip_install.environment(alias, folder)
-        # By them no object has the path of a folder in it. Python's own options ask for debug
-        # information, which has paths; others come by __FILE__.
-        flags = shlex.join(["-g0", *(f"-ffile-prefix-map={path}=/build" for path in paths)])
-        environment |= {"CFLAGS": flags, "CXXFLAGS": flags}
+        # By a path without blanks: build tools split it.
+        (folder / "compilers").symlink_to(compilers.absolute())
+        for variable, program in COMPILERS.items():
+            text = COMPILER.format(
+                places=" ".join(f"{shlex.quote(path)}/*/" for path in paths),
+                program=shlex.quote(str(alias / "bin" / program)),
+                flags=shlex.join(f"-ffile-prefix-map={path}=/build" for path in paths),
+            )
+            (compilers / program).write_text(text)
+            (compilers / program).chmod(0o755)
+            environment[variable] = shlex.quote(str(folder / "compilers" / program))
         try:
             call(
                 [
