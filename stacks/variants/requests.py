@@ -37,7 +37,12 @@ REFUSED = {
         "name its packages here, or in `pip:`",
         ("-r", "--requirement", "-c", "--constraint"),
     ),
-    "hashes": ("the lock has them: leave them out here", ("--hash",)),
+    "a hash": ("the lock has the hashes: leave them out here", ("--hash", "--require-hashes")),
+    "a choice of files": (
+        "a lock takes the wheel that fits best; `lock --no-sdist` refuses source archives",
+        ("--no-binary", "--only-binary", "--prefer-binary"),
+    ),
+    "a choice of versions": ("name the one that you mean, such as lasagne==0.2.dev1", ("--pre",)),
 }
 
 
@@ -109,6 +114,11 @@ def request_of(text: str, where: str) -> str:
         raise _option(where, text)
     if ELSEWHERE.match(text):
         raise _elsewhere(where, text)
+    if variable := re.search(r"\$\{?\w+\}?", text):
+        raise UsageError(
+            f"{where}: {_shown(text)} has the variable {variable[0]}",
+            fix="write its value: a lock is the same for everybody",
+        )
     # Loaded here: every command reads this module, and few a stack.yaml.
     from packaging.requirements import InvalidRequirement, Requirement
 
@@ -118,7 +128,7 @@ def request_of(text: str, where: str) -> str:
         if re.search(r"\s-", text):
             raise _option(where, text) from None
         raise UsageError(
-            f"{where}: {text!r} is no requirement",
+            f"{where}: {_shown(text)} is no requirement",
             expected="such as lasagne, lasagne==0.1 or \"matplotlib<4; python_version<'3.10'\"",
             found=str(error).splitlines()[0],
         ) from None
@@ -129,15 +139,22 @@ def request_of(text: str, where: str) -> str:
 
 def _option(where: str, text: str) -> UsageError:
     """Return the error for a line with an option of pip."""
-    option = next(word for word in text.split() if word.startswith("-")).partition("=")[0]
+    word = next(word for word in text.split() if word.startswith("-"))
+    # A short option's value may follow it without a blank.
+    option = word.partition("=")[0] if word.startswith("--") else word[:2]
     found = ((what, why) for what, (why, options) in REFUSED.items() if option in options)
     what, why = next(found, ("an option of pip", "only packages can be named here"))
-    return UsageError(f"{where}: {text!r} is {what}", fix=why)
+    return UsageError(f"{where}: {_shown(text)} is {what}", fix=why)
+
+
+def _shown(text: str) -> str:
+    """Return a text in quotes, without the user and password of an address in it."""
+    return repr(re.sub(r"//[^/\s]*@", "//", text))
 
 
 def _elsewhere(where: str, text: str) -> UsageError:
     return UsageError(
-        f"{where}: {text!r} is a file or an address",
+        f"{where}: {_shown(text)} is a file or an address",
         expected="the name of a package in your index, such as lasagne==0.1",
         fix="a lock names files that any index can have; for a package of your own, put it into "
         "a folder that pip's find-links names, or its source folder on PYTHONPATH",

@@ -161,9 +161,20 @@ def read(file: Path) -> Stack:
         for number, text in enumerate(content.pip)
         if (request := request_of(text, where(("pip", number))))
     ]
-    if content.requirements:
-        requests += file_requests(file.parent / content.requirements, where(("requirements",)))
+    if content.requirements is not None:
+        requests += _listed_requests(file.parent, content.requirements, where(("requirements",)))
     return Stack(file, content, document.positions, tuple(dict.fromkeys(requests)))
+
+
+def _listed_requests(folder: Path, name: str, where: str) -> list[str]:
+    """Return the requests of the requirements file that a stack in a folder names."""
+    if "://" in name:
+        raise UsageError(
+            f"{where}: the requirements file is an address",
+            expected="a file on this machine",
+            fix="save it next to this file, and write its name",
+        )
+    return file_requests(folder / expanded(name), where)
 
 
 def _check_variable(name: str, where: str) -> None:

@@ -177,12 +177,18 @@ def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, fi
         ("--find-links x", "an index"),
         ("-r other.txt", "another file"),
         ("-c other.txt", "another file"),
-        ("six==1.16.0 --hash=sha256:abc", "hashes"),
-        ("--pre", "an option of pip"),
-        ("-foo", "an option of pip"),
+        ("-rother.txt", "another file"),
+        ("-e.", "an editable install"),
+        ("six==1.16.0 --hash=sha256:abc", "a hash"),
+        ("--no-binary :all:", "a choice of files"),
+        ("--pre", "a choice of versions"),
+        ("six==${SIX}", "has the variable ${SIX}\n"),
+        ("-foo", "an index"),
         ("six -x", "an option of pip"),
         ("./six", "a file or an address"),
         ("git+https://host/x", "a file or an address"),
+        ("git+https://me:secret@host/x@v1", "'git+https://host/x@v1' is a file or an address"),
+        ("--index-url=https://me:s@cret@host/simple", "'--index-url=https://host/simple' is an in"),
         ("six @ https://host/six.whl", "a file or an address"),
         *(
             (each, "a file or an address")
@@ -222,6 +228,9 @@ def test_the_encodings_of_a_requirements_file_are_pips(file: Path, data: bytes) 
 
 def test_files_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:15: no.txt: No such file" in refused(file, "requirements: no.txt\n")
+    assert "stack.yaml:4:15: .: Is a directory" in refused(file, 'requirements: ""\n')
+    message = refused(file, "requirements: https://me:secret@host/r.txt\n")
+    assert message.startswith("stack.yaml:4:15: the requirements file is an address\n")
     (file.parent / "r.txt").write_bytes(b"\xff\xfe\x00")
     assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
     # Among them UTF-16 without a mark.
