@@ -24,7 +24,7 @@ from stacks.environments.use import kernel
 from stacks.exports import packages
 from stacks.exports.packages import Export, Subject
 from stacks.image.files import PREFIX
-from stacks.image.metadata import ENTRY, GID, HOME, UID, USER, WORK
+from stacks.image.metadata import ENTRY, UID, USER, WORK
 from verify.core import surroundings
 
 # Debian 12 with git and ps, and the libraries of the server that an editor starts in it. The
@@ -45,15 +45,19 @@ def as_devcontainer(subject: Subject) -> Export:
     }
     if subject.variant.device == "cuda":
         content |= {"hostRequirements": {"gpu": True}, "runArgs": ["--gpus", "all"]}
-    environment = " ".join(f'{n}="{value}"' for n, value in subject.image.environment.items())
+    # Root's own: an editor's features and apt-get run as root, with its home and programs.
+    of_root = {"PATH": f"{PREFIX}/bin:$PATH", "HOME": "", "USER": ""}
+    variables = {n: of_root.get(n, value) for n, value in subject.image.environment.items()}
+    environment = " ".join(f'{n}="{value}"' for n, value in variables.items() if value)
+    # An editor gives the user, and the group that is the user's own, the numbers of yours.
     dockerfile = f"""\
 # {subject.name}, in an image that an editor can work in.
 FROM {subject.image.names[0]} AS theano
 FROM {BASE}
 COPY --from=theano {PREFIX} {PREFIX}
 COPY --from=theano {ENTRY} {ENTRY}
-RUN useradd --uid {UID} --gid {GID} --create-home --home-dir {HOME} --shell /bin/bash {USER} \\
-    && mkdir -m 775 {WORK}
+RUN useradd --uid {UID} --user-group --create-home --shell /bin/bash {USER} \\
+    && install --directory --owner {USER} {WORK}
 ENV {environment}
 WORKDIR {WORK}
 """
@@ -92,13 +96,13 @@ From: {image}
 def as_compose(subject: Subject) -> Export:
     """Return a compose.yaml with the image as a service.
 
-    The container runs as the user who exports it, so that its results can be written; UID and GID
-    in the environment name another one.
+    The container runs as the user who exports it, so that its results can be written; RUN_AS in the
+    environment names another one (bash and zsh refuse to set UID).
     """
     service: dict[str, Any] = {
         "image": subject.image.names[0],
         # The image's own user may not write into the user's folder.
-        "user": f"${{UID:-{os.getuid()}}}:${{GID:-{os.getgid()}}}",
+        "user": f"${{RUN_AS:-{os.getuid()}:{os.getgid()}}}",
         "working_dir": str(WORK),
         "volumes": [{"type": "bind", "source": ".", "target": str(WORK)}],
     }
@@ -118,12 +122,15 @@ def as_modulefile(subject: Subject) -> Export:
     """Return a module file in Tcl for Environment Modules and Lmod.
 
     It names PATH only: the environment's Python reads its settings by itself, however it is
-    started.
+    started. One environment is loaded at a time: unloading the second of two would take the
+    variables of the first.
     """
     prefix = str(subject.environment)
     lines = [
         "#%Module1.0",
         f"module-whatis {_tcl_word(subject.summary)}",
+        # Before 5.1, Environment Modules have no families.
+        'if {[info commands family] ne ""} {family theano_stacks}',
         f"prepend-path PATH {_tcl_word(f'{prefix}/bin')}",
         *(f"unsetenv {name}" for name in surroundings.dropped() if name.startswith("PYTHON")),
         *(f"setenv {k} {_tcl_word(v)}" for k, v in own_variables(subject.environment).items()),

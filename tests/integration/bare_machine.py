@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tarfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,6 +87,7 @@ def give_network(root: Path) -> None:
     settings = pip_settings()
     bundle = settings.cert or os.environ.get("SSL_CERT_FILE") or f"/{BUNDLE}"
     if Path(bundle).is_file():
+        (root / BUNDLE).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle, root / BUNDLE)
     first, *more = [url for url in settings.index_urls if url.startswith("http")]
     lines = ["[global]", f"cert = /{BUNDLE}", f"index-url = {first}"]
@@ -126,19 +127,22 @@ def run_without_network(
     )
 
 
-def unpack_root(folder: Path) -> Path:
+def unpack_root(folder: Path, packages: str = "python3-venv,ca-certificates") -> Path:
     """Make the root in a folder; skip the test where that cannot be done."""
     root = folder / "root"
     root.mkdir()
-    subprocess.run(["tar", "-C", root, "-xf", packed_root()], check=True)
+    subprocess.run(["tar", "-C", root, "-xf", packed_root(packages=packages)], check=True)
     give_network(root)
     return root
 
 
 def run_in_root(
-    root: Path, command: str, user: str = "0:0", home: str = "root"
+    root: Path, command: str, user: str = "0:0", home: str = "root", folders: Sequence[Path] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run a shell command in a root folder, by default as root; its mounts end with it."""
+    """Run a shell command in a root folder, by default as root; its mounts end with it.
+
+    folders: of this machine, which the root has at the same paths.
+    """
     variables = {"HOME": f"/{home}", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
     variables |= {"COLUMNS": "300", "DEBIAN_FRONTEND": "noninteractive"}
     variables |= {name: os.environ[name] for name in PROXIES if name in os.environ}
@@ -146,5 +150,9 @@ def run_in_root(
     chroot = ["chroot", f"--userspec={user}", str(root), "env", "-i", *settings]
     inside = shlex.join([*chroot, "sh", "-c", command])
     mounts = f"mount -t proc proc {root}/proc && mount -t tmpfs tmpfs {root}/dev/shm"
+    for folder in folders:
+        target = root / folder.relative_to("/")
+        target.mkdir(parents=True, exist_ok=True)
+        mounts += f" && mount --bind {shlex.join(map(str, (folder, target)))}"
     words = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", f"{mounts} && exec {inside}"]
     return called(words, stdin=subprocess.DEVNULL, timeout=1800)

@@ -145,9 +145,12 @@ def state(engine: Engine) -> State:
 
 
 def import_root(engine: Engine, archive: Path, name: str) -> None:
-    """Make an image of one layer, a tar archive."""
+    """Make an image of one layer, a tar archive, with the PATH that Debian's images have."""
     repository, tag = name.split(":")
-    engine.client.api.import_image_from_file(str(archive), repository=repository, tag=tag)
+    changes = ["ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
+    engine.client.api.import_image_from_file(
+        str(archive), repository=repository, tag=tag, changes=changes
+    )
     assert engine.image_id(name)
 
 

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 import yaml
 
+from integration.bare_machine import run_in_root, unpack_root
 from integration.conda_client import Conda, names
 from integration.conftest import Prefix
 from integration.programs import called, printed
@@ -156,26 +157,34 @@ def test_a_compose_file_fits_its_schema_and_docker_compose(
 
 
 @pytest.mark.parametrize("tool", MODULES)
-def test_a_module_is_loaded(
+def test_a_module_is_loaded_swapped_and_unloaded(
     tool: str, workspace: Workspace, prefix: Prefix, tmp_path: Path
 ) -> None:
-    if not MODULES[tool].is_file():
-        pytest.skip(f"needs {tool}")
-    place = prefix("theano-1.0.5", "openblas")
-    variant = load_variant(workspace, "openblas")
-    export(workspace, variant, "modulefile", tmp_path / "files/theano-1.0.5-openblas")
+    frameworks = {"new": "theano-1.0.5", "old": "theano-0.8.2"}
+    places = [prefix(framework, "openblas") for framework in frameworks.values()]
+    for name, framework in frameworks.items():
+        variant = load_variant(workspace, "openblas", framework)
+        export(workspace, variant, "modulefile", tmp_path / "files" / name)
     script = f"""
-    . {MODULES[tool]}
-    module use "$PWD/files"
-    module load theano-1.0.5-openblas || exit 1
-    command -v python && python -c '{ASK}' && echo "$CONDA_PREFIX"
-    module unload theano-1.0.5-openblas
-    command -v python; echo "${{CONDA_PREFIX-none}}"
+    . {MODULES[tool]} && module use {tmp_path}/files && module load new || exit 1
+    python -c '{ASK}'
+    for change in 'swap new old' 'load new' 'unload new old'; do
+        module $change 2>/dev/null
+        echo "$(command -v python) ${{CONDA_PREFIX-none}}"
+    done
     """
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    done = called(["sh", "-c", script], cwd=tmp_path, env=env)
-    lines = done.stdout.splitlines()
-    assert lines[0] == f"{place}/bin/python", done.stderr
-    assert lines[1] == "-lblas_threads -lopenblas g++"
-    assert lines[2] == str(place)
-    assert str(place) not in lines[3:] and lines[-1] == "none"
+    if tool == "Lmod":
+        # Debian has it instead of Environment Modules, not beside them.
+        root = unpack_root(tmp_path, "lmod")
+        done = run_in_root(root, script, folders=[tmp_path / "files", *places])
+    elif MODULES[tool].is_file():
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+        done = called(["sh", "-c", script], env=env)
+    else:
+        pytest.skip(f"needs {tool}")
+    first, swapped, second, none = done.stdout.splitlines()
+    new, old = (f"{place}/bin/python {place}" for place in places)
+    assert first == "-lblas_threads -lopenblas g++", done.stderr
+    # The second of a family is refused, or takes the place of the first.
+    assert (swapped, second) == (old, new if tool == "Lmod" else old)
+    assert none.split()[-1] == "none" and not any(str(place) in none for place in places)

@@ -51,7 +51,7 @@ def test_an_editors_server_git_and_ps_start_in_the_dev_container(
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.add(Path(node).resolve(), "node")
-    script = "~/node -p '6 * 7' && git --version && ps -A && cat /opt/theano/share/packages"
+    script = "~/node -p '6 * 7' && git --version && ps -A && cat /opt/theano/share/packages; id -gn"
     container = engine.client.containers.create(
         BUILT, ["sh", "-c", script], user="theano", working_dir="/work", network_mode="none"
     )
@@ -60,11 +60,18 @@ def test_an_editors_server_git_and_ps_start_in_the_dev_container(
         container.start()
         assert container.wait()["StatusCode"] == 0, container.logs()
         output = container.logs().decode()
+        # What an editor's features need.
+        script = "command -v ldconfig && echo $HOME"
+        root = engine.client.containers.run(
+            BUILT, ["sh", "-c", script], user="root", network_mode="none", remove=True
+        )
     finally:
         container.remove(force=True)
         for name in (BUILT, *[forms.BASE] * ours):
             engine.remove_name(name)
-    assert output.startswith("42\ngit version ") and output.endswith("packages\n")
+    # A group of the user's own: the editor gives it another number, which root's must not get.
+    assert output.startswith("42\ngit version ") and output.endswith("packages\ntheano\n")
+    assert root.decode().splitlines() == ["/usr/sbin/ldconfig", "/root"]
 
 
 def test_composes_container_writes_into_the_folder_of_a_user(
@@ -80,7 +87,7 @@ def test_composes_container_writes_into_the_folder_of_a_user(
         NAMES[0],
         ["touch", f"{service['working_dir']}/result"],
         entrypoint=["env"],
-        user=service["user"].replace("${UID:-", "").replace("${GID:-", "").replace("}", ""),
+        user=service["user"].removeprefix("${RUN_AS:-").removesuffix("}"),
         volumes={str(tmp_path / "results"): {"bind": service["volumes"][0]["target"]}},
         remove=True,
         **CONFINED,

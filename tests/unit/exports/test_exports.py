@@ -128,7 +128,10 @@ def test_easyconfig_names_the_environment_file_with_its_hash() -> None:
 def test_forms_of_the_image_have_the_code_in_its_work_folder_and_pass_a_gpu_through() -> None:
     made = files("devcontainer")
     assert [*made] == [".devcontainer/devcontainer.json", ".devcontainer/Dockerfile"]
-    assert "FROM theano-mkl:1.0.5 AS theano\n" in made[".devcontainer/Dockerfile"]
+    dockerfile = made[".devcontainer/Dockerfile"]
+    assert "FROM theano-mkl:1.0.5 AS theano\n" in dockerfile
+    # Root keeps its home, and its programs.
+    assert 'ENV PATH="/opt/theano/bin:$PATH" LANG="C.UTF-8" PYTHONHASHSEED="0"\n' in dockerfile
     content = json.loads(made[".devcontainer/devcontainer.json"])
     assert (content["name"], content["build"]) == ("theano-1.0.5-mkl", {"dockerfile": "Dockerfile"})
     assert content["workspaceMount"] == "source=${localWorkspaceFolder},target=/work,type=bind"
@@ -138,7 +141,7 @@ def test_forms_of_the_image_have_the_code_in_its_work_folder_and_pass_a_gpu_thro
     assert yaml.safe_load(text)["services"] == {
         "pytensor": {
             "image": "pytensor-mkl:3.3.7",
-            "user": f"${{UID:-{os.getuid()}}}:${{GID:-{os.getgid()}}}",
+            "user": f"${{RUN_AS:-{os.getuid()}:{os.getgid()}}}",
             "working_dir": "/work",
             "volumes": [{"type": "bind", "source": ".", "target": "/work"}],
         }
@@ -165,8 +168,9 @@ def test_modulefile_sets_what_activation_sets() -> None:
     mkl = replace(MKL, environment=Path("/a b/$x [id] {\"'`"))
     [(name, text)] = files("modulefile", mkl).items()
     place = "/a b/\\$x \\[id\\] \\{\\\"'`"
-    first, about, *lines = text.splitlines()
+    first, about, family, *lines = text.splitlines()
     assert (name, first) == ("theano-1.0.5-mkl", "#%Module1.0")
+    assert family.endswith(" {family theano_stacks}")
     assert about.startswith(
         'module-whatis "it\'s \\"quoted\\" \\$HOME `id` \\$(id) \\[exit\\] : # '
     )
