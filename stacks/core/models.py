@@ -93,6 +93,11 @@ class Strict(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    @classmethod
+    def key_hint(cls, key: str) -> str | None:
+        """Return what to write for an unknown key, None for the name that is most similar."""
+        return None
+
 
 Keys = tuple[str | int, ...]
 # The most characters of a key or a value in a message.
@@ -135,11 +140,12 @@ def explain(
             holder = _in_file(loc[:-1], known)
             yield Fault(holder, f"expected the key {str(loc[-1])!r}, found none")
         elif kind == "extra_forbidden":
-            names = _names_at(model, loc[:-1])
+            names, name = _names_at(model, loc[:-1]), str(loc[-1])
+            other = model.key_hint(name) if len(loc) == 1 and issubclass(model, Strict) else None
+            hint = f": {other}" if other else _hint(name, names)
             yield Fault(
                 keys,
-                f"expected one of the keys {', '.join(names)}; "
-                f"found {shortened(str(loc[-1]))!r}{_hint(str(loc[-1]), names)}",
+                f"expected one of the keys {', '.join(names)}; found {shortened(name)!r}{hint}",
                 about_key=True,
             )
         elif kind in ("literal_error", "union_tag_invalid"):

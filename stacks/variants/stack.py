@@ -57,14 +57,46 @@ pip: []
 
 # Variables that have their effect before a Python can set them, as patterns, and who reads them.
 EARLY = {
-    "PYTHON*": "Python reads it when it starts",
+    "PYTHON* LANG LC_* LOCPATH TZ TZDIR": "Python reads it when it starts",
     "LD_*": "the loader reads it when a program starts",
-    "GLIBC_TUNABLES": "the C library reads it when a program starts",
-    "MALLOC_*": "the C library reads it when a program starts",
-    "LANG": "Python reads it when it starts",
-    "LC_*": "Python reads it when it starts",
-    "PATH": "each program has it already",
+    "GLIBC_TUNABLES MALLOC_* GCONV_PATH": "the C library reads it when a program starts",
 }
+# Variables that the environment sets itself at each start, as patterns, and what to write instead.
+ITS_OWN = {
+    "PATH": "name programs by their whole paths, or add their packages to `packages:`",
+    "THEANO_FLAGS AESARA_FLAGS PYTENSOR_FLAGS": "write the flags into `flags:`",
+    "THEANORC AESARARC PYTENSORRC": "write the file's flags into `flags:`",
+    "CONDA_* PIP_CONSTRAINT UV_CONSTRAINT THEANO_STACKS_*": "leave it out",
+}
+# Keys that people write, with _ for -, and what the file has for it.
+OTHER_KEYS = {
+    "dependencies deps requires libraries modules": "Python packages go into `pip:`, as pip takes "
+    "them, and conda packages into `packages:`",
+    "install pip_packages pip_requirements install_requires pypi python_packages": "`pip:` lists "
+    "Python packages",
+    "conda conda_packages conda_dependencies system apt": "`packages:` lists conda packages",
+    "channels channel": "conda packages come from the project's channel; other Python packages "
+    "come by `pip:`",
+    "index_url index find_links": "the index is that of your pip configuration",
+    "python python_version requires_python theano aesara pytensor version": "`framework:` selects "
+    "the framework, and Python with it",
+    "env envs variables vars env_vars": "`environment:` sets variables",
+    "name title description": "`summary:` describes it; its name is that of its folder",
+    "blas base flavour flavor variant from inherits": "`extends:` names the flavour, which has "
+    "the BLAS",
+    "device gpu cuda": "`extends:` names a flavour, and some are for a device",
+    "prefix path location": "its environment is made in stack.build, next to this file",
+    "theano_flags config settings cxxflags": "`flags:` sets flags of the framework",
+    "threads": '`environment:` sets the number: {OMP_NUM_THREADS: "2"}',
+}
+
+
+def _row(table: dict[str, str], name: str) -> str | None:
+    """Return the text of a table's row for a name, None if no pattern fits."""
+    for names, text in table.items():
+        if any(fnmatchcase(name, each) for each in names.split()):
+            return text
+    return None
 
 
 class StackFile(Strict):
@@ -83,6 +115,11 @@ class StackFile(Strict):
     flags: dict[Flag, Setting] = Field({}, description="more flags of the framework, section.name")
     environment: Variables = Field({}, description="more environment variables")
     packages: tuple[Spec, ...] = Field((), description="more conda packages, as match specs")
+
+    @classmethod
+    def key_hint(cls, key: str) -> str | None:
+        """Return what the file has for a key that people write instead, None if unknown."""
+        return _row(OTHER_KEYS, key.lower().replace("-", "_"))
 
 
 @dataclass(frozen=True)
@@ -178,21 +215,20 @@ def _listed_requests(folder: Path, name: str, where: str) -> list[str]:
 
 
 def _check_variable(name: str, where: str) -> None:
-    """Raise UsageError for a variable that an environment's Python would set too late."""
+    """Raise UsageError for a variable that an environment's Python would not, or too late, set."""
+    found, fix = "the environment sets it itself", _row(ITS_OWN, name)
     if name in surroundings.dropped():
+        found = f"it {surroundings.reason_of(name, 'any')}"
+        fix = "leave it out: no program of an environment gets it"
+    if fix:
+        raise UsageError(f"{where}: {name} may not stand in `environment:`", found=found, fix=fix)
+    if reader := _row(EARLY, name):
         raise UsageError(
-            f"{where}: {name} may not stand in `environment:`",
-            found=f"it {surroundings.reason_of(name, 'any')}",
-            fix="leave it out: no program of an environment gets it",
+            f"{where}: {name} has no effect in `environment:`",
+            expected="variables that are read after Python has started",
+            found=reader,
+            fix=f"set it where you start programs: {name}=VALUE ./invoke run ... passes it on",
         )
-    for pattern, reason in EARLY.items():
-        if fnmatchcase(name, pattern):
-            raise UsageError(
-                f"{where}: {name} has no effect in `environment:`",
-                expected="variables that are read after Python has started",
-                found=reason,
-                fix=f"set it where you start programs: {name}=VALUE ./invoke run ... passes it on",
-            )
 
 
 def write_template(folder: Path, *, extends: str, framework: str) -> Path:
