@@ -30,7 +30,7 @@ from stacks.bench.schedule import QUICK_ROUNDS, rotated, seconds_left
 from stacks.core.console import Progress, display_path
 from stacks.core.disk import scratch, write_atomically
 from stacks.core.errors import UsageError
-from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
+from stacks.core.process import put_off, start_in_session
 from stacks.environments.use import run as runs
 from stacks.profiles.run import failure, hook_variables, read_processes
 from stacks.variants.variant import Variant
@@ -88,7 +88,7 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
         # The marks are to come when they are printed.
         env["PYTHONUNBUFFERED"] = "1"
         (reading, writing), (ended, running) = os.pipe(), os.pipe()
-        with os.fdopen(reading, "rb"), os.fdopen(ended, "rb"), ended_like_by_interrupt():
+        with os.fdopen(reading, "rb"), os.fdopen(ended, "rb"):
             reader = threading.Thread(target=_read, args=(reading, ended, text, marks))
             start, process = time.perf_counter(), None
             end = start

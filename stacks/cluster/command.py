@@ -23,7 +23,6 @@ from stacks.core import console
 from stacks.core.console import plural, print_table
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.process import ended_like_by_interrupt
 from stacks.core.workspace import Workspace
 from stacks.environments import programs
 from stacks.environments.care.listing import gemm
@@ -256,7 +255,6 @@ def sweep(
         errors.extend(answer.errors)
 
     with (
-        ended_like_by_interrupt(),
         connected(address) as (cluster, workers),
         # Only now: it removes the logs of a former sweep.
         recorded(folder, len(jobs)) as record,

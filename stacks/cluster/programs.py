@@ -25,10 +25,10 @@ from distributed.cli import dask_scheduler, dask_worker
 from distributed.comm.addressing import parse_address, parse_host_port
 
 from stacks.bench.result import NAME
-from stacks.cluster.messages import Answer, RemoteError
+from stacks.cluster.messages import Answer, RemoteError, run_supervised
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
-from stacks.core.process import CommandError, run_supervised
+from stacks.core.process import CommandError
 
 LABEL = "theano-stacks"
 # A worker's label, a resource in dask's terms, names its machine: by a user's name, or by the

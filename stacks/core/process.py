@@ -1,7 +1,4 @@
-"""All subprocesses are started here, and logged; the signals that end this process.
-
-A supervised program runs only while somebody wants its answer.
-"""
+"""All subprocesses are started here, and logged; the signals that end this process."""
 
 from __future__ import annotations
 
@@ -10,10 +7,10 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
@@ -23,8 +20,9 @@ from stacks.core.errors import StacksError
 LOGGER = logging.getLogger(__name__)
 # How many last lines of a failed program's output its error has.
 TAIL = 30
-# Of a supervised program: poll interval, and the time in which a stopped one must end. Seconds.
-POLL, GRACE = 0.5, 15.0
+# Of a program that runs when this one is interrupted: in the first it ends by itself, in the second
+# after an interrupt. Seconds.
+ENDS = (0.6, 4.0)
 
 
 class CommandError(StacksError):
@@ -57,30 +55,59 @@ def call(
     with a status that is not accepted, or reaches the limit.
     """
     words = _logged(arguments)
+    errors = subprocess.STDOUT if merged else subprocess.PIPE
+    options: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": errors,
+        "text": True,
+        "errors": "replace",
+    }
+    with _running(words, cwd=cwd, env=env, **options) as process:
+        try:
+            output, more = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            raise CommandError(
+                quoted(words),
+                expected=f"an end within {limit:g} s",
+                found="it still ran, and was stopped",
+            ) from error
+    if process.returncode not in accepted:
+        tail = "\n".join((output + (more or "")).strip().splitlines()[-TAIL:])
+        raise failed(words, tail, accepted, process.returncode)
+    return str(output)
+
+
+@contextmanager
+def _running(words: list[str], fix: str = "", **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Start a program for the block, with the options of Popen; it ends with the block.
+
+    If something interrupts or ends this process, it has ENDS seconds to remove what it has half
+    made. Raises CommandError, with the fix, if it cannot be started.
+    """
+    with ExitStack() as stack:
+        # Python prints an interrupt that comes within a fork, and goes on.
+        with put_off():
+            try:
+                process = stack.enter_context(subprocess.Popen(words, **options))
+            except OSError as error:
+                raise cannot_run(words, error, fix) from error
+            stack.push(lambda _, end, __: _end_too(process, end))
+        yield process
+
+
+def _end_too(process: subprocess.Popen[Any], end: BaseException | None) -> None:
+    """Let a program end, or end it, if this process ends; nobody may have told the program yet."""
     try:
-        result = subprocess.run(
-            words,
-            cwd=cwd,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if merged else subprocess.PIPE,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=limit,
-        )
-    except OSError as error:
-        raise cannot_run(words, error) from error
-    except subprocess.TimeoutExpired as error:
-        raise CommandError(
-            quoted(words),
-            expected=f"an end within {limit:g} s",
-            found="it still ran, and was stopped",
-        ) from error
-    if result.returncode not in accepted:
-        tail = "\n".join((result.stdout + (result.stderr or "")).strip().splitlines()[-TAIL:])
-        raise failed(words, tail, accepted, result.returncode)
-    return result.stdout
+        if isinstance(end, Ended):
+            process.terminate()
+        for seconds in ENDS if end else ():
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(seconds)
+                break
+            process.send_signal(signal.SIGINT)
+    finally:
+        process.kill()
 
 
 def _ignore_interrupt() -> None:
@@ -93,26 +120,24 @@ def run_attached(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     output: IO[bytes] | None = None,
+    late: tuple[float, Callable[[int], None]] | None = None,
     ignores_interrupt: bool = False,
 ) -> int:
     """Run a program on the user's own terminal and return its exit status.
 
-    output: the file for its standard output, if not the terminal. ignores_interrupt: start it with
-    ctrl-C ignored; it is killed soon after one that it still ignores. Raises CommandError if the
-    program cannot be started.
+    output: the file for its standard output, if not the terminal. late: seconds, and what is called
+    with its process id if it still runs then; what that raises ends it. ignores_interrupt: start it
+    with ctrl-C ignored; it is killed soon after one that it still ignores. Raises CommandError if
+    the program cannot be started.
     """
-    words = _logged(arguments)
-    try:
-        return subprocess.run(
-            words,
-            cwd=cwd,
-            env=env,
-            stdout=output,
-            check=False,
-            preexec_fn=_ignore_interrupt if ignores_interrupt else None,
-        ).returncode
-    except OSError as error:
-        raise cannot_run(words, error, "check the spelling of its path or name") from error
+    options = {"preexec_fn": _ignore_interrupt} if ignores_interrupt else {}
+    fix = "check the spelling of its path or name"
+    with _running(_logged(arguments), fix, cwd=cwd, env=env, stdout=output, **options) as process:
+        with suppress(subprocess.TimeoutExpired):
+            return int(process.wait(late and late[0]))
+        assert late
+        late[1](process.pid)
+        return int(process.wait())
 
 
 def start_in_session(
@@ -172,126 +197,68 @@ def quoted(arguments: Sequence[str | Path]) -> str:
 
 # What ends a process that has no handler: of `kill` and batch systems, and of a closed terminal.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+ENDING_TWICE = b"\nending; ctrl-C once more ends at once, and leaves temporary files\n"
+
+
+class Ended(SystemExit):
+    """A signal of ENDING has come. status: 128 + its number, as a shell has it."""
+
+    def __init__(self, number: int) -> None:
+        self.status = 128 + number
+        super().__init__(self.status)
 
 
 @contextmanager
-def ended_like_by_interrupt() -> Iterator[None]:
-    """In the block, let a signal of ENDING raise SystemExit(128 + its number), as a shell has it.
+def ended_once() -> Iterator[None]:
+    """In the block, let the first ctrl-C, or signal of ENDING, raise what unwinds this process.
 
-    So `finally` ends what the block has started. A signal that is ignored, as under nohup, stays
-    so. To be entered in the main thread.
+    That is KeyboardInterrupt, or Ended. The second waits: people press ctrl-C twice, and it would
+    interrupt what removes the temporary folders. The third raises, too. A signal that is ignored,
+    as under nohup, stays so. To be entered in the main thread.
     """
-    before = {number: signal.getsignal(number) for number in ENDING}
-    handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
-    for number in handled:
-        signal.signal(number, _end)
-    try:
+    count, owner = 0, os.getpid()
+
+    def end(number: int, _: FrameType | None) -> None:
+        nonlocal count
+        count += 1
+        if count != 2:
+            raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
+        if os.getpid() == owner:
+            # Not print(): the signal may have interrupted another one. A closed terminal fails.
+            with suppress(OSError):
+                os.write(sys.stderr.fileno(), ENDING_TWICE)
+
+    with _handled(end):
         yield
-    finally:
-        for number in handled:
-            signal.signal(number, before[number])
 
 
 @contextmanager
 def put_off() -> Iterator[None]:
     """In the block, put off what interrupts or ends this process to the end of the block.
 
-    For a block that starts a program in a session of its own and keeps its process: if a signal
-    comes between the two, nobody can end the program. To be entered in the main thread.
+    For a block that starts a program and keeps its process: if a signal comes between the two,
+    nobody can end the program. In other threads than the main one no signal comes.
     """
     came: list[int] = []
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, *ENDING)}
-    handled = [each for each, handler in before.items() if callable(handler)]
-    for each in handled:
-        signal.signal(each, lambda number, _: came.append(number))
+    is_main = threading.current_thread() is threading.main_thread()
     try:
-        yield
+        with _handled(lambda number, _: came.append(number)) if is_main else nullcontext():
+            yield
     finally:
-        for each in handled:
-            signal.signal(each, before[each])
         for number in came:
             signal.raise_signal(number)
 
 
-def _end(number: int, _: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
-def run_supervised(
-    arguments: Sequence[str | Path],
-    line: str,
-    on_line: Callable[[str], None],
-    is_wanted: Callable[[], bool],
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-) -> str | None:
-    """Run a program while it is wanted; return its standard output, None if it was stopped.
-
-    The program reads `line` on standard input. That stays open; when it is closed, also by the end
-    of this process, the program must stop. `on_line` gets each line of its standard error, in
-    another thread. The program runs in a session of its own, which is killed in the end. Raises
-    CommandError as process.call does.
-    """
-    process = start(
-        arguments,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    assert process.stdin and process.stdout and process.stderr
-    tail: deque[str] = deque(maxlen=TAIL)
-    output: list[str] = []
-
-    def listen(stream: IO[str]) -> None:
-        for text in stream:
-            tail.append(text.rstrip())
-            on_line(tail[-1])
-
-    threads = [
-        threading.Thread(target=listen, args=(process.stderr,), daemon=True),
-        threading.Thread(target=output.extend, args=(process.stdout,), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
-    stopped = False
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """In the block, have a handler for those of ctrl-C and ENDING that are not ignored."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    # None: not Python's.
+    handled = [each for each, old in before.items() if old not in (signal.SIG_IGN, None)]
+    for number in handled:
+        signal.signal(number, handler)
     try:
-        # A program that ended at once does not read it; its status says why.
-        with suppress(BrokenPipeError):
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-        while process.poll() is None and not stopped:
-            try:
-                process.wait(POLL)
-            except subprocess.TimeoutExpired:
-                stopped = not is_wanted()
-        if stopped:
-            _close(process)
+        yield
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for thread in threads:
-            thread.join()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            with suppress(BrokenPipeError):
-                stream.close()
-    if stopped:
-        return None
-    if process.returncode:
-        raise failed(arguments, "\n".join(tail), (0,), process.returncode)
-    return "".join(output)
-
-
-def _close(process: subprocess.Popen[str]) -> None:
-    """Close a program's standard input and give it time to end."""
-    assert process.stdin
-    with suppress(BrokenPipeError):
-        process.stdin.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE)
+        for number in handled:
+            signal.signal(number, before[number])

@@ -6,12 +6,10 @@ import atexit
 import io
 import os
 import re
-import signal
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import invoke
 import invoke.config
@@ -24,12 +22,10 @@ from invoke.parser.context import ParserContext
 from stacks.core.console import PROGRAM, as_typed, show_error, start_log
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError, nearest
-from stacks.core.process import quoted
+from stacks.core.process import ended_once
 from stacks.tasks.help import name_of, text_of, with_each_file
 from stacks.tasks.options import is_variant
 from stacks.tasks.task import DECLARED, INTERRUPTED
-
-TIDYING = b"\nending; ctrl-C once more ends at once, and leaves temporary files\n"
 
 
 class Config(invoke.config.Config):
@@ -77,7 +73,7 @@ class Program(invoke.program.Program):
     def execute(self) -> None:
         """Run the tasks, and keep a log."""
         start_log(verbose=self.args.verbose.value)
-        with interrupted_once():
+        with ended_once():
             super().execute()
 
     def parse_tasks(self) -> None:
@@ -161,17 +157,13 @@ def command_line_error(
     if lacking := re.search("required positional arguments: '([a-z_]+)'", message):
         shown = name_of(tasks[task], lacking[1])
         return UsageError(f"{task} needs {shown}", fix=help_of)
-    unknown = re.search("No idea what '(.*)' is", message)
-    # The value of a flag, as in `--full=3`, is no word of the line.
-    if unknown and unknown[1] in words:
+    if (unknown := re.search("No idea what '(.*)' is", message)) and DECLARED[task].takes_command:
         # In `run python x`, python stands where the name of a variant may.
         named = words[1].startswith("-") or is_variant(words[1])
         word = unknown[1] if named else words[1]
-        at = words.index(word)
-        fix = quoted(["./invoke", *words[:at], "--", *words[at:]])
         return UsageError(
             f"{task} has no use for the word {word!r}",
-            fix=f"a program comes after --: {fix}" if DECLARED[task].takes_command else help_of,
+            fix=f"a program and its words come after --: ./invoke {task} ... -- {word} ...",
         )
     return UsageError(f"the words after {task} cannot be read", found=message, fix=help_of)
 
@@ -233,7 +225,7 @@ def run_to_end(program: Program, words: list[str]) -> None:
         status = 0
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
-        if status == INTERRUPTED:
+        if status > 128:
             # What an interrupt left half made, such as an event loop, fails when it is freed.
             sys.unraisablehook = lambda _: None
             warnings.simplefilter("ignore")
@@ -249,33 +241,3 @@ def _end(status: int) -> None:
 
 if __name__ == "__main__":
     main()
-
-
-@contextmanager
-def interrupted_once() -> Iterator[None]:
-    """In the block, let the first ctrl-C interrupt, and the next one wait for the tidying.
-
-    People press it twice; the second would interrupt what removes the temporary folders. The third
-    interrupts that, too. An interrupt that is ignored, as under nohup, stays so. To be entered in
-    the main thread.
-    """
-    count, owner = 0, os.getpid()
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal count
-        count += 1
-        if count != 2:
-            raise KeyboardInterrupt
-        if os.getpid() == owner:
-            # Not print(): the signal may have interrupted another one.
-            os.write(sys.stderr.fileno(), TIDYING)
-
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -24,7 +24,7 @@ import invoke.tasks
 from stacks.core.console import display_path, show_error, write_log
 from stacks.core.disk import INSTALLED, disk_error
 from stacks.core.errors import StacksError, UsageError, unknown
-from stacks.core.process import quoted
+from stacks.core.process import Ended, quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import SHARED
 
@@ -93,10 +93,14 @@ def task(
                 show_error(error)
                 _write_log(task_name, error)
                 raise invoke.exceptions.Exit(code=error.exit_code) from error
-            except KeyboardInterrupt:
+            except (KeyboardInterrupt, Ended) as end:
+                code = end.status if isinstance(end, Ended) else INTERRUPTED
+                what = f"ended by signal {code - 128}" if isinstance(end, Ended) else "interrupted"
                 more = ": the same command continues" if protects else ""
-                print(f"\ninterrupted; what was finished is kept{more}", file=sys.stderr)
-                raise invoke.exceptions.Exit(code=INTERRUPTED) from None
+                # A terminal that was closed cannot be written to.
+                with suppress(OSError):
+                    print(f"\n{what}; what was finished is kept{more}", file=sys.stderr)
+                raise invoke.exceptions.Exit(code=code) from None
             except BrokenPipeError:
                 # The reader closed the pipe, as `head` does.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

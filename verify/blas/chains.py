@@ -164,20 +164,20 @@ def _calls(work, chains, seconds):
     """Return how many calls forked processes have done, which all begin at once."""
     ready, begin = os.pipe()
     reader, writer = os.pipe()
-    parent = os.getpid()
+
+    def count():
+        os.close(begin)
+        # The end of the pipe: the parent has closed it.
+        os.read(ready, 1)
+        calls, start = 0, monotonic()
+        while monotonic() - start < seconds:
+            work()
+            calls += 1
+        # Python 3.4 cannot format bytes.
+        os.write(writer, ("%d\n" % calls).encode("ascii"))
+
     for _ in range(chains):
-        if not os.fork():
-            process.end_with_parent(parent)
-            os.close(begin)
-            # The end of the pipe: the parent has closed it.
-            os.read(ready, 1)
-            calls, start = 0, monotonic()
-            while monotonic() - start < seconds:
-                work()
-                calls += 1
-            # Python 3.4 cannot format bytes.
-            os.write(writer, ("%d\n" % calls).encode("ascii"))
-            os._exit(0)
+        process.in_child(count)
     os.close(writer)
     os.close(begin)
     with os.fdopen(reader) as file:

@@ -223,12 +223,7 @@ def processor_time(who):
 def fault_in_child(product):
     """Return what a process that is forked now does instead of multiplying, or ""."""
     reader, writer = os.pipe()
-    parent = os.getpid()
-    child = os.fork()
-    if not child:
-        process.end_with_parent(parent)
-        product()
-        os._exit(0)
+    child = process.in_child(product)
     os.close(writer)
     # The end of the child closes the pipe.
     ended = select.select([reader], [], [], LIMIT)[0]

@@ -107,14 +107,19 @@ def flags_of(variable):
     splitter.whitespace = ","
     splitter.whitespace_split = True
     flags = {}
+    for word in _words(splitter):
+        key, equals, value = word.strip().partition("=")
+        if equals:
+            flags[key.strip().replace("__", ".")] = value
+    return flags
+
+
+def _words(splitter):
     try:
         for word in splitter:
-            key, equals, value = word.strip().partition("=")
-            if equals:
-                flags[key.strip().replace("__", ".")] = value
+            yield word
     except ValueError:
-        pass
-    return flags
+        return
 
 
 def options_of(path):

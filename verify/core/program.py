@@ -20,7 +20,7 @@ import tempfile
 
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
-from verify.core import progress
+from verify.core import process, progress
 from verify.core.portable import native
 
 CANNOT_RUN, INTERRUPTED = 2, 130
@@ -141,7 +141,8 @@ def temporary_folder():
     finally:
         # A forked process leaves the block too, and its exit handlers may need the folder.
         if os.getpid() == owner:
-            shutil.rmtree(path, True)
+            with process.interrupted_later():
+                shutil.rmtree(path, True)
             os.close(handle)
 
 

@@ -72,13 +72,14 @@ def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
     seconds, or dies, print at which step, and return the status of a failed check. cause_of: gets
     what C code has written to standard error; returns the causes.Cause of an end by it, or None.
     """
-    with program.temporary_folder() as folder:
+    # The signals are the outer ones: a second ctrl-C would end the removal of the folder.
+    with _Signals() as signals, program.temporary_folder() as folder:
         others = process.children()
         process.adopt_orphans()
         sys.stdout.flush()
         sys.stderr.flush()
         # In the child this raises SystemExit.
-        status = _Supervisor(name, limit, folder, cause_of).run(run)
+        status = _Supervisor(name, limit, folder, cause_of, signals).run(run)
         process.end_children(but=others)
     if status < 0:
         signal.signal(-status, signal.SIG_DFL)
@@ -88,13 +89,35 @@ def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
     return status
 
 
+class _Signals(object):
+    """Keeps the signals of SIGNALS that come in its block, in `came`, until somebody looks."""
+
+    def __enter__(self):
+        self.came = []
+        # A signal that a shell's `&` or nohup ignores stays ignored.
+        numbers = [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
+        self._before = {each: signal.signal(each, self._keep) for each in numbers}
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def _keep(self, number, frame):
+        self.came.append(number)
+
+    def stop(self):
+        """Let the signals have their former effect."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
 class _Supervisor(object):
-    def __init__(self, name, limit, folder, cause_of):
+    def __init__(self, name, limit, folder, cause_of, signals):
         self.name, self.limit, self.folder, self.cause_of = name, limit, folder, cause_of
         self.step = "starting"
         self.status = None
         self.finished = False
-        self.signals = []
+        self.signals = signals
         self.steps, self.step_writer = process.pipe()
 
     def run(self, run):
@@ -102,23 +125,13 @@ class _Supervisor(object):
 
         Negative: the signal that this process is to end by.
         """
-        # A signal that a shell's `&` or nohup ignores stays ignored.
-        numbers = [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
-        handlers = {each: signal.signal(each, self.on_signal) for each in numbers}
         parent, self.child = os.getpid(), os.fork()
-        try:
-            if self.child:
-                os.close(self.step_writer)
-                return self.watch()
-        finally:
-            for number in numbers:
-                signal.signal(number, handlers[number])
+        if self.child:
+            os.close(self.step_writer)
+            return self.watch()
+        self.signals.stop()
         process.end_with_parent(parent)
         self.run_suite(run)
-
-    def on_signal(self, number, frame):
-        """Keep a signal until the loop takes it."""
-        self.signals.append(number)
 
     def run_suite(self, run):
         """Run the suite in this process, and end with its status."""
@@ -147,11 +160,11 @@ class _Supervisor(object):
                 progress.still(native(self.step), said - began)
             if has_step and not self.read_step():
                 sources = []
-            if signal.SIGINT in self.signals:
+            if signal.SIGINT in self.signals.came:
                 return self.interrupt()
-            if self.signals:
+            if self.signals.came:
                 self.kill()
-                return -self.signals[0]
+                return -self.signals.came[0]
             if quiet >= self.limit:
                 self.kill()
                 return self.fail(HANG % (native(self.step), self.limit), HANG_FIX)

@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
@@ -39,10 +39,31 @@ from verify.core import surroundings
 
 # Tells the suite how a person repairs the environment.
 REPAIR = "THEANO_STACKS_REPAIR"
-# Seconds in which a Python has started.
-ANSWER = 60.0
+# Seconds in which a Python has started: as a rule, and on a slow disk.
+START, ANSWER = 8.0, 60.0
 # How the variables begin that are read before a Python runs any program.
 EARLY = ("PYTHON", "LD_", "GLIBC_", "MALLOC_")
+# Without Python's own first steps it takes them, and prints each file before it runs it: the last
+# line is the file that ends Python, or takes longer than the seconds that it is started with.
+OWN_FILES = """\
+import os, signal, site, sys
+def named(function, path_of):
+    def call(*arguments):
+        print(path_of(*arguments))
+        sys.stdout.flush()
+        signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+        return function(*arguments)
+    return call
+def path_of(name):
+    paths = [os.path.join(folder, name) for folder in sys.path]
+    found = [path + ".py" for path in paths if os.path.isfile(path + ".py")]
+    return (found + [path for path in paths if os.path.isdir(path)] + [name])[0]
+site.addpackage = named(site.addpackage, lambda *words: os.path.join(*words[:2]))
+site.execsitecustomize = named(site.execsitecustomize, lambda: path_of("sitecustomize"))
+site.execusercustomize = named(site.execusercustomize, lambda: path_of("usercustomize"))
+site.main()
+print("")
+"""
 PYTHONS = "Python 2.7, or 3.4 and later"
 # Any Python runs it: one for the suite answers 42, another one with its version.
 PROBE = (
@@ -174,9 +195,15 @@ def _verify(
     report: the path for the report. output: as for run_suite. Raises VerifyError `what` if the
     suite did not run to its end: any other program may end with a status of the suite's.
     """
-    status = run_suite(python, [*arguments, "--json", str(report)], env, output)
+
+    def check(pid: int) -> None:
+        # A suite that has begun has a child.
+        if not Path(f"/proc/{pid}/task/{pid}/children").read_text():
+            _require_start(python, env, hangs=True)
+
+    status = run_suite(python, [*arguments, "--json", str(report)], env, output, (START, check))
     if status not in (CANNOT_RUN, INTERRUPTED) and not report.is_file():
-        _require_start(python, env)
+        _require_start(python, env, hangs=False)
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
     check_report(
@@ -188,21 +215,35 @@ def _verify(
     return status
 
 
-def _require_start(python: str, env: Mapping[str, str]) -> None:
-    """Raise UsageError if a variable of Python's or the loader's keeps a Python from starting.
+def _require_start(python: str, env: Mapping[str, str], *, hangs: bool) -> None:
+    """Raise UsageError if a file that each start runs, or a variable, keeps a Python from starting.
 
-    Python's own message does not name each of them: it says "unknown encoding".
+    Python's own message does not name each of them: it says "unknown encoding". hangs: it takes
+    long, and has not failed; then variables are not tried, as each start takes as long.
     """
 
     def starts(variables: Mapping[str, str]) -> bool:
         try:
-            call([python, "-c", ""], env=variables, limit=ANSWER)
+            call([python, "-c", ""], env=variables, limit=START)
         except CommandError:
             return False
         return True
 
-    names = [name for name in sorted(env) if name.startswith(EARLY)]
-    for name in [] if starts(env) else names:
+    if not hangs and starts(env):
+        return
+    output = ""
+    with suppress(CommandError):
+        words = [python, "-S", "-c", OWN_FILES, str(START)]
+        output = call(words, env=env, accepted=range(-64, 256), limit=2 * START)
+    if path := output.rpartition("\n")[0].rpartition("\n")[2]:
+        folder = os.path.realpath(os.path.dirname(path))  # noqa: PTH120 - as the variable has it
+        raise UsageError(
+            f"{python} does not start: {path}, which it runs at each start, "
+            + ("takes too long" if hangs else "ends it"),
+            fix=surroundings.without("PYTHONPATH", folder, environ=env)
+            or f"remove {path}, or the package that has installed it",
+        )
+    for name in [] if hangs else sorted(filter(lambda name: name.startswith(EARLY), env)):
         if starts({other: env[other] for other in env if other != name}):
             what = f"{python} does not start with {name}={env[name]}"
             raise UsageError(what, fix=f"unset {name}")
@@ -212,14 +253,17 @@ def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
     """Raise UsageError if `command`, which the user calls `python`, is no Python for the suite."""
     another = "give another interpreter, such as /usr/bin/python3"
     try:
-        answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
+        try:
+            answer = call([command, "-c", PROBE], env=env, limit=START)
+        except CommandError as error:
+            has_failed = error.found is None or str(error.found).startswith("exit status")
+            _require_start(command, env, hangs=not has_failed)
+            if has_failed:
+                raise
+            answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
     except CommandError as error:
-        # Not of one that hangs: each start takes as long.
-        if str(error.found).startswith("exit status"):
-            _require_start(command, env)
-        reason = error.what.removeprefix(f"cannot run {command}: ")
         raise UsageError(
-            f"{python} does not start: {reason}",
+            f"{python} is no Python that starts: {error.what}",
             expected=error.expected or f"a Python for this machine, which is {os.uname().machine}",
             found=error.found,
             fix=another,

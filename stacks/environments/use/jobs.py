@@ -16,7 +16,7 @@ from stacks.core import cores
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.locking import acquire
-from stacks.core.process import ended_like_by_interrupt, put_off, start_in_session
+from stacks.core.process import put_off, start_in_session
 from stacks.environments.use.run import variables, warn
 from stacks.variants.variant import Variant
 
@@ -107,7 +107,7 @@ def run_jobs(
     """
     check_number(at_once)
     warn(variant, prefix)
-    with ended_like_by_interrupt(), recorded(folder, len(jobs)) as record:
+    with recorded(folder, len(jobs)) as record:
         env = shared_out(variant, variables(prefix), at_once, len(jobs))
         run_each(jobs, at_once, folder, env, record)
 

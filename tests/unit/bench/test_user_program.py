@@ -19,7 +19,7 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.result import Noise
 from stacks.bench.user_program import ProgramRun, bench, run_once, show
 from stacks.core.errors import UsageError
-from stacks.core.process import CommandError, start_in_session
+from stacks.core.process import CommandError, ended_once, start_in_session
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import Lock
 from stacks.profiles.run import ProgramError
@@ -113,7 +113,7 @@ def test_a_signal_ends_the_program(candidates: list[Candidate], tmp_path: Path) 
     file = tmp_path / "pid"
     program = f"import os, signal, time; open({str(file)!r}, 'w').write(str(os.getpid())); "
     program += "os.kill(os.getppid(), signal.SIGTERM); time.sleep(1000)"
-    with pytest.raises(SystemExit) as raised:
+    with pytest.raises(SystemExit) as raised, ended_once():
         run_once(candidates[0], python(program))
     assert raised.value.code == 128 + signal.SIGTERM
     with pytest.raises(ProcessLookupError):

@@ -6,17 +6,20 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import dask.config
+import psutil
 import pytest
 from distributed.cli import dask_scheduler, dask_worker
 
 from stacks.bench.schedule import BenchOptions
 from stacks.cluster import job, messages, programs
-from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share
+from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share, run_supervised
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace, revision
 from stacks.environments.make import build
 from stacks.environments.use.jobs import jobs_of
@@ -261,3 +264,30 @@ def test_with_certificates_dask_itself_refuses_what_is_not_encrypted(files: list
 def test_an_option_that_dask_refuses(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"dask scheduler: .*'--tls-cert'.*does not exist"):
         of_scheduler("--tls-cert", str(tmp_path / "none"))
+
+
+def test_a_supervised_program() -> None:
+    code = "import sys; print('told', file=sys.stderr); print(sys.stdin.readline()[::-1])"
+    lines: list[str] = []
+    words = [sys.executable, "-c", code]
+    assert run_supervised(words, "abc", lines.append, lambda: True) == "\ncba\n"
+    assert lines == ["told"]
+    with pytest.raises(CommandError) as caught:
+        run_supervised(
+            [sys.executable, "-c", "raise SystemExit('because')"], "x", lines.append, lambda: True
+        )
+    assert caught.value.what.endswith("because") and caught.value.found == "exit status 1"
+    with pytest.raises(CommandError, match="cannot run no-such-program"):
+        run_supervised(["no-such-program"], "", lines.append, lambda: True)
+
+
+def test_a_cancelled_program_ends_with_its_children() -> None:
+    code = (
+        "import subprocess, sys; child = subprocess.Popen(['cat'], stdin=subprocess.PIPE);"
+        "print(child.pid, file=sys.stderr, flush=True); sys.stdin.read()"
+    )
+    lines: list[str] = []
+    assert run_supervised([sys.executable, "-c", code], "", lines.append, lambda: not lines) is None
+    # Who inherits it may not have buried it yet.
+    with suppress(psutil.NoSuchProcess):
+        assert psutil.Process(int(lines[0])).status() == psutil.STATUS_ZOMBIE

@@ -266,15 +266,25 @@ def test_a_killed_one_leaves_nothing_in_the_way(machine: Machine, with_pip: bool
     assert (err, second.returncode, machine.installs()) == (PREPARING, 0, 2)
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_an_interrupted_one_leaves_nothing_and_says_so(machine: Machine, times: int) -> None:
+@pytest.mark.parametrize(
+    ("number", "times", "word"),
+    [
+        (signal.SIGINT, 1, "interrupted"),
+        (signal.SIGINT, 2, "interrupted"),
+        (signal.SIGTERM, 1, "ended"),
+        (signal.SIGHUP, 2, "ended"),
+    ],
+)
+def test_an_interrupted_one_leaves_nothing_and_says_so(
+    number: signal.Signals, times: int, word: str, machine: Machine
+) -> None:
     machine.python()
     with machine.held() as first:
         for _ in range(times):
-            os.killpg(first.pid, signal.SIGINT)
+            os.killpg(first.pid, number)
         _, err = first.communicate()
-    line = "\ninterrupted before the tools in .venv were ready; the same command makes them\n"
-    assert (first.returncode, err) == (130, PREPARING + line)
+    line = f"\n{word} before the tools in .venv were ready; the same command makes them\n"
+    assert (first.returncode, err) == (128 + number, PREPARING + line)
     assert not (machine.checkout / ".venv").exists()
     assert machine.run()[::2] == (0, PREPARING)
 

@@ -16,6 +16,7 @@ import pytest
 
 from stacks import tasks
 from stacks.core.disk import REPOSITORY
+from stacks.core.process import ENDING_TWICE
 from stacks.tasks import program
 from stacks.tasks.program import Program
 from unit.tasks.conftest import CommandLine
@@ -125,9 +126,9 @@ TASK = """\
 import sys
 from pathlib import Path
 from stacks.core.disk import replace_atomically
-from stacks.tasks.program import interrupted_once
+from stacks.core.process import ended_once
 
-with interrupted_once(), replace_atomically(Path(sys.argv[1], "made")) as new:
+with ended_once(), replace_atomically(Path(sys.argv[1], "made")) as new:
     new.mkdir()
     try:
         print("working", flush=True)
@@ -152,7 +153,7 @@ def test_a_second_interrupt_waits_until_temporary_folders_are_removed(
         assert child.stdout.readline() == b"tidying\n"
         if presses > 1:
             child.send_signal(signal.SIGINT)
-            assert child.stderr.readline() + child.stderr.readline() == program.TIDYING
+            assert child.stderr.readline() + child.stderr.readline() == ENDING_TWICE
         if presses > 2:
             child.send_signal(signal.SIGINT)
         else:

@@ -18,13 +18,8 @@ from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.environments.make.contents import write_manifest
 from stacks.variants.load import load_variant
-from unit.helpers.environments import (
-    EXPECTATION,
-    add,
-    environment,
-    kill_during_import,
-    slow_environment,
-)
+from unit.helpers.environments import EXPECTATION, add, environment
+from unit.helpers.killed import kill_during_import, slow_environment
 
 
 class Room:
@@ -150,16 +145,17 @@ def test_a_program_that_does_not_verify_never_passes(script: str, found: str, ro
         ("#!/bin/sh\necho 42 and more", "^python is no Python$", "'42 and more"),
         ("#!/bin/sh\necho 2.6", "^python is too old$", "Python 2.6"),
         ("#!/bin/sh\necho 3.3", "^python is too old$", "Python 3.3"),
-        ("#!/bin/sh\necho broken >&2\nexit 3", "does not start: .*\nbroken", "3"),
-        ("#!/bin/sh\nkill -SEGV $$", "does not start: ", "-11"),
-        ("#!/bin/sh\nexec sleep 1000", "does not start: ", "it still ran"),
-        ("hello", "does not start: Exec format error", ""),
-        ("#!/nowhere", "does not start: No such file", ""),
+        ("#!/bin/sh\necho broken >&2\nexit 3", "Python that starts: .*\nbroken", "3"),
+        ("#!/bin/sh\nkill -SEGV $$", "Python that starts: ", "-11"),
+        ("#!/bin/sh\nexec sleep 1000", "Python that starts: ", "it still ran"),
+        ("hello", "cannot run .*: Exec format error", ""),
+        ("#!/nowhere", "cannot run .*: No such file", ""),
     ],
 )
 def test_what_is_no_python_is_refused(
     content: str, what: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(verification, "START", 0.5)
     monkeypatch.setattr(verification, "ANSWER", 0.5)
     monkeypatch.chdir(tmp_path)
     add(tmp_path, "python", content, 0o555)
@@ -186,10 +182,39 @@ def test_a_variable_that_keeps_python_from_starting_is_named(
         assert caught.value.fix == f"unset {name}"
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "does"),
+    [
+        ("lib/{python}/site-packages/own.pth", "import time; time.sleep(1000)", "takes too long"),
+        ("lib/{python}/site-packages/own.pth", "import os; os._exit(3)", "ends it"),
+        ("modules/sitecustomize.py", "import ctypes; ctypes.string_at(0)", "ends it"),
+        ("home/lib/{python}/site-packages/usercustomize.py", "while True: pass", "takes too long"),
+    ],
+)
+def test_a_file_that_keeps_python_from_starting_is_named(
+    file: str, text: str, does: str, room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verification, "START", 2)
+    monkeypatch.setenv("PYTHONPATH", f"{room.prefix}/modules")
+    monkeypatch.setenv("PYTHONUSERBASE", f"{room.prefix}/home")
+    python = room.prefix / "bin/python"
+    python.unlink()
+    python.symlink_to(sys.executable)
+    home = Path(sys.executable).resolve().parent
+    add(room.prefix, "pyvenv.cfg", f"home = {home}\ninclude-system-site-packages = true\n")
+    path = add(room.prefix, file.format(python="python{}.{}".format(*sys.version_info)), text)
+    write_manifest(room.prefix)
+    (room.prefix / EXPECTATION).unlink()
+    with pytest.raises(UsageError, match=f"{path}, which it runs at each start, {does}") as caught:
+        verification.verify_python(str(python))
+    by_variable = path.parent.name == "modules"
+    assert str(caught.value.fix).startswith("unset PYTHONPATH" if by_variable else "remove ")
+
+
 def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
     add(tmp_path, "text", "hello", 0o444)
     for name in (f"{tmp_path}/text", f"{tmp_path}/missing", "no-such-python"):
-        with pytest.raises(UsageError, match=f"{name} does not start: "):
+        with pytest.raises(UsageError, match=f"cannot run {name}: "):
             verification.verify_python(name)
     with pytest.raises(UsageError, match="is a folder") as caught:
         verification.verify_python(str(tmp_path))

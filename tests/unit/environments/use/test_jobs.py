@@ -15,7 +15,7 @@ import pytest
 from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.locking import acquire
-from stacks.core.process import start_in_session
+from stacks.core.process import ended_once, start_in_session
 from stacks.core.workspace import Workspace
 from stacks.environments.use import jobs
 from stacks.variants.load import load_variant
@@ -157,7 +157,7 @@ def test_a_signal_ends_the_runs(number: int, variant: Variant, tmp_path: Path) -
     program = "import os, subprocess, sys, time; child = subprocess.Popen(['sleep', '1000']); "
     program += f"print(child.pid, flush=True); os.kill(os.getppid(), {int(number)}); "
     program += "time.sleep(1000)"
-    with pytest.raises((KeyboardInterrupt, SystemExit)) as raised:
+    with pytest.raises((KeyboardInterrupt, SystemExit)) as raised, ended_once():
         sweep(variant, tmp_path, program, "1", "2")
     if number != signal.SIGINT:
         assert isinstance(raised.value, SystemExit)

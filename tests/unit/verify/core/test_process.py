@@ -13,7 +13,6 @@ import pytest
 from stacks.core.disk import REPOSITORY
 
 process = importlib.import_module("verify.core.process")
-c_code = importlib.import_module("verify.core.c_code")
 
 BOTH_STREAMS = "import sys; print('out', flush=True); sys.stderr.write('err'); sys.exit(3)"
 SILENT = "import time; print('first', flush=True); time.sleep(60)"
@@ -40,28 +39,6 @@ def test_a_program_has_its_status_and_both_streams_and_is_killed_at_its_limit(
     assert (done, "".join(lines)) == ((3, "", False), output) or done == (3, output, False)
     done, lines = python(SILENT, tmp_path, how, 1)
     assert (done, lines) in (((-9, "", True), ["first\n"]), ((-9, "first\n", True), []))
-
-
-LINKER = "collect2: error: ld returned 1"
-
-
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ("echo noise; echo '[\"a\", 1]'; echo more", None),
-        (f"echo cannot find -lm; echo {LINKER!r}; exit 1", "cannot find -lm"),
-        ("exit 1", "it printed nothing"),
-        ("exec tail -f /dev/null", "it did not end within 1 s"),
-    ],
-)
-def test_what_a_program_was_started_for(script: str, reason: str | None, tmp_path: Path) -> None:
-    started = process.Started(["sh", "-c", script], str(tmp_path / "output"))
-    if reason:
-        with pytest.raises(process.NoAnswerError) as caught:
-            started.answer(1 if "tail" in script else 60, '["a"')
-        assert str(caught.value) == reason
-    else:
-        assert started.answer(60, '["a"') == ["a", 1]
 
 
 def test_each_line_restarts_the_limit() -> None:
@@ -129,8 +106,8 @@ def test_children_are_ended_but_those_named() -> None:
     ],
 )
 def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_path: Path) -> None:
-    with pytest.raises(c_code.NoCompilerError) as caught:
-        c_code.load(compiler, ("verify.blas", "peak.c"), str(tmp_path))
+    with pytest.raises(process.NoCompilerError) as caught:
+        process.load_c(compiler, "verify.blas", "peak.c", str(tmp_path))
     assert str(caught.value) == reason
 
 
@@ -146,17 +123,20 @@ def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_pa
 def test_what_the_linker_says_of_flags(flags: str, message: str | None, tmp_path: Path) -> None:
     if not shutil.which("g++"):
         pytest.skip("no g++")
-    found = c_code.link("g++", flags, str(tmp_path))
+    found = process.link("g++", flags, str(tmp_path))
     assert found == message or (message and message in found)
 
 
-def test_an_interrupt_within_a_fork_is_not_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "start", ["Started([sys.executable, '-c', ''], os.devnull)", "in_child(int)"]
+)
+def test_an_interrupt_within_a_fork_is_not_lost(start: str) -> None:
     program = f"""
 import os, signal, sys
 from verify.core import process
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
 try:
-    process.Started([sys.executable, "-c", ""], {str(tmp_path / "output")!r})
+    process.{start}
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -164,3 +144,23 @@ except KeyboardInterrupt:
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=REPOSITORY, check=False
     )
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+@pytest.mark.parametrize(
+    ("run", "status"), [("print('child')", 0), ("1 / 0", 1), ("sys.exit(7)", 1)]
+)
+def test_a_forked_process_ends_with_its_function(run: str, status: int) -> None:
+    program = f"""
+import os, sys
+from verify.core import process
+pid = process.in_child(lambda: {run})
+print(os.waitpid(pid, 0)[1] >> 8)
+"""
+    done = subprocess.run(
+        [sys.executable, "-uc", program],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        check=False,
+    )
+    assert (done.stdout.split()[-1], done.stderr) == (str(status), "")
