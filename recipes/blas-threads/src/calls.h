@@ -9,8 +9,8 @@
 /* Floating point operations. Below the first number OpenBLAS runs most routines on one thread by
    itself (its interface/gemm.c and interface/gemv.c), but not symm, trmm and trsm; to start threads
    takes longer. Above the second a product takes several time slices, so that all threads gain
-   beside other programs, too: docs/notes.md, "Large products on a busy machine". A routine of
-   LAPACK waits for its threads many times, so it gets no more than have a processor. */
+   beside other programs, too: measurements/README.md, "Threads". A routine of LAPACK waits for its
+   threads many times, so it gets no more than have a processor. */
 static const struct kind PRODUCT = {.small = 5e5, .large = 2e9, .alone = 1},
                          OTHER_PRODUCT = {.small = 5e5, .large = 2e9},
                          VECTOR = {.small = 2e4, .large = 1e9, .alone = 1},

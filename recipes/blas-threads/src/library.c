@@ -97,7 +97,7 @@ static void after_fork_in_child(int ended)
         set_count(1);
 }
 
-/* THEANO_STACKS_NUM_THREADS is NAME=NUMBER: what the environment set (start_hook.py). */
+/* THEANO_STACKS_NUM_THREADS is NAME=NUMBER: what the environment set (_theano_stacks.py). */
 static const char *number_given(void)
 {
     const char *given = getenv("THEANO_STACKS_NUM_THREADS");
@@ -128,7 +128,7 @@ static void find_library(void)
 }
 
 /* The library's own variable comes before OMP_NUM_THREADS. Where it has the environment's value
-   (start_hook.py), which no person has asked for, a program's OMP_NUM_THREADS holds. */
+   (_theano_stacks.py), which no person has asked for, a program's OMP_NUM_THREADS holds. */
 static void heed_omp_num_threads(void)
 {
     const char *wish = getenv("OMP_NUM_THREADS");
