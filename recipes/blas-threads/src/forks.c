@@ -7,13 +7,17 @@
 
    libgomp, whose threads BLIS, MKL and Theano's own regions (openmp=True) run on, waits for ever in
    a child for those that stayed in the parent. They belong to the thread that forks, which ends
-   them before it does, by OpenMP 5.0's omp_pause_resource_all; they start again when needed. */
+   them before it does, by OpenMP 5.0's omp_pause_resource_all; they start again when needed. A
+   wheel may have a libgomp of its own, as scikit-learn's does, which waits in the same way. */
 #define _GNU_SOURCE
 #include "forks.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Each call reads, a fork writes. A fork comes before the calls that begin after it: else it would
    wait for ever beside threads that do nothing but call. */
@@ -35,22 +39,44 @@ void forks_call_ends(void)
         pthread_rwlock_unlock(&calls);
 }
 
-static int end_threads_of_libgomp(void *libgomp)
+/* Return whether this thread has no threads any more in a libgomp, if that is loaded. */
+static int end_threads_of(const char *libgomp)
 {
     enum { SOFT = 1 };
+    /* Before the lock: the loader has one of its own. */
+    void *library = dlopen(libgomp, RTLD_LAZY | RTLD_NOLOAD);
     int (*pause)(int) = NULL;
-    if (libgomp)
-        pause = (int (*)(int))dlsym(libgomp, "omp_pause_resource_all");
-    return pause && !pause(SOFT);
+    if (library)
+        pause = (int (*)(int))dlsym(library, "omp_pause_resource_all");
+    int done = pause && !pause(SOFT);
+    if (library)
+        dlclose(library);
+    return done;
+}
+
+/* One of the libraries that are loaded by a name with "/libgomp-", as wheels have it. */
+struct copy {
+    int before; /* how many come first */
+    char name[PATH_MAX];
+};
+
+static int is_it(struct dl_phdr_info *library, size_t size, void *data)
+{
+    struct copy *copy = data;
+    (void)size;
+    if (!strstr(library->dlpi_name, "/libgomp-") || strlen(library->dlpi_name) >= PATH_MAX ||
+        copy->before-- > 0)
+        return 0;
+    strcpy(copy->name, library->dlpi_name);
+    return 1;
 }
 
 static void before_fork(void)
 {
-    /* Before the lock: the loader has one of its own. */
-    void *libgomp = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    ended = end_threads_of_libgomp(libgomp);
-    if (libgomp)
-        dlclose(libgomp);
+    struct copy copy;
+    ended = end_threads_of("libgomp.so.1");
+    for (int n = 0; copy.before = n, dl_iterate_phdr(is_it, &copy); n++)
+        end_threads_of(copy.name);
     if (!depth)
         pthread_rwlock_wrlock(&calls);
 }
