@@ -9,7 +9,7 @@ from verify.blas import chains, kernels, operations, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
 from verify.checks import compile_time, files, framework_faults, scan, settings, versions
-from verify.core import configuration, machine, process, progress, report
+from verify.core import c_code, configuration, machine, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
 from verify.elementwise import libm, loops, registers
@@ -47,7 +47,7 @@ def run(context, debug=False):
     def add_timings(name, function):
         try:
             times.extend(function(context))
-        except process.NoCompilerError as error:
+        except c_code.NoCompilerError as error:
             checks.append(report.skipped(name, str(error)))
         except Exception as error:
             checks.append(failure(name, error))
@@ -74,10 +74,10 @@ def run(context, debug=False):
     add_timings("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
     finish_scan = start(scan.NAME, scan.start)
-    for package, name in (kernels.SOURCE, registers.SOURCE):
+    for source in (kernels.SOURCE, registers.SOURCE):
         try:
-            process.begin_c(context.framework.flag("cxx"), package, name, context.folder)
-        except process.NoCompilerError:
+            c_code.begin(context.framework.flag("cxx"), source, context.folder)
+        except c_code.NoCompilerError:
             break
     finish_numba = registers.start_compiling(context, configuration.NUMBA)
     finish_compiling = registers.start_compiling(context)

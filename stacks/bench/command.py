@@ -22,7 +22,7 @@ from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions, Plan, seconds_left
 from stacks.core import cores
 from stacks.core.console import duration, next_step, plural, show_error
 from stacks.core.disk import INSTALLED
-from stacks.core.errors import StacksError, StaleError, UsageError
+from stacks.core.errors import StacksError, StaleError, UsageError, unknown
 from stacks.core.workspace import Workspace, revision
 from stacks.environments.care import verify
 from stacks.environments.make import build
@@ -264,6 +264,9 @@ def show_results(workspace: Workspace, machine_name: str = "") -> None:
     Files that cannot be read are warnings. Raises UsageError if there are no results.
     """
     stored, errors = store.read_all(workspace)
+    machines = {one.path.parent.name for one in stored}
+    if machine_name and machines and machine_name not in machines:
+        raise unknown("machine", machine_name, machines)
     shown: dict[object, Result] = {}
     for one in stored:
         name, result = one.path.parent.name, one.result

@@ -6,7 +6,6 @@ built/KEY               the SHA-256 of what this code made of a recipe
 
 from __future__ import annotations
 
-import glob
 import logging
 import re
 import sys
@@ -61,16 +60,14 @@ def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:
 
     A damaged file is not the package; a line says that it is there.
     """
-    packages = workspace.cache / PACKAGES
-    # Second: where versions before the first release kept it.
-    for path in (packages / sha256 / name, *packages.glob(f"*/{glob.escape(name)}")):
-        with explain_disk_errors(path):
-            try:
-                if sha256_of(path) == sha256:
-                    return Built(path, sha256)
-            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-                continue
-    if (packages / sha256).exists():
+    path = workspace.cache / PACKAGES / sha256 / name
+    with explain_disk_errors(path):
+        try:
+            if sha256_of(path) == sha256:
+                return Built(path, sha256)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            pass
+    if path.parent.exists():
         print(f"{name}: damaged in the cache; it is made again", file=sys.stderr)
     return None
 

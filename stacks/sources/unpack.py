@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -258,7 +258,33 @@ def leading_out(root: Path, *, absolute: bool = False) -> list[Path]:
 
     absolute: whether `/` stands for `root`; else an absolute link leads out.
     """
-    return [link for link in _links(root) if not _stays_inside(root, link, absolute)]
+    links = {link.relative_to(root).as_posix(): link for link in _links(root)}
+    targets = {name: os.fspath(link.readlink()) for name, link in links.items()}
+    return [links[name] for name in links if leads_out(name, targets, absolute=absolute)]
+
+
+def leads_out(name: str, links: Mapping[str, str], *, absolute: bool = False) -> bool:
+    """Return whether a link leads out of its root, or in a circle, by itself or through others.
+
+    It is followed step by step, because `..` leads to another folder behind a link. name: its path
+    below the root. links: the targets of all links by their paths. absolute: as of leading_out.
+    """
+    place, rest, followed = list[str](), name.split("/"), 0
+    while rest:
+        step = rest.pop(0)
+        if step == "..":
+            if not place:
+                return True
+            place.pop()
+        elif (target := links.get("/".join((*place, step)))) is None:
+            place.append(step)
+        else:
+            place = [] if target.startswith("/") else place
+            rest[:0] = [each for each in target.split("/") if each not in ("", ".")]
+            followed += 1
+            if followed > LONGEST_CHAIN or (target.startswith("/") and not absolute):
+                return True
+    return False
 
 
 def _check_links(target: Path, *, absolute: bool) -> None:
@@ -269,26 +295,3 @@ def _check_links(target: Path, *, absolute: bool) -> None:
 
 def _links(root: Path) -> Iterator[Path]:
     return (path for path in sorted(root.rglob("*")) if path.is_symlink())
-
-
-def _stays_inside(root: Path, link: Path, absolute: bool) -> bool:
-    """Follow a link step by step, because `..` leads to another folder behind a link."""
-    *place, name = link.relative_to(root).parts
-    rest, followed = [name], 0
-    while rest:
-        part = rest.pop(0)
-        path = root.joinpath(*place, part)
-        if part == "..":
-            if not place:
-                return False
-            place.pop()
-        elif path.is_symlink():
-            target = os.fspath(path.readlink())
-            place = [] if target.startswith("/") else place
-            rest[:0] = [step for step in target.split("/") if step not in ("", ".")]
-            followed += 1
-            if followed > LONGEST_CHAIN or (target.startswith("/") and not absolute):
-                return False
-        else:
-            place.append(part)
-    return True

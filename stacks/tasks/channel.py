@@ -20,7 +20,7 @@ from stacks.tasks.task import excludes, needs, require_checkout, task
         "check": "write nothing; fail if the archives offer other versions",
         "expired": "suites whose archive has ended, so that its Valid-Until is past: bullseye,sid",
         "alive": "pin nothing; ask each mirror and index which pinned files it still has; exit "
-        "status 4 if a file is at one place only, or at none",
+        "status 4 if one place at most has a file",
         "json": "with --alive: also write what each place has to this file, as JSON",
     },
     rules=(excludes("alive", "check expired", "pins nothing"), needs("json", "alive")),
@@ -204,8 +204,8 @@ def reproduce(variant: str, framework: str = "") -> None:
     "matrix",
     "matrix --changed main",
     help={
-        "changed": "a commit: only variants that the changes since it concern; where code changed, "
-        "one of each framework"
+        "changed": "a commit: only variants that changes since then concern; if code changed, one "
+        "of each framework"
     },
     in_checkout=True,
 )

@@ -18,14 +18,14 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task,
     "build --variant openblas --framework pytensor-3.3.7",
     "build --variant mkl-amdlibm --to docker",
     help={
-        "variant": VARIANT + " (default: what results/ shows to be fast on this processor)",
+        "variant": VARIANT + " (default: openblas, unless results/ shows a faster one on this CPU)",
         "to": "prefix: an environment in build/ (default); docker: an image in the engine; oci: "
         "an image in a file",
-        "file": "with --to oci: the file, which docker and podman can load (default: made of the "
+        "file": "with --to oci: the file, which docker and podman can load (default: the "
         "image's name)",
-        "from": "sources: build every package from its pinned sources, and take none from a "
-        "published channel",
-        "clean": "make the environment again without the packages that you have added with pip",
+        "from": "sources: build every package from its pinned sources, even if a published "
+        "channel has it",
+        "clean": "make the environment again, without the packages that you added with pip",
         "repair": "put back the files of a built environment that are not the locked ones",
         "cluster": CLUSTER + "; without --variant, build all variants",
     },
@@ -158,13 +158,13 @@ def verify(
     help={
         "variant": "the path of a stack.yaml: lock and build it on every flavour that fits, and "
         "time your program after -- on these",
-        "rounds": "number of rounds; each measures every variant once (default: 9)",
+        "rounds": "number of rounds; each times every variant once (default: 9)",
     },
     rules=(needs("variant", "--"),),
     takes_command=True,
 )
 def recommend(variant: str = "", framework: str = "", rounds: int = 9) -> None:
-    """Measure the built variants, or your program after -- on them; name the fastest."""
+    """Name the fastest of the built variants: for products, or for your program after --."""
     workspace = default_workspace()
     program = remainder()
     if variant:
@@ -194,7 +194,7 @@ def recommend(variant: str = "", framework: str = "", rounds: int = 9) -> None:
 
 @task("list", name="list")
 def list_() -> None:
-    """Show every variant: built, verified, how fast."""
+    """Show every variant: whether it is built and verified, and how fast it is."""
     workspace = default_workspace()
     from stacks.environments.care import listing
     from stacks.locks.lock import with_other_channels
@@ -213,7 +213,7 @@ def list_() -> None:
     rules=(needs("framework", "variant"),),
 )
 def clean(variant: str = "", framework: str = "", cache: bool = False) -> None:
-    """Remove environments and reports; with --cache, the cache too."""
+    """Remove environments and their reports."""
     workspace = default_workspace()
     from stacks.environments.care import clean as cleaning
     from stacks.variants.load import load_variant

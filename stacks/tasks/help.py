@@ -18,6 +18,16 @@ from stacks.tasks.task import DECLARED
 WIDTH = 80
 # Columns of the options' names; a longer name has a line of its own.
 NAMES = 24
+# What stands for an option's value, where that is neither a number nor any TEXT.
+VALUES = {
+    **dict.fromkeys(("json", "file", "archive", "key", "new-key", "over"), "FILE"),
+    **dict.fromkeys(("logs", "prefix"), "FOLDER"),
+    **dict.fromkeys(("cluster", "debian-mirror"), "ADDRESS"),
+    **dict.fromkeys(("variant", "framework", "extends", "workload", "case"), "NAME"),
+    **dict.fromkeys(("linker", "machine", "name"), "NAME"),
+    **dict.fromkeys(("variants", "threads", "include", "expired"), "A,B,C"),
+    **{"python": "PATH", "add": "FILE ...", "as": "FORMAT"},
+}
 COMMANDS = """# Commands
 
 Made by `./invoke docs` from the code. `./invoke TASK --help` prints the same.
@@ -84,7 +94,7 @@ def options_of(context: ParserContext) -> list[tuple[str, str]]:
 
 
 def name_of(context: ParserContext, name: str) -> str:
-    """Return an argument of a task as its usage shows it: FOLDER, or `--variant TEXT`."""
+    """Return an argument of a task as its usage shows it: FOLDER, or `--variant NAME`."""
     argument = context.args[name]
     return str(argument.name).upper() if _is_place(argument) else _name(argument)
 
@@ -110,7 +120,7 @@ def _name(argument: Argument) -> str:
     name = str(argument.name).strip("_").replace("_", "-")
     if argument.kind is bool:
         return f"--[no-]{name}" if argument.default is True else f"--{name}"
-    value = {int: "N", list: "FILE ..."}.get(argument.kind, "TEXT")
+    value = "N" if argument.kind is int else VALUES.get(name, "TEXT")
     return f"--{name} {value}"
 
 
@@ -156,7 +166,7 @@ def all_tasks() -> Collection:
 
 def commands() -> str:
     """Return the page of all commands."""
-    names = {name: f"--{name}" if name == "full" else f"--{name} TEXT" for name in SHARED}
+    names = {name: f"--{name} {VALUES.get(name, 'TEXT')}" for name in SHARED} | {"full": "--full"}
     shared = "\n".join(f"| `{names[name]}` | {_cell(text)} |" for name, text in SHARED.items())
     contexts = sorted(all_tasks().to_contexts(), key=lambda context: str(context.name))
     sections = (part for context in contexts for part in _command(context))

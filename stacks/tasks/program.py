@@ -22,7 +22,7 @@ from invoke.parser.context import ParserContext
 from stacks.core.console import PROGRAM, as_typed, show_error, start_log
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError, nearest
-from stacks.core.process import ended_once
+from stacks.core.process import ended_once, quoted
 from stacks.tasks.help import name_of, text_of, with_each_file
 from stacks.tasks.options import is_variant
 from stacks.tasks.task import DECLARED, INTERRUPTED
@@ -157,13 +157,17 @@ def command_line_error(
     if lacking := re.search("required positional arguments: '([a-z_]+)'", message):
         shown = name_of(tasks[task], lacking[1])
         return UsageError(f"{task} needs {shown}", fix=help_of)
-    if (unknown := re.search("No idea what '(.*)' is", message)) and DECLARED[task].takes_command:
+    unknown = re.search("No idea what '(.*)' is", message)
+    # The value of a flag, as in `--full=3`, is no word of the line.
+    if unknown and unknown[1] in words:
         # In `run python x`, python stands where the name of a variant may.
         named = words[1].startswith("-") or is_variant(words[1])
         word = unknown[1] if named else words[1]
+        at = words.index(word)
+        fix = quoted(["./invoke", *words[:at], "--", *words[at:]])
         return UsageError(
             f"{task} has no use for the word {word!r}",
-            fix=f"a program and its words come after --: ./invoke {task} ... -- {word} ...",
+            fix=f"a program comes after --: {fix}" if DECLARED[task].takes_command else help_of,
         )
     return UsageError(f"the words after {task} cannot be read", found=message, fix=help_of)
 

@@ -46,9 +46,9 @@ def test(
     keyword: str = "",
     all_: bool = False,
 ) -> None:
-    """Check this project: style, spelling, types, imports, tests; or the named parts.
+    """Check this project: style, spelling, types, imports and tests, or only the named parts.
 
-    Named parts have their slow tests. Times are of two cores with the sources in the cache.
+    Named parts include their slow tests. Times are for two cores with the sources in the cache.
     """
     from stacks.core.errors import UsageError
     from stacks.project import checks
@@ -65,7 +65,7 @@ def test(
 @task(
     "schema",
     "schema --check",
-    help={"check": "change nothing; fail where a committed schema is stale"},
+    help={"check": "write nothing; fail if a committed schema is stale"},
     in_checkout=True,
 )
 def schema(check: bool = False) -> None:
@@ -84,7 +84,7 @@ def schema(check: bool = False) -> None:
     "docs --to ~/public_html/theano-stacks",
     help={
         "to": "the folder of the site, which is replaced (default: build/docs)",
-        "check": "write nothing; fail where a page of the reference is stale",
+        "check": "write nothing; fail if a page of the reference is stale",
     },
     rules=(excludes("check", "to", "writes nothing"),),
     protects=("build",),
@@ -116,7 +116,7 @@ def docs(to: str = "", check: bool = False) -> None:
     "vendor carried --check",
     help={
         "folder": "the folder to write, or with --check to compare",
-        "variants": "the variants: V,W; as --variant of build takes them",
+        "variants": "NAME, FRAMEWORK/NAME or the path of a stack.yaml, with commas between",
         "framework": "the framework of names that have none; with --all, only this one",
         "all": "all variants",
         "sources": "also the sources that the packages are built from",
@@ -176,7 +176,8 @@ def vendor(
     "configure --debian-mirror https://HOST/debian",
     help={
         "debian-mirror": "use this mirror of Debian's archive from now on, such as "
-        "https://HOST/debian; it is tried before it is saved. DEBIAN_MIRROR goes before it",
+        "https://HOST/debian; it is tried before it is saved; "
+        "the variable DEBIAN_MIRROR wins over it",
         "no-debian-mirror": "remove the mirror from the configuration",
     },
     rules=(excludes("debian-mirror", "no-debian-mirror", "saves a mirror"),),

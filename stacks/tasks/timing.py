@@ -17,8 +17,8 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
     help={
         "all": "build, verify and time every variant for the CPU, with --framework those of one; "
         "the same command continues after ctrl-C",
-        "variants": "variants to time, NAME or FRAMEWORK/NAME, with commas (default: all verified)",
-        "workload": "workloads to time, with commas (default: gemm,elementwise); see "
+        "variants": "NAME or FRAMEWORK/NAME, with commas between (default: all that are verified)",
+        "workload": "workloads to time, with commas between (default: gemm,elementwise); see "
         "docs/guides/bench.md",
         "rounds": "number of rounds; each times every variant once (default: 11; with --quick 9)",
         "threads": "numbers of threads, such as 1,2,4 or 1-4 (default: 1, 2, 4 ... and all)",
@@ -61,7 +61,7 @@ def bench(
     cluster: str = "",
     json: str = "",
 ) -> None:
-    """Time variants alternately and store the results in results/, or your program after --."""
+    """Time variants alternately and store results in results/, or time your program after --."""
     workspace = default_workspace()
     from stacks.bench.schedule import BenchOptions, split
 
@@ -195,8 +195,8 @@ def profile(
     "compare openblas mkl -- python train.py",
     positional=["before", "after"],
     help={
-        "before": "report of ./invoke profile: a file, VARIANT, or FRAMEWORK/VARIANT",
-        "after": "report to compare with it",
+        "before": "a variant, NAME or FRAMEWORK/NAME, or the file of a report of ./invoke profile",
+        "after": "what to compare with it",
         "workload": "workload of the reports, if variants are named (default: ntm)",
         "case": "compare only this case of the workload",
         "rounds": "of a program after --: number of rounds (default: 9)",

@@ -54,8 +54,8 @@ def init(folder: str, extends: str = "openblas", framework: str = "") -> None:
     "run --variant mkl --jobs 4 -- python sweep.py {} ::: 0.1 0.01",
     help={
         "variant": BUILT,
-        "jobs": "run CMD once for each argument, N at a time: -- CMD {} ::: ARG ARG ...",
-        "over": "with --jobs: file with one argument a line, in place of words after :::",
+        "jobs": "run the program for each argument, N at a time: -- PROGRAM {} ::: ARG ARG ...",
+        "over": "with --jobs: file with one argument in each line, instead of words after :::",
         "logs": "with --jobs: folder for the output of each run (default: job-logs)",
         "cluster": "with --jobs: " + CLUSTER,
     },
@@ -70,7 +70,7 @@ def run(
     logs: str = "",
     cluster: str = "",
 ) -> None:
-    """Run a program in an environment: the words after `--`."""
+    """Run a program in an environment: the words after --."""
     from stacks.environments.use import run as run_module
 
     if jobs != NO_JOBS:
@@ -156,8 +156,8 @@ def kernel(
     help={
         "as": "the format: conda-lock, environment, pixi, pylock, requirements, devcontainer, "
         "apptainer, modulefile, easyconfig, kernelspec or compose; see docs/guides/exports.md",
-        "to": "the file, or the folder for a form of several files (default for one file: standard "
-        "output)",
+        "to": "the file, or the folder for a format of several files (default for one file: "
+        "standard output)",
     },
 )
 def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> None:
@@ -218,7 +218,7 @@ INSECURE_ADDRESS = (
     "worker tls://HOST:8786 --name big -- --tls-ca-file ca.pem",
     positional=["address"],
     help={
-        "address": "address of the scheduler, such as tcp://HOST:8786",
+        "address": "address of the scheduler, such as tls://HOST:8786",
         "name": "name of this machine in progress and results (default: random); each has one "
         "worker",
         "insecure_address": INSECURE_ADDRESS,
@@ -240,7 +240,7 @@ def worker(address: str, name: str = "", insecure_address: bool = False) -> None
     takes_command=True,
 )
 def scheduler(insecure_address: bool = False) -> None:
-    """Run a dask scheduler on loopback; words after -- go to `dask scheduler`."""
+    """Run a dask scheduler on this machine; words after -- go to `dask scheduler`."""
     prepare_cluster()
     from stacks.cluster import programs
 

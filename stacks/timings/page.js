@@ -72,7 +72,7 @@
 
   function paint(value) {
     const isDark = value ? value === "dark" : system.matches;
-    if (value) dark.media = isDark ? "all" : "not all";
+    if (value) dark.media = isDark ? "screen" : "not all";
     theme.setAttribute("aria-pressed", isDark);
   }
 

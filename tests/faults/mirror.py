@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from unit.helpers.web_server import Request, web_server
+from unit.helpers.serving import Request, web_server
 
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import DebPin, IndexPin, Pins, cached_path, canonical, read_pins

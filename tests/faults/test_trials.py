@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from faults import damages, fuzz, hostile, kills, mirror
+from faults import damages, fuzz, hostile, hostile_recipes, kills, mirror
 from faults.room import FailureError, Play, Reference, Room, Trial, kind_of, randomness
 
 KINDS: dict[str, Play] = {
@@ -27,8 +27,8 @@ KINDS: dict[str, Play] = {
     "fuzzed locks": partial(fuzz.play, files=fuzz.LOCKS),
     "fuzzed state": fuzz.play_state,
     **{f"a hostile conda package {number}": hostile.play_conda for number in (1, 2)},
-    "a hostile wheel": hostile.play_wheel,
-    "a hostile deb": hostile.play_deb,
+    "a hostile wheel": hostile_recipes.play_wheel,
+    "a hostile deb": hostile_recipes.play_deb,
     "concurrent builds": kills.play_concurrent,
     "another user's cache": kills.play_other_user,
 }

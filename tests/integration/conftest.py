@@ -39,7 +39,6 @@ LACKING = "not at a mirror"
 # The longest groups start first, so that no process is left alone with one at the end.
 LONG = (
     "engine",
-    "test_examples",
     "test_first_project",
     "test_dockerfile_alone",
     "test_verify_faults",
@@ -58,9 +57,7 @@ MARKERS = {
     "test_image": "images",
     "test_dockerfile_alone": "images",
     "test_page": "browser",
-    "test_site": "browser",
     "test_kernel": "browser",
-    "test_examples": "examples",
     "test_first_project": "examples",
 }
 

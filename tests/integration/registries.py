@@ -29,8 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from cryptography.x509.oid import NameOID
-from unit.helpers.serving import closed_port
-from unit.helpers.web_server import Request, web_server
+from unit.helpers.serving import Request, closed_port, web_server
 
 USER = base64.b64encode(b"me:hunter2").decode()
 

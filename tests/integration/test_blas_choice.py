@@ -13,6 +13,7 @@ from integration.programs import CPUINFO, avx512, printed, result
 
 FLAVOURS = ("openblas", "blis", "mkl")
 DRIVER = Path(__file__).with_name("linear_algebra_driver.py")
+BLIS_DRIVER = Path(__file__).with_name("blis_driver.py")
 IS_ZEN5 = "AuthenticAMD" in CPUINFO and "cpu family\t: 26\n" in CPUINFO
 # BLIS 0.9.0's number of kernels for AVX-512.
 SKX = "0"
@@ -69,7 +70,7 @@ def test_numbers_of_blis_with_any_strides(prefix: Prefix, choice: str, threads: 
     if choice == "1":
         variables["BLIS_ARCH_TYPE"] = SKX
     library = place / "lib/libblis.so.4"
-    assert result(place, DRIVER, "blis", library, **variables) == int(choice)
+    assert result(place, BLIS_DRIVER, library, **variables) == int(choice)
     assert result(place, DRIVER, "products", **variables) == []
 
 

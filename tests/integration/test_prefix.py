@@ -1,15 +1,21 @@
-"""Environments at unusual paths and of a moved checkout; `clean` during a build."""
+"""Environments at unusual paths and on other file systems, of a moved checkout, and their settings.
+
+However a person starts one: by path, by activation, by `run`; `clean` during a build."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rattler.shell import ActivationVariables, Shell, activate
 
+from integration.conftest import Prefix
 from integration.programs import called, invoke
 from integration.tiny import Tiny, tree
 from stacks.core.disk import hold_lock
@@ -129,3 +135,134 @@ def test_clean_during_a_build(checkout: Checkout) -> None:
     assert checkout.invoke("run", "-v", "by-conda", "--", "true").returncode == 0
     assert f"removing {place.parent.parent}\n" in checkout.invoke("clean").stdout
     assert not any((checkout.root / "build").iterdir())
+
+
+FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")
+ASK = """
+import os, subprocess, theano
+config = theano.config
+places = [os.path.join(p, config.cxx) for p in os.environ["PATH"].split(os.pathsep)]
+print("|".join([config.blas.ldflags, [p for p in places if os.path.exists(p)][0],
+                config.base_compiledir, config.optimizer_verbose and "verbose" or "quiet",
+                config.gcc.cxxflags, config.floatX]))
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty home, without the user's own settings, that has the program ask.py."""
+    for name in ("THEANORC", "THEANO_FLAGS", "CONDA_PREFIX", "PYTHONPATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "ask.py").write_text(ASK)
+    return tmp_path
+
+
+def out(*command: str | Path) -> str:
+    return subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip()
+
+
+def expected(place: Path, verbose: str = "quiet", flags: str = "", floatx: str = "float64") -> str:
+    blas, compiled = "-lblas_threads -lopenblas", f"{place}/var/compiledir"
+    return "|".join([blas, f"{place}/bin/g++", compiled, verbose, flags, floatx])
+
+
+def run_task(*words: str) -> subprocess.CompletedProcess[str]:
+    return called([*invoke(), *words])
+
+
+def warnings_of(text: str) -> list[str]:
+    """Return the warnings but for one: the environments of these tests are not verified."""
+    lines = [line for line in text.splitlines() if line.startswith("warning")]
+    return [line for line in lines if "has not been verified" not in line]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_program_has_the_settings(framework: str, prefix: Prefix, home: Path) -> None:
+    """Started by its path, by conda's activation, and by `run`."""
+    place, ask = prefix(framework, "openblas"), home / "ask.py"
+    assert out(place / "bin/python", ask) == expected(place)
+    script = activate(place, ActivationVariables(), Shell.bash).script
+    shell = ("bash", "--norc", "-c")
+    output = out(*shell, f"{script}\nwhich g++; python {ask}; echo $CONDA_PREFIX")
+    assert output.splitlines() == [f"{place}/bin/g++", expected(place), str(place)]
+    # Activation sets only PATH and conda's own variables, which conda removes again.
+    before = set(out(*shell, "env").splitlines())
+    after = set(out(*shell, f"{script}\npython {ask} >/dev/null; env").splitlines())
+    names = {line.partition("=")[0] for line in after - before}
+    assert {name for name in names if not name.startswith("CONDA_")} <= {"PATH"}
+    assert not (place / "etc/conda").exists()
+    done = run_task("run", "-v", "openblas", "-f", framework, "--", "python", str(ask))
+    assert (done.returncode, done.stdout.strip()) == (0, expected(place))
+    assert not warnings_of(done.stderr)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_user_settings_are_merged(
+    framework: str, prefix: Prefix, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = prefix(framework, "openblas")
+    (home / ".theanorc").write_text(
+        "[global]\noptimizer_verbose = True\nfloatX = float32\n[gcc]\ncxxflags = -O2\n"
+    )
+    done = run_task("run", "-v", "openblas", "-f", framework, "--", "python", str(home / "ask.py"))
+    assert done.stdout.strip().splitlines()[-1] == expected(place, "verbose", "-O2", "float32")
+    assert not warnings_of(done.stderr)
+    (home / "one").write_text("[global]\noptimizer_verbose = True\n")
+    (home / "two").write_text("[gcc]\ncxxflags = -O1\n")
+    monkeypatch.setenv("THEANORC", f"{home}/one:{home}/two")
+    assert out(place / "bin/python", home / "ask.py") == expected(place, "verbose", "-O1")
+
+
+MAKERS = {"btrfs": ("mkfs.btrfs", "-q"), "xfs": ("mkfs.xfs", "-q"), "ext4": ("mkfs.ext4", "-q")}
+SIZE = 400 << 20
+EDITED = "lib/python2.7/os.py"
+
+
+@pytest.fixture
+def file_system(kind: str, tmp_path: Path) -> Iterator[Path]:
+    """Give a folder on a new file system of the kind, in a file."""
+    maker = MAKERS[kind]
+    if os.geteuid() or not shutil.which(maker[0]):
+        pytest.skip(f"no {kind} to test on: only root with {maker[0]} can make one")
+    image, folder = tmp_path / "image", tmp_path / "mounted"
+    folder.mkdir()
+    with image.open("wb") as file:
+        file.truncate(SIZE)
+    subprocess.run([*maker, image], check=True, capture_output=True)
+    mounted = called(["mount", "-o", "loop", image, folder])
+    if mounted.returncode:
+        pytest.skip(f"no {kind} to test on: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize(("kind", "shares"), [("btrfs", False), ("xfs", False), ("ext4", True)])
+def test_where_an_edit_in_an_environment_reaches(
+    kind: str, shares: bool, file_system: Path, tiny_model: Tiny
+) -> None:
+    shutil.copytree(tiny_model.root, file_system / "tiny")
+    tiny = Tiny(file_system / "tiny")
+    first = tiny.make("by-conda")
+    second = pipeline.make_environment(
+        tiny.workspace, tiny.variant("by-conda"), file_system / "second"
+    )
+    [cached] = tiny.cache.glob(f"unpacked/*/{EDITED}")
+    sound = cached.read_bytes()
+    edited = first / EDITED
+    if shares:
+        assert edited.stat().st_mode & 0o222 == 0
+    edited.chmod(0o644)
+    edited.write_bytes(sound + b"# edited\n")
+    assert ((second / EDITED).read_bytes() != sound) == shares
+    assert (cached.read_bytes() != sound) == shares
+    # Whatever the edit reached, a repair and the next environment are as the packages say.
+    pipeline.make_environment(
+        tiny.workspace, tiny.variant("by-conda"), file_system / "second", repair=True
+    )
+    third = pipeline.make_environment(
+        tiny.workspace, tiny.variant("by-conda"), file_system / "third"
+    )
+    assert (second / EDITED).read_bytes() == (third / EDITED).read_bytes() == sound

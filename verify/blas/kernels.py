@@ -11,7 +11,7 @@ import re
 import threading
 
 from verify.blas import bindings, library
-from verify.core import machine, process, progress
+from verify.core import c_code, machine, progress
 from verify.core.report import failed, passed, skipped, timing
 
 NAME = "kernels"
@@ -176,9 +176,9 @@ TRIAL, MEASUREMENT = 0.02, 0.1
 def load_peak(compiler, folder):
     """Compile peak.c with the framework's compiler and return the loaded library.
 
-    Raises process.NoCompilerError.
+    Raises c_code.NoCompilerError.
     """
-    kernel = process.load_c(compiler, *SOURCE + (folder,))
+    kernel = c_code.load(compiler, SOURCE, folder)
     number, double = ctypes.c_int, ctypes.c_double
     kernel.best_rate.restype = double
     kernel.best_rate.argtypes = (number, number, double, double, ctypes.POINTER(double))
@@ -218,7 +218,7 @@ def rate_of(kernel, dtype, isa, threads, seconds):
 def time_peaks(context):
     """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
 
-    Raises process.NoCompilerError.
+    Raises c_code.NoCompilerError.
     """
     progress.note("measuring this machine's peak")
     context.peak_kernel = load_peak(context.framework.flag("cxx"), context.folder)

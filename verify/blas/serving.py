@@ -9,7 +9,7 @@ import sys
 
 from verify.blas import bindings, library, speed
 from verify.blas import operations as blas_operations
-from verify.core import process
+from verify.core import c_code
 from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix, repair_fix
 from verify.core.packages import import_installed
 from verify.core.report import failed, passed, skipped
@@ -34,8 +34,8 @@ def check_ldflags(context):
     if not value:
         return failed(name, "empty: matrix products go through NumPy", ldflags_fix(context))
     try:
-        message = process.link(context.framework.flag("cxx"), value, context.folder)
-    except process.NoCompilerError as error:
+        message = c_code.link(context.framework.flag("cxx"), value, context.folder)
+    except c_code.NoCompilerError as error:
         return failed(name, "%s: %s" % (value, error), compiler_fix(context))
     if message:
         return failed(name, "%s does not link: %s" % (value, message), ldflags_fix(context))

@@ -9,7 +9,6 @@ import importlib
 import inspect
 import os
 import sys
-import warnings
 
 from verify.core import fixes, progress
 from verify.core.fixes import undo_fix
@@ -230,7 +229,7 @@ def _faults(framework, nodes):
 
 def _gradient_nodes(framework):
     """Return the number of nodes in a step of a scan's gradient."""
-    theano, tensor = framework.module, framework.tensor
+    tensor = framework.tensor
     from theano.gof.graph import io_toposort
 
     weights = [framework.variable("matrix", "float64", "w") for _ in range(STATES)]
@@ -245,9 +244,7 @@ def _gradient_nodes(framework):
             for n in range(STATES)
         ]
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        outputs, _ = theano.scan(step, outputs_info=starts, non_sequences=weights, n_steps=2)
-        slopes = tensor.grad(sum(output.sum() for output in outputs), weights)
+    outputs, _ = framework.scan(step, outputs_info=starts, non_sequences=weights, n_steps=2)
+    slopes = tensor.grad(sum(output.sum() for output in outputs), weights)
     scans = [n for n in io_toposort(weights + starts, slopes) if type(n.op).__name__ == "Scan"]
     return len(io_toposort(scans[-1].op.inputs, scans[-1].op.outputs))

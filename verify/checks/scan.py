@@ -10,7 +10,7 @@ import numpy
 
 from verify import context as contexts
 from verify.core import causes, process, progress, report
-from verify.core.fixes import cause, compiler_fix, explained, repair_fix, verify_command
+from verify.core.fixes import compiler_fix, explained, repair_fix, verify_command
 from verify.core.report import failed, passed
 from verify.core.surroundings import quote
 
@@ -28,17 +28,13 @@ def start(context):
     started = context.start("scan-probe", "scan", context.user_flags)
 
     def finish():
-        done = started.finish(LONGEST)
-        # The framework may print, also after the result.
-        found = process.answer(done, '["%s"' % NAME)
-        if found:
-            found = report.Check(*found)
-            # The process does not know what the builder has locked.
-            is_own = found.status == report.FAIL and context.expectation
-            return found._replace(fix=_fix(context)) if is_own else found
-        reason = "it did not end within %d s" % LONGEST if done.timed_out else cause(done.output)
-        detail = "its process failed: %s" % (reason or "it printed nothing")
-        return failed(NAME, detail, _debug_fix(context))
+        try:
+            found = report.Check(*started.answer(LONGEST, '["%s"' % NAME))
+        except process.NoAnswerError as error:
+            return failed(NAME, "its process failed: %s" % error, _debug_fix(context))
+        # The process does not know what the builder has locked.
+        is_own = found.status == report.FAIL and context.expectation
+        return found._replace(fix=_fix(context)) if is_own else found
 
     return finish
 
@@ -109,31 +105,25 @@ def _loop(framework):
 def _cumulative(framework):
     """Return the compiled function of a vector: the sums with halved sums before them."""
     values = framework.variable("vector", "float64", "values")
-    scan = framework.module.scan
-    scan = scan if callable(scan) else scan.scan
     start = framework.tensor.constant(numpy.float64(0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        outputs = scan(
-            lambda value, state: 0.5 * state + value, sequences=values, outputs_info=start
-        )
-        if isinstance(outputs, (list, tuple)):
-            outputs = outputs[0]
-        is_old = framework.module.__dict__.get("scan_module") is not None
-        name = ".scan_module.scan_op" if is_old else ".scan.op"
-        scan_class = importlib.import_module(framework.name + name).Scan
-        # The C compiler would take ten seconds for the operations around the loop, so they run in
-        # Python. The loop's thunk is made without `impl`, as the C virtual machine makes it.
-        make_thunk = scan_class.make_thunk
+    (output,), _ = framework.scan(
+        lambda value, state: 0.5 * state + value, sequences=values, outputs_info=start
+    )
+    is_old = framework.module.__dict__.get("scan_module") is not None
+    name = ".scan_module.scan_op" if is_old else ".scan.op"
+    scan_class = importlib.import_module(framework.name + name).Scan
+    # The C compiler would take ten seconds for the operations around the loop, so they run in
+    # Python. The loop's thunk is made without `impl`, as the C virtual machine makes it.
+    make_thunk = scan_class.make_thunk
 
-        def make_c_thunk(self, node, storage_map, compute_map, no_recycling, *_, **__):
-            return make_thunk(self, node, storage_map, compute_map, no_recycling)
+    def make_c_thunk(self, node, storage_map, compute_map, no_recycling, *_, **__):
+        return make_thunk(self, node, storage_map, compute_map, no_recycling)
 
-        scan_class.make_thunk = make_c_thunk
-        try:
-            return framework.function([values], outputs, linker="py")
-        finally:
-            scan_class.make_thunk = make_thunk
+    scan_class.make_thunk = make_c_thunk
+    try:
+        return framework.function([values], output, linker="py")
+    finally:
+        scan_class.make_thunk = make_thunk
 
 
 def main(argv):
@@ -142,6 +132,7 @@ def main(argv):
     Arguments: the framework's module, the folder to compile into, and the framework's flags as the
     user has set them.
     """
+    warnings.simplefilter("ignore")
     context = contexts.of_program(*argv)
     try:
         found = check(context)

@@ -31,7 +31,7 @@ LIMIT = 120
 # As the frameworks have them by themselves.
 DEFAULTS = {"floatX": "float32", "mode": "Mode", "linker": "cvm", "optimizer": "fast_run"}
 # These are no fault of the settings, or cost more than one would think.
-COSTLY = dict({flag: SLOW[flag] for flag in DEFAULTS if flag in SLOW}, floatX=("float16",))
+COSTLY = {flag: SLOW.get(flag, ("float16",)) for flag in DEFAULTS}
 # What these cost depends on the value: each that a person has set is measured.
 MEASURED = ("gcc.cxxflags", "optimizer_excluding")
 # Of numba, and of Python's memory.
@@ -94,14 +94,9 @@ def _differences(context, flags):
 
 def in_force(context):
     """Return the settings in force, for the report."""
-    flags = (
-        ("floatX", "floatX"),
-        ("ldflags", "blas.ldflags"),
-        ("cxx", "cxx"),
-        ("mode", "mode"),
-        ("linker", "linker"),
-    )
-    found = {name: text(context.framework.flag(flag) or "") for name, flag in flags}
+    flags = {name: name for name in ("floatX", "cxx", "mode", "linker")}
+    flags["ldflags"] = "blas.ldflags"
+    found = {name: text(context.framework.flag(flags[name]) or "") for name in flags}
     return dict(found, threads=context.serving.threads if context.serving else None)
 
 

@@ -26,7 +26,8 @@ def check(context):
     if not expectation:
         return skipped(NAME, "this environment has no lock")
     for name in (expectation["module"], "numpy"):
-        folder = _folder_of(name)
+        file = getattr(sys.modules.get(name), "__file__", None)
+        folder = file and os.path.dirname(os.path.dirname(os.path.abspath(file)))
         if folder and not _is_below(folder, sys.prefix):
             detail = "%s comes from %s, not from this environment" % (name, folder)
             return failed(NAME, detail, _fix(expectation, folder))
@@ -56,12 +57,6 @@ def check(context):
         return failed(NAME, "; ".join(faults), fixes.repair_fix(expectation))
     detail = "%d as locked" % right
     return passed(NAME, detail + (", %d without a version" % unknown if unknown else ""))
-
-
-def _folder_of(name):
-    """Return the folder of packages that an imported module comes from, or None."""
-    file = getattr(sys.modules.get(name), "__file__", None)
-    return os.path.dirname(os.path.dirname(os.path.abspath(file))) if file else None
 
 
 def _is_below(path, folder):

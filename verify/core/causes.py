@@ -13,7 +13,7 @@ import resource
 import sys
 import traceback
 
-from verify.core import loader, packages, pythons
+from verify.core import mismatches, packages
 from verify.core.configuration import flags_of
 from verify.core.portable import text
 from verify.core.report import UNKNOWN
@@ -54,20 +54,18 @@ def of(words, facts):
     """Return the Cause that an error's text names, or None if it is not recognised."""
     for row in ROWS:
         for match in re.finditer(row[0], words):
-            found = row[1](match, facts) if callable(row[1]) else _filled(row[1:], match, facts)
+            if callable(row[1]):
+                found = row[1](match, facts)
+            else:
+                values = dict(match.groupdict(), variable=facts.framework.upper() + "_FLAGS")
+                values["folder"] = os.path.dirname(values.get("path") or "")
+                found = [each % values for each in row[1:]]
             if found:
                 what, fix = found
                 # In an environment of the builder's, nothing else installs.
                 is_repair = facts.repair and re.search(r"\binstall\b", fix)
                 return Cause(what, facts.repair if is_repair else fix)
     return None
-
-
-def _filled(texts, match, facts):
-    """Return the texts of a row with the groups of its match in them."""
-    values = dict(match.groupdict(), variable=facts.framework.upper() + "_FLAGS")
-    values["folder"] = os.path.dirname(values.get("path") or "")
-    return [each % values for each in texts]
 
 
 def of_error(error, facts):
@@ -120,8 +118,8 @@ def _limit(match, facts):
 
 def _missing_header(match, facts):
     """Python's header files, which every compiled module needs."""
-    names = [form % pythons.text(facts.python) for form in ("python%s-dev", "python%s-devel")]
-    names.append("python=" + pythons.text(facts.python))
+    names = [form % mismatches.text(facts.python) for form in ("python%s-dev", "python%s-devel")]
+    names.append("python=" + mismatches.text(facts.python))
     fix = "install them" + packages.system_command(*names)
     fix += packages.or_environment(facts.framework, facts.version)
     return "Python's header files are missing", fix
@@ -174,7 +172,7 @@ ROWS = (
         "put a backslash before it",
     ),
     (r"onfiguration variable \"(?P<flag>[\w.]+)\"", _refused_value),
-    (r"(?:I[Nn][Tt][Ee][Ll] )?MKL FATAL ERROR:[^\n]*", loader.layered_mkl),
+    (r"(?:I[Nn][Tt][Ee][Ll] )?MKL FATAL ERROR:[^\n]*", mismatches.layered_mkl),
     (r"No space left on device|Disk quota exceeded", _full_disk),
     (
         r"(?P<path>\S+\.so[.\d]*): cannot open shared object file: Permission denied",
@@ -186,16 +184,18 @@ ROWS = (
         "%(path)s: %(why)s",
         "make it yours, or choose another folder",
     ),
-    (r"File contains no section headers\.\s+file: '?(?P<file>[^',\n]+)",) + CONFIG_FILE,
-    (r"While reading from '?(?P<file>[^',\n]+?)'? ",) + CONFIG_FILE,
-    (r"Source contains parsing errors: '?(?P<file>[^',\n]+)",) + CONFIG_FILE,
+    (
+        r"(?:File contains no section headers\.\s+file: |Source contains parsing errors: "
+        r"|While reading from )'?(?P<file>[^',\n]+)",
+    )
+    + CONFIG_FILE,
     (r"blas_opt_info|No section: '?blas", _no_blas_name),
     (
         r"(?P<path>\S+): failed to map segment from shared object: Operation not permitted",
         "nothing may run in %(folder)s (noexec)",
         "set TMPDIR and the framework's base_compiledir to a folder on another disk",
     ),
-    (r"(\S+\.so[.\d]*): cannot open shared object file: No such file", loader.missing_library),
+    (r"(\S+\.so[.\d]*): cannot open shared object file: No such file", mismatches.missing_library),
     (
         r"(?P<path>\S+): cannot enable executable stack",
         "%(path)s asks for an executable stack, which this system refuses",
@@ -232,27 +232,27 @@ ROWS = (
     (
         r"version [`'](?P<library>GLIBC|GLIBCXX|CXXABI)_(?P<version>[\d.]+)' not found "
         r"\(required by (?P<file>[^)]+)\)",
-        loader.old_system,
+        mismatches.old_system,
     ),
-    (r"undefined symbol: (\w+)", loader.missing_symbol),
+    (r"undefined symbol: (\w+)", mismatches.missing_symbol),
     (
         r"compiled against (?:ABI|API) version|size changed, may indicate binary"
         r"|compiled using NumPy 1\.x cannot be run in",
-        pythons.other_numpy,
+        mismatches.other_numpy,
     ),
     (
         r"partially initialized module '(?P<module>[\w.]+)'[^(\n]*"
         r"(?:\(most likely[^)]*\))? ?\(?(?P<path>/[^)\n]+\.py)?",
         _shadowed,
     ),
-    (r"No module named '?([\w.]+)", pythons.missing_module),
+    (r"No module named '?([\w.]+)", mismatches.missing_module),
     (
         r"cannot import name '?(?P<name>\w+)'? from (?:partially initialized module )?"
         r"'?(?P<module>[\w.]+)",
-        pythons.old_name,
+        mismatches.old_name,
     ),
-    (r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'", pythons.old_name),
-    (r"has no member named|was not declared in this scope|lvalue required", pythons.old_c_code),
+    (r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'", mismatches.old_name),
+    (r"has no member named|was not declared in this scope|lvalue required", mismatches.old_c_code),
     (r"fatal error: Python\.h: No such file", _missing_header),
     (r"(?:cannot execute|execvp[^\n]*)\W+(cc1plus|as|ld|collect2)\b", _missing_tool),
     (
@@ -260,5 +260,5 @@ ROWS = (
         "g++ does not know the option %(option)s",
         "take %(option)s out of gcc.cxxflags",
     ),
-    (r"SyntaxError|invalid syntax", pythons.other_syntax),
+    (r"SyntaxError|invalid syntax", mismatches.other_syntax),
 )

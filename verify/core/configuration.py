@@ -107,19 +107,14 @@ def flags_of(variable):
     splitter.whitespace = ","
     splitter.whitespace_split = True
     flags = {}
-    for word in _words(splitter):
-        key, equals, value = word.strip().partition("=")
-        if equals:
-            flags[key.strip().replace("__", ".")] = value
-    return flags
-
-
-def _words(splitter):
     try:
         for word in splitter:
-            yield word
+            key, equals, value = word.strip().partition("=")
+            if equals:
+                flags[key.strip().replace("__", ".")] = value
     except ValueError:
-        return
+        pass
+    return flags
 
 
 def options_of(path):

@@ -23,7 +23,6 @@ from verify.core.portable import matching, native
 BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")
 # Of the linker or the loader: no BLAS, or another one than blas.ldflags names.
 UNLINKED = re.compile(r"cannot find -l|undefined symbol: (cblas_)?[sdcz](gemm|gemv|ger|dot|axpy)")
-CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
 # The command that does it, from the builder, which knows by what name a person started it.
 REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
 # What `--variant NAME` builds for without `--framework`.
@@ -33,7 +32,7 @@ OF_IMAGE = "start a new container from the image, by its digest"
 
 def explain(error):
     """Return the type of an exception, and the line of its message that names the cause."""
-    return "%s: %s" % (type(error).__name__, cause(str(error)))
+    return "%s: %s" % (type(error).__name__, process.cause(str(error)))
 
 
 def explained(context, error):
@@ -72,15 +71,6 @@ def _facts(context):
 def verify_command():
     """Return the command that runs the suite with this Python."""
     return "%s %s" % (surroundings.quote(sys.executable), surroundings.quote(process.SUITE))
-
-
-def cause(text):
-    """Return the line of a program's messages that names the cause, else the last one."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line for line in lines if CAUSE.search(line)]
-    line = (causes or lines[-1:] or [""])[0]
-    # A compiled module's name is a long hash in a temporary folder.
-    return re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)[:240]
 
 
 def setting_fix(context, flag, value):

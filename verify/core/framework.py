@@ -5,6 +5,7 @@ from __future__ import absolute_import, division, print_function
 import contextlib
 import importlib
 import sys
+import warnings
 
 from verify.core import causes
 from verify.core.configuration import MODULES, NUMBA
@@ -49,9 +50,10 @@ class LoadedFramework(object):
         self.config = module.config
         self.tensor = importlib.import_module(self.name + ".tensor")
         self.function_modes = importlib.import_module(self.name + ".compile.mode")
-        self.profiling = _first_module(
-            self.name + ".compile.profiling", self.name + ".compile.debug.profiling"
-        )
+        try:
+            self.profiling = importlib.import_module(self.name + ".compile.profiling")
+        except ImportError:
+            self.profiling = importlib.import_module(self.name + ".compile.debug.profiling")
         # A user's `profile=True` would print every profile at exit, which crashes PyTensor 3.
         self.config.profile = False
         # The suite's variables have no test values, and it computes in float64 on purpose.
@@ -112,29 +114,23 @@ class LoadedFramework(object):
     def mode(self, linker=None, excluding=()):
         """Return the mode with a linker, by default the virtual machine, and all optimisations.
 
-        excluding: names of optimisations that it leaves out.
+        excluding: names of optimisations that it leaves out. Raises LinkerError if the framework
+        has no JAX.
         """
-        mode = self._full_mode(linker or self.linker)
+        if linker == JAX:
+            # XLA fuses itself, and cannot call BLAS: the framework's mode leaves such things out.
+            mode = self.function_modes.predefined_modes.get("JAX")
+            if mode is None:
+                words = (self.name, self.version, JAX)
+                raise LinkerError("%s %s has no linker %s" % words, "use PyTensor")
+        else:
+            linker = linker or self.linker
+            mode = self.function_modes.Mode(linker=linker, optimizer="fast_run")
         # The user's programs are compiled without these, as are those of a device that cannot
         # compute them.
         own = str(self.flag("optimizer_excluding") or "").split(":")
         excluded = [name for name in own if name] + list(excluding)
         return mode.excluding(*excluded) if excluded else mode
-
-    def _full_mode(self, linker):
-        """Return the mode with a linker and all optimisations that are good for it.
-
-        Raises LinkerError if the framework has no JAX.
-        """
-        if linker != JAX:
-            return self.function_modes.Mode(linker=linker, optimizer="fast_run")
-        # XLA fuses itself, and cannot call BLAS: the framework's own mode leaves such things out.
-        modes = self.function_modes.predefined_modes
-        if "JAX" not in modes:
-            raise LinkerError(
-                "%s %s has no linker %s" % (self.name, self.version, JAX), "use PyTensor"
-            )
-        return modes["JAX"]
 
     def function(self, inputs, outputs, updates=None, profile=True, linker=None, excluding=()):
         """Compile a graph with the C virtual machine, all optimisations and a quiet profile.
@@ -182,6 +178,24 @@ class LoadedFramework(object):
                 return module.batched_dot(left, right)
         return self.tensor.matmul(left, right)
 
+    def apply(self, name, x):
+        """Return the symbolic result of the function `name` of x; softmax is that of each row."""
+        if name != "softmax" and hasattr(self.tensor, name):
+            return getattr(self.tensor, name)(x)
+        place = ".tensor.special" if self.name == "pytensor" else ".tensor.nnet"
+        options = {} if self.name == "theano" else {"axis": -1}
+        return getattr(importlib.import_module(self.name + place), name)(x, **options)
+
+    def scan(self, step, **options):
+        """Return ([output], [(shared variable, update)]) of a scan; options: further arguments."""
+        scan = self.module.scan
+        scan = scan if callable(scan) else scan.scan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            outputs, updates = scan(step, **options)
+        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        return outputs, list(updates.items())
+
     def variable(self, kind, dtype, name):
         """Return a symbolic `scalar`, `vector`, `matrix` or `tensor3`."""
         return getattr(self.tensor, kind)(name, dtype=dtype)
@@ -201,35 +215,19 @@ def load(requested=None, repair=None):
         try:
             return LoadedFramework(importlib.import_module(name))
         except Exception as error:
-            failure = failure or _failure(name, error, repair)
+            cause = causes.of_error(error, causes.Facts(name, repair=repair))
+            message = causes.message_of(error)
+            words = (name, message, "\n  cause: " + cause.what if cause else "")
+            program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
+            fix = cause.fix if cause else causes.unknown(program)
+            failure = failure or FrameworkError("import of %s fails: %s%s" % words, fix)
+            failure.name, failure.message = failure.name or name, failure.message or message
     if failure:
         raise failure
     raise NotInstalledError(
         "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),
         "run verify with the Python of the environment that has it",
     )
-
-
-def _failure(name, error, repair):
-    """Return the FrameworkError of an import that fails with this exception."""
-    cause = causes.of_error(error, causes.Facts(name, repair=repair))
-    message = causes.message_of(error)
-    program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
-    failure = FrameworkError(
-        "import of %s fails: %s%s" % (name, message, "\n  cause: " + cause.what if cause else ""),
-        cause.fix if cause else causes.unknown(program),
-    )
-    failure.name, failure.message = name, message
-    return failure
-
-
-def _first_module(*names):
-    for name in names[:-1]:
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            pass
-    return importlib.import_module(names[-1])
 
 
 class NumPyAlone(object):

@@ -1,4 +1,4 @@
-"""Run other programs with a time limit; compile and load the suite's own C code."""
+"""Run other programs with a time limit; let none of them outlive this one."""
 
 from __future__ import absolute_import, division, print_function
 
@@ -10,8 +10,7 @@ import fcntl
 import io
 import json
 import os
-import pkgutil
-import shlex
+import re
 import signal
 import subprocess
 import sys
@@ -21,10 +20,15 @@ SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Of prctl(2). Loaded here: a process that was just forked must not wait for the loader's lock.
 _prctl = ctypes.CDLL(None).prctl
 SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
-# Seconds for a C source file of the suite.
-COMPILE_LIMIT = 60
+
+# Of a line of a program's messages that names the cause.
+CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
 
 Done = collections.namedtuple("Done", "status output timed_out")
+
+
+class NoAnswerError(Exception):
+    """A program has not printed what it was started for; the text says why."""
 
 
 def suite_command(name, *arguments):
@@ -65,6 +69,15 @@ def answer(done, beginning=""):
         return None
 
 
+def cause(text):
+    """Return the line of a program's messages that names the cause, else the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line for line in lines if CAUSE.search(line)]
+    line = (causes or lines[-1:] or [""])[0]
+    # A compiled module's name is a long hash in a temporary folder.
+    return re.sub(r"\S*/m?[0-9a-f]{32,}\.so: ", "", line)[:240]
+
+
 class Started(object):
     """A program that runs beside this one; its output goes to a file.
 
@@ -82,6 +95,19 @@ class Started(object):
             self._process.wait()
         with io.open(self._path, encoding="utf-8", errors="replace") as file:
             return Done(self._process.returncode, file.read(), limit.is_over)
+
+    def answer(self, seconds, beginning):
+        """Wait as `finish` does; return the JSON that it prints in a line that begins so.
+
+        Libraries may print others, also after it. Raises NoAnswerError.
+        """
+        done = self.finish(seconds)
+        found = answer(done, beginning)
+        if found is not None:
+            return found
+        if done.timed_out:
+            raise NoAnswerError("it did not end within %d s" % seconds)
+        raise NoAnswerError(cause(done.output) or "it printed nothing")
 
 
 def follow(command, seconds, environment, each):
@@ -247,82 +273,3 @@ def end_children(but=frozenset()):
             except OSError as error:
                 if error.errno not in (errno.ESRCH, errno.ECHILD, errno.EINTR):
                     raise
-
-
-class NoCompilerError(Exception):
-    """The C code cannot be compiled; the text says why."""
-
-
-# {path of a source: the Started compiler}
-_begun = {}
-
-
-def begin_c(compiler, package, name, folder):
-    """Start to compile a C source file of the suite into a folder, for load_c.
-
-    compiler: the framework's flag `cxx`: a path, or a command with options. package: of the suite,
-    `verify.blas`; name: the file's in it. Raises NoCompilerError.
-    """
-    source = os.path.join(folder, name)
-    # The suite may be one file, a zip archive.
-    with open(source, "wb") as file:
-        file.write(pkgutil.get_data(package, name))
-    command = _shared(compiler) + ["-O2", "-w", source, "-o", _library_of(source)]
-    try:
-        _begun[source] = Started(command, source + ".txt")
-    except OSError as error:
-        raise _cannot_run(command, error)
-
-
-def load_c(compiler, package, name, folder):
-    """Return the ctypes library of a C source file, which is compiled unless begin_c was called.
-
-    The arguments are those of begin_c. Raises NoCompilerError.
-    """
-    source = os.path.join(folder, name)
-    if source not in _begun:
-        begin_c(compiler, package, name, folder)
-    done = _begun.pop(source).finish(COMPILE_LIMIT)
-    if done.status != 0:
-        raise NoCompilerError((done.output.strip().splitlines() or ["the compiler failed"])[-1])
-    return ctypes.CDLL(_library_of(source))
-
-
-def _library_of(source):
-    return os.path.splitext(source)[0] + ".so"
-
-
-def link(compiler, flags, folder):
-    """Link a library with flags, as the framework links its modules; return None.
-
-    If that fails, return the linker's message. Raises NoCompilerError.
-    """
-    source = os.path.join(folder, "link.c")
-    with open(source, "w") as file:
-        file.write('extern "C" void dgemm_(void);\nvoid (*function)(void) = dgemm_;\n')
-    try:
-        words = shlex.split(flags)
-    except ValueError as error:
-        return str(error)
-    # `-x none`: the flags may name files of libraries.
-    command = _shared(compiler) + [source, "-x", "none", "-o", _library_of(source)] + words
-    try:
-        done = call(command, COMPILE_LIMIT)
-    except OSError as error:
-        raise _cannot_run(command, error)
-    if done.status == 0:
-        return None
-    lines = done.output.strip().splitlines() or ["the linker failed"]
-    return next((line for line in lines if "cannot find" in line), lines[0])
-
-
-def _shared(compiler):
-    """Return the beginning of the compiler's command for a shared library."""
-    if not compiler:
-        raise NoCompilerError("the framework has no C++ compiler")
-    command = shlex.split(compiler) if not os.path.exists(compiler) else [compiler]
-    return command + ["-shared", "-fPIC", "-x", "c++"]
-
-
-def _cannot_run(command, error):
-    return NoCompilerError("%s: %s" % (command[0], error.strerror))

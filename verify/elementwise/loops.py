@@ -7,7 +7,6 @@ wrong, or loaded in place of the right one, would be wrong for NumPy too.
 from __future__ import absolute_import, division, print_function
 
 import decimal
-import importlib
 import math
 import os
 import re
@@ -75,7 +74,7 @@ def compiled_cases(framework, dtype, linker=None):
     tensor = framework.tensor
     # The case is a vector, too: a scalar would keep the framework from making one loop of it all.
     case, x, y = (framework.variable("vector", dtype, name) for name in ("case", "x", "y"))
-    outputs = [output(framework, name, x) for name in CASES if name != "pow"]
+    outputs = [framework.apply(name, x) for name in CASES if name != "pow"]
     outputs.append(x**y)
     one = numpy.asarray(1, dtype)
     outputs += [tensor.switch(tensor.isnan(x), one, 0 * one), x - y, x * y, x / y]
@@ -256,14 +255,4 @@ def of_context(context, name, dtype):
 def compiled(framework, name, dtype):
     """Return a compiled function of one matrix."""
     x = framework.variable("matrix", dtype, "x")
-    return framework.function([x], output(framework, name, x), profile=False)
-
-
-def output(framework, name, x):
-    """Return the symbolic result of the function `name` of x; softmax is that of each row."""
-    if hasattr(framework.tensor, name):
-        return getattr(framework.tensor, name)(x)
-    if framework.name == "pytensor":
-        special = importlib.import_module("pytensor.tensor.special")
-        return getattr(special, name)(x, axis=-1)
-    return getattr(importlib.import_module(framework.name + ".tensor.nnet"), name)(x)
+    return framework.function([x], framework.apply(name, x), profile=False)

@@ -17,7 +17,7 @@ import numpy
 from verify import context as contexts
 from verify.blas import operations as blas_operations
 from verify.blas import speed
-from verify.core import configuration, fixes, machine, process, progress
+from verify.core import c_code, configuration, fixes, machine, progress
 from verify.core.configuration import NUMBA
 from verify.core.report import failed, passed, skipped
 from verify.elementwise import loops
@@ -53,17 +53,7 @@ def start(context, calls):
     tunables = [item for item in tunables if item.partition("=")[0] != TUNABLE.partition("=")[0]]
     environ = dict(os.environ, **{TUNABLES: ":".join(tunables + [TUNABLE])})
     started = context.start("registers-probe", "registers", environ=environ)
-
-    def finish():
-        done = started.finish(LONGEST)
-        # Theano prints what the compiler says, also after the result.
-        found = process.answer(done, '{"')
-        if found is None:
-            reason = fixes.cause(done.output) or "it printed nothing"
-            raise RuntimeError("the program that examines them failed: %s" % reason)
-        return _check(context, found)
-
-    return finish
+    return lambda: _check(context, started.answer(LONGEST, '{"'))
 
 
 def _check(context, found):
@@ -89,8 +79,8 @@ def examine(context, calls):
     """
     compiler = context.framework.flag("cxx")
     try:
-        probe = process.load_c(compiler, *SOURCE + (context.folder,))
-    except process.NoCompilerError as error:
+        probe = c_code.load(compiler, SOURCE, context.folder)
+    except c_code.NoCompilerError as error:
         return {"unknown": str(error)}
     if probe.upper_halves_in_use() < 0:
         return {"unknown": UNKNOWN}

@@ -29,7 +29,6 @@ from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
 from verify.workloads import devices, rounds
-from verify.workloads.rounds import respond, take_stdout
 
 RAN, NO_DEVICE = 0, 3
 
@@ -183,7 +182,8 @@ def _start(framework, expectation, arguments, device):
     with devices.jax_failures(arguments):
         workload_run = workload_runs.WorkloadRun(framework, expectation, arguments, device)
     if arguments.stay:
-        serve(workload_run)
+        compiled = workload_run.compiled()
+        rounds.serve(compiled, lambda request: {"seconds": workload_run.call(request["calls"])})
         return RAN
     workload_run.call(arguments.calls)
     content = workload_run.report()
@@ -192,11 +192,3 @@ def _start(framework, expectation, arguments, device):
     if not arguments.quiet:
         table.show(workload_table.render(content))
     return RAN
-
-
-def serve(workload_run):
-    """Respond to the requests on standard input until its end, with a WorkloadRun."""
-    responses = take_stdout()
-    respond(responses, {"ready": workload_run.compiled()})
-    for line in iter(sys.stdin.readline, ""):
-        respond(responses, {"seconds": workload_run.call(json.loads(line)["calls"])})

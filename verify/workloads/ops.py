@@ -4,13 +4,14 @@ from __future__ import absolute_import, division, print_function
 
 import argparse
 import collections
+import functools
 import importlib
-import warnings
 
 import numpy
 
 # {name: size} of a workload, by attributes.
 Sizes = argparse.Namespace
+FUNCTIONS = ("sigmoid", "softplus", "softmax")
 
 
 class Ops(object):
@@ -32,6 +33,8 @@ class Ops(object):
         framework.config.floatX = dtype
         self.module = framework.module
         self.batched_dot = framework.batched_dot
+        functions = [functools.partial(framework.apply, name) for name in FUNCTIONS]
+        self.sigmoid, self.softplus, self.softmax = functions
 
     def shared(self, value, name=None):
         """Return a shared variable; floats get the workload's precision."""
@@ -69,22 +72,6 @@ class Ops(object):
     def constant(self, value):
         """Return a constant of the workload's precision."""
         return self.tensor.constant(numpy.asarray(value, self.dtype))
-
-    def sigmoid(self, x):
-        """Return the logistic function of x."""
-        return self.tensor.nnet.sigmoid(x) if self.is_theano else self.tensor.sigmoid(x)
-
-    def softplus(self, x):
-        """Return log(1 + exp(x))."""
-        return self.tensor.nnet.softplus(x) if self.is_theano else self.tensor.softplus(x)
-
-    def softmax(self, x):
-        """Return the softmax of each row of a matrix."""
-        if self.is_theano:
-            return self.tensor.nnet.softmax(x)
-        if self.framework.name == "aesara":
-            return importlib.import_module("aesara.tensor.nnet").softmax(x, axis=-1)
-        return self.tensor.special.softmax(x, axis=-1)
 
     def correlate_rows(self, wide, kernels, rows, width):
         """Convolve each row of `wide` (rows, 2 width - 1) with its row of `kernels` (rows, width).
@@ -150,17 +137,12 @@ class Ops(object):
         return squares.max(axis=(3, 5))
 
     def scan(self, step, name, **options):
-        """Return (list of outputs, updates) of a scan; options: further arguments of it."""
-        scan = self.module.scan
-        scan = scan if callable(scan) else scan.scan
+        """Return ([output], [(shared variable, update)]) of a scan; options: further arguments."""
         if self.profile:
             options["profile"] = True
         if self.linker:
             options["mode"] = self.framework.mode(self.linker)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            outputs, updates = scan(step, name=name, **options)
-        return (outputs if isinstance(outputs, (list, tuple)) else [outputs]), updates
+        return self.framework.scan(step, name=name, **options)
 
     def binomial(self, seed):
         """Return a function (shape, probabilities) -> random zeros and ones."""

@@ -123,21 +123,24 @@ def main(argv):
     """Print the series of a kernel for each line on standard input, until its end."""
     process.end_with_parent()
     framework, kernel = frameworks.load(argv[0]), KERNEL_WORKLOADS[argv[1]]
-    responses = take_stdout()
-    respond(responses, {"ready": []})
-    for _ in iter(sys.stdin.readline, ""):
-        respond(responses, {"series": kernel(framework, argv[2:] == ["quick"])})
+    is_quick = argv[2:] == ["quick"]
+    serve([], lambda _: {"series": kernel(framework, is_quick)})
 
 
-def take_stdout():
-    """Return standard output as a file, and redirect all that is printed to standard error."""
+def serve(ready, answer):
+    """Say that this program is ready, then answer each line on standard input, until its end.
+
+    ready: the first answer has it; answer: a function of a request, which returns a dictionary.
+    What else is printed goes to standard error.
+    """
     sys.stdout.flush()
-    descriptor = os.dup(1)
-    os.dup2(2, 1)
-    return io.open(descriptor, "wb")
+    with io.open(os.dup(1), "wb") as responses:
+        os.dup2(2, 1)
 
+        def respond(content):
+            responses.write((json.dumps(content, sort_keys=True) + "\n").encode("ascii"))
+            responses.flush()
 
-def respond(file, content):
-    """Write a line of JSON."""
-    file.write((json.dumps(content, sort_keys=True) + "\n").encode("ascii"))
-    file.flush()
+        respond({"ready": ready})
+        for line in iter(sys.stdin.readline, ""):
+            respond(answer(json.loads(line)))

@@ -95,7 +95,7 @@ def _walk(ops, sizes, name, allow_gc, of_function=True):
         allow_gc=allow_gc,
     )
     slow = None if allow_gc else "allow_gc"
-    output, updates = outputs[0][-1].sum(), list(updates.items())
+    output = outputs[0][-1].sum()
     return Model(name, output, updates, vars(sizes), slow=slow, allow_gc=of_function)
 
 
@@ -126,7 +126,7 @@ def _network(ops, sizes, name, is_outside):
         non_sequences=[of_state, of_input],
     )
     slow = "inside" if is_outside else None
-    return Model(name, outputs[-1].sum(), list(updates.items()), vars(sizes), slow=slow)
+    return Model(name, outputs[-1].sum(), updates, vars(sizes), slow=slow)
 
 
 NTM = Sizes(steps=87, symbols=128, hidden=100, slots=128, width=20, readers=4)

@@ -35,6 +35,10 @@ Scan Op profiling ( %(name)s )
   Total overhead (computing slices..) %(overhead)es (%(rest).3f%%)
 
 """
+PLACES = (
+    "  %(nodes)d nodes on the device; transfers: %(to_device)d to, %(from_device)d from; "
+    "left on the host: %(host)s"
+)
 
 
 def render(content):
@@ -93,25 +97,17 @@ def _gradients(content):
 
 def _comparisons(cases):
     """Return a line for each case that is the fast way to compute what another computes."""
-    by_name = {case["name"]: case for case in cases}
-    pairs = [(by_name[case["slow"]], case) for case in cases if case.get("slow") in by_name]
-    return [""] * bool(pairs) + [_comparison(*pair) for pair in pairs]
-
-
-def _comparison(slow, fast):
-    times = [median(case["seconds"]) for case in (slow, fast)]
-    alike = slow["graph"]["signature"] == fast["graph"]["signature"]
-    return "%s instead of %s: %.2f times as fast%s" % (
-        fast["name"],
-        slow["name"],
-        times[0] / times[1],
-        "; the optimised graphs are the same" if alike else "",
-    )
-
-
-def _memory(memory):
-    most = "unknown" if memory["peak"] is None else "%.2f MB" % (memory["peak"] / 1e6)
-    return "%s more during a call; %.2f MB of results stay" % (most, memory["kept"] / 1e6)
+    by_name, lines = {case["name"]: case for case in cases}, []
+    for fast in cases:
+        slow = by_name.get(fast.get("slow"))
+        if slow:
+            times = median(slow["seconds"]) / median(fast["seconds"])
+            words = (fast["name"], slow["name"], times)
+            line = "%s instead of %s: %.2f times as fast" % words
+            if slow["graph"]["signature"] == fast["graph"]["signature"]:
+                line += "; the optimised graphs are the same"
+            lines.append(line)
+    return [""] * bool(lines) + lines
 
 
 def _summary(case):
@@ -125,23 +121,18 @@ def _summary(case):
         % (compiling["seconds"], compiling["modules"], graph["signature"], graph["nodes"]),
     ]
     lines += ["    scan %(signature)s: %(nodes)d nodes, %(name)s" % scan for scan in graph["scans"]]
-    if case.get("places"):
-        lines.append("  " + _places(case["places"]))
-    if case.get("memory"):
-        lines.append("  memory: %s" % _memory(case["memory"]))
+    places, memory = case.get("places"), case.get("memory")
+    if places:
+        host = ", ".join("%s %d" % item for item in sorted(places["host"].items()))
+        words = dict(places, nodes=sum(places["device"].values()), host=host or "nothing")
+        lines.append(PLACES % words)
+    if memory:
+        most = "unknown" if memory["peak"] is None else "%.2f MB" % (memory["peak"] / 1e6)
+        words = (most, memory["kept"] / 1e6)
+        lines.append("  memory: %s more during a call; %.2f MB of results stay" % words)
     if case["flops"]:
         lines.append("  %.1f GFLOP/s" % (case["flops"] * len(samples) / sum(samples) / 1e9))
     return lines
-
-
-def _places(places):
-    host = ", ".join("%s %d" % item for item in sorted(places["host"].items()))
-    return "%d nodes on the device; transfers: %d to, %d from; left on the host: %s" % (
-        sum(places["device"].values()),
-        places["to_device"],
-        places["from_device"],
-        host or "nothing",
-    )
 
 
 def _profile(case):

@@ -262,8 +262,9 @@ def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
                 raise
             answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
     except CommandError as error:
+        reason = error.what.removeprefix(f"cannot run {command}: ")
         raise UsageError(
-            f"{python} is no Python that starts: {error.what}",
+            f"{python} does not start: {reason}",
             expected=error.expected or f"a Python for this machine, which is {os.uname().machine}",
             found=error.found,
             fix=another,

@@ -20,13 +20,11 @@ from stacks.core.errors import IntegrityError
 from stacks.environments.folders import READY
 from stacks.environments.make.packages import Part
 from stacks.sources.conda_archive import Entry
-from stacks.sources.unpack import parents
+from stacks.sources.unpack import leads_out, parents
 
 # How rattler names the second of two packages' files with one path.
 CLOBBERED = re.compile(r"(.+)__clobber-from-.+")
 RECORDS = "conda-meta"
-# More steps than any path of a sound package has.
-STEPS = 1000
 # What rattler writes beside the packages' files.
 GENERATED = (f"{RECORDS}/history", "CACHEDIR.TAG")
 
@@ -77,7 +75,7 @@ def contents_of(parts: Sequence[Part], python: str) -> Contents:
             owners[name] = part.file_name
     for name, entries in files.items():
         targets = [entry.target for entry in entries if entry.target is not None]
-        if any(_leads_out(name, target, links) for target in targets):
+        if any(leads_out(name, {**links, name: target}) for target in targets):
             raise IntegrityError(
                 f"{owners[name]} is refused: the link {name} leads out of the environment",
                 expected="a target inside the environment",
@@ -101,30 +99,6 @@ def contents_of(parts: Sequence[Part], python: str) -> Contents:
                     fix="lock another build of one of the two packages",
                 )
     return Contents(files, generated)
-
-
-def _leads_out(name: str, target: str, links: Mapping[str, str]) -> bool:
-    """Return whether a link leads out of the environment, by itself or by way of other links."""
-    place, steps = name.split("/")[:-1], target.split("/")[::-1]
-    if target.startswith("/"):
-        return True
-    for _ in range(STEPS):
-        if not steps:
-            return False
-        step = steps.pop()
-        if step == "..":
-            if not place:
-                return True
-            place.pop()
-        elif step not in ("", "."):
-            place.append(step)
-            if (further := links.get("/".join(place))) is not None:
-                if further.startswith("/"):
-                    return True
-                place.pop()
-                steps += further.split("/")[::-1]
-    # A loop leads nowhere.
-    return ".." in steps
 
 
 def check(prefix: Path, contents: Contents) -> Digests:

@@ -1,11 +1,17 @@
-"""Scans that were replaced do not come back, and gradients share copies: on plain objects."""
+"""Patches of Theano, on plain objects and on another package of that name in its place."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from stacks.core.disk import REPOSITORY
 from unit.accelerator.conftest import Load
 
 
@@ -100,3 +106,155 @@ def scan(load: Load) -> Any:
         theano_scan_module_scan_utils=utils,
         theano_scan_module_scan_opt=options,
     )
+
+
+SOURCES = REPOSITORY / "recipes/theano-stacks/src"
+
+
+def run(folder: Path, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run code where Theano is another package of that name, an empty one."""
+    (folder / "theano").mkdir(exist_ok=True)
+    (folder / "theano/__init__.py").write_text("print('imported')\n")
+    # The folder of the .pth file, as site-packages is.
+    start = f"import site, sys; site.addsitedir({str(SOURCES)!r}); "
+    start += f"sys.path.insert(0, {str(folder)!r}); "
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-B", "-c", start + code],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_unknown_theano_is_imported_once_and_not_patched(tmp_path: Path) -> None:
+    done = run(tmp_path, "import theano; import theano; print(theano.__file__)")
+    assert done.stdout.splitlines() == ["imported", str(tmp_path / "theano/__init__.py")]
+    assert done.stderr.startswith("theano_stacks_quick is not in force: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_watch_does_not_import_theano_nor_hide_its_own_spec(tmp_path: Path) -> None:
+    code = "from importlib.util import find_spec as f; print(f('theano').origin, f('no_such'))"
+    assert run(tmp_path, code).stdout.split() == [str(tmp_path / "theano/__init__.py"), "None"]
+
+
+def test_patch_can_be_switched_off(tmp_path: Path) -> None:
+    done = run(tmp_path, "import theano", THEANO_STACKS_QUICK="0")
+    assert (done.stdout, done.stderr) == ("imported\n", "")
+
+
+class GpuType:
+    """The type of an array on a device, which is no TensorType in Theano."""
+
+    def __init__(self, dtype: str, ndim: int = 1) -> None:
+        self.dtype, self.ndim = dtype, ndim
+
+    def dtype_specs(self) -> tuple[None, str, str]:
+        return None, f"npy_{self.dtype}", ""
+
+
+class MethodNotDefined(Exception):  # noqa: N818
+    """Theano's own: the operation has no C code."""
+
+
+@pytest.fixture
+def ops(load: Load) -> Any:
+    names = ("declare", "init", "extract", "cleanup", "sync", "code_cache_version")
+    return load(
+        "theano_stacks_ops",
+        theano={"__version__": "0.8.2"},
+        theano_gof_type={"Generic": type("Generic", (), {f"c_{name}": "" for name in names})},
+        theano_gof_utils={"MethodNotDefined": MethodNotDefined},
+        theano_tensor_type={"TensorType": type("TensorType", (GpuType,), {})},
+    )
+
+
+@pytest.mark.parametrize("name", ["Split", "AdvancedSubtensor", "AdvancedIncSubtensor"])
+def test_arrays_on_a_device_and_a_subclass_with_a_perform_of_its_own_have_no_c_code(
+    ops: Any, name: str
+) -> None:
+    operation, array = getattr(ops, name), ops.TensorType
+    operation.perform = lambda self, *given: None
+
+    def code(of: type, first: GpuType) -> str:
+        made = of()
+        vars(made).update(len_splits=1, set_instead_of_inc=False)
+        types = (first, array(first.dtype), array("int64"))
+        node = SimpleNamespace(inputs=[SimpleNamespace(type=each) for each in types])
+        text: str = made.c_code(node, "node", ["x", "y", "z"], ["out"], {"fail": "goto end;"})
+        return text
+
+    x = array("float32", 2)
+    assert "%" not in code(type("Plain", (operation,), {}), x)
+    for of, first in (
+        (type("Mine", (operation,), {"perform": lambda self, *given: None}), x),
+        (operation, GpuType("float32", 2)),
+    ):
+        with pytest.raises(MethodNotDefined):
+            code(of, first)
+
+
+ARGUMENTS = ("m1", "int x;", ("include",), (), (), ("-O3",))
+
+
+def answers(complete: bool = True, path_inside: bool = False) -> Any:
+    """Return Inputs with these answers."""
+    return SimpleNamespace(
+        key=lambda module: "1" * 64,
+        path_options=lambda: ("-fmacro-prefix-map=/prefix=/theano",),
+        covers=lambda rule, include_dirs, extra: Path(rule).is_file() and complete,
+        has_path=lambda content, location: path_inside,
+    )
+
+
+@pytest.fixture
+def sharing(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Give the module under test, with a store in a temporary folder."""
+    (code := tmp_path / "cmodule.py").write_text("compile_str")
+    monkeypatch.setenv("THEANO_STACKS_MODULES", str(tmp_path / "modules"))
+    flags = SimpleNamespace(compilation_warning=False, remove_gxx_opt=False)
+    return load(
+        "theano_stacks_sharing",
+        theano={"config": SimpleNamespace(cxx="g++", cmodule=flags)},
+        theano_gof_cmodule={
+            "__file__": str(code),
+            "gcc_version": lambda: "10.2.1",
+            "get_lib_extension": lambda: "so",
+            "std_include_dirs": lambda: ["standard"],
+            "std_lib_dirs": list,
+            "std_libs": list,
+        },
+    )
+
+
+def opened(sharing: Any, inputs: Any) -> Any:
+    shared = sharing.Shared()
+    # The real Inputs have no key: this test's folders are not in the Python's own prefix.
+    assert shared.key(ARGUMENTS) is None
+    shared.inputs = inputs
+    return shared
+
+
+@pytest.mark.parametrize("change", [{"complete": False}, {"path_inside": True}, None])
+def test_module_that_depends_on_its_location_or_has_no_key_is_not_kept(
+    sharing: Any, change: dict[str, bool] | None, tmp_path: Path
+) -> None:
+    shared = opened(sharing, answers(**change or {}))
+    key = shared.key(ARGUMENTS)
+    (tmp_path / "m1.so").write_bytes(b"code")
+    (tmp_path / sharing.LIST).write_text("m1.so: mod.cpp\n")
+    shared.keep(None if change is None else key, ARGUMENTS, str(tmp_path), None)
+    assert not shared.has(key)
+    assert tuple(sharing.modules.found.values()) == (0, 0, 1)
+
+
+def test_no_key_where_warnings_are_wanted_or_sharing_is_off(
+    sharing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = opened(sharing, answers())
+    assert shared.key(ARGUMENTS)
+    sharing.theano.config.cmodule.compilation_warning = True
+    assert shared.key(ARGUMENTS) is None
+    monkeypatch.setenv("THEANO_STACKS_MODULES", "0")
+    assert sharing.Shared().key(ARGUMENTS) is None

@@ -184,8 +184,11 @@ def test_results_are_shown_with_warnings(
     assert "Here, 2 cores; 7 rounds, begun 2026-11-21T05:30:00Z" in output.out
     assert "note: other programs were busy" in output.out
     assert "warning: " in output.err and "cut off or broken" in output.err
-    with pytest.raises(UsageError, match="no results"):
+    with pytest.raises(UsageError, match="unknown machine"):
         command.show_results(own_workspace, "other")
+    path.unlink()
+    with pytest.raises(UsageError, match="no results"):
+        command.show_results(own_workspace)
 
 
 def test_the_last_results_idle_and_busy_are_both_shown(

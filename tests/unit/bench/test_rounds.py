@@ -18,7 +18,7 @@ from stacks.bench.schedule import Plan
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError
 from unit.helpers.benching import PASSED, candidate, kernels_of, plan
-from unit.helpers.killed import kill_during_import, slow_environment
+from unit.helpers.environments import kill_during_import, slow_environment
 
 PYTENSOR = (candidate("mkl", "pytensor-3.3.7"), candidate("blis", "pytensor-3.3.7"))
 TWO = ("blis", "mkl")

@@ -145,24 +145,3 @@ def test_settings_have_the_environments_path_where_they_are_installed(
 def test_specs_that_nothing_satisfies(channel: Channel, specs: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         solve(channel, specs)
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("theano ==0.8.2", {"python": "2.7.18", "numpy": "1.13.3"}),
-        ("theano", {"theano": "1.0.5", "numpy": "1.21.6", "setuptools": "59.8.0"}),
-        ("theano-pymc", {"numpy": "1.21.6", "setuptools": "59.8.0", "filelock": "3.19.1"}),
-        ("aesara", {"python": "3.9.2", "setuptools": "82.0.1", "filelock": "3.19.1"}),
-        ("pytensor", {"python": "3.13.5", "numpy": "2.5.5", "filelock": "4.2.11"}),
-        ("pytensor <3", {"python": "3.11.2", "numpy": "2.4.6", "etuples": "0.3.10"}),
-    ],
-)
-def test_a_frameworks_name_alone_gives_what_it_runs_on(
-    spec: str, expected: dict[str, str], channel: Channel
-) -> None:
-    """`import` is tried in tests/integration/test_clients.py."""
-    packages = [offer.recipe.package for offer in solve(channel, [spec], "2.36")]
-    found = {package.name: package.version for package in packages}
-    assert found.items() >= expected.items()
-    assert [*found] == sorted(found), "a solution is sorted"

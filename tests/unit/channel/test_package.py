@@ -192,11 +192,6 @@ def test_a_package_is_kept_by_its_bytes_whoever_made_it(
     assert package.built_before(workspace, offer) is None
     assert package.build(workspace, offer, PINS) == built
     assert len([*(workspace.cache / "built").glob("[!.]*")]) == 2
-    # Where versions before the first release kept it.
-    older = workspace.cache / "packages" / ("1" * 64)
-    built.path.parent.rename(older)
-    found = package.cached(workspace, name, built.sha256)
-    assert found and found.path == older / name
 
 
 @pytest.mark.parametrize("damage", ["flip", "folder", "missing", "no record", "garbage"])

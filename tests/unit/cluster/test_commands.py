@@ -91,20 +91,18 @@ class Fake:
         return stored, [error.what for error in failures]
 
 
+THRICE = "x: its worker was lost 3 times, last a"
+LEFT_OUT = "a: is left out:\na: another checkout\n"
+
+
 @pytest.mark.parametrize(
     ("workers", "ends", "jobs", "sent", "failures", "line"),
     [
         ("ab", {}, "x y z", "ax by az", [], "a: begins z; 2 of 3 done, about 0 s left\n"),
         ("ab", {}, "x@b y@b", "bx by", [], ""),
         ("ab", {"a": [LOST]}, "x", "ax bx", [], "a: was lost; x will run again\n"),
-        (
-            *("ab", {"a": [LOST, LOST], "b": [LOST]}, "x", "ax bx ax"),
-            *(["x: its worker was lost 3 times, last a"], ""),
-        ),
-        (
-            *("ab", {"a": [REFUSED]}, "x y z", "ax by bz bx"),
-            *([], "a: is left out:\na: another checkout\n"),
-        ),
+        ("ab", {"a": [LOST, LOST], "b": [LOST]}, "x", "ax bx ax", [THRICE], ""),
+        ("ab", {"a": [REFUSED]}, "x y z", "ax by bz bx", [], LEFT_OUT),
         ("ab", {"a": [REFUSED]}, "x@a y@b", "ax by", ["a: another checkout"], ""),
         ("a", {"a": [REFUSED]}, "x", "ax", ["x: no worker is left"], ""),
         ("", {}, "x", "", ["x: no worker is left"], ""),
@@ -133,18 +131,6 @@ def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
     fake.meanwhile = lambda: setattr(fake, "present", {"b": fake.present["b"]})
     assert fake.dispatch("x") == (["bx"], [])
     assert all(task.is_stopped for task in fake.sent)
-
-
-def test_an_interrupt_stops_the_running_jobs() -> None:
-    fake = Fake("a", "b", a=[RUNNING], b=[RUNNING])
-
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    fake.meanwhile = interrupt
-    with pytest.raises(KeyboardInterrupt):
-        fake.dispatch("x", "y")
-    assert [task.is_stopped for task in fake.sent] == [True, True]
 
 
 def scheduler(**resources: int) -> distributed.LocalCluster:

@@ -19,7 +19,6 @@ from stacks.core import disk
 from stacks.core.disk import (
     REPOSITORY,
     explain_disk_errors,
-    hold_lock,
     remove_leftover,
     replace_atomically,
     scratch,
@@ -172,22 +171,6 @@ def test_what_killed_processes_left_is_removed_or_put_back(tmp_path: Path) -> No
     (tmp_path / ".folder.abcd1234.part/large").mkdir(parents=True)
     replace(tmp_path / "folder")
     assert names(tmp_path) == [".folder.old.abcd1234.part", "folder"]
-
-
-def test_a_temporary_folder_in_use_is_not_removed(tmp_path: Path) -> None:
-    with replace_atomically(tmp_path / "a") as made:
-        made.touch()
-        assert not remove_leftover(made.parent)
-        with hold_lock(tmp_path / "a", "it"):
-            assert made.exists()
-    assert names(tmp_path) == [".a.lock", "a"]
-
-
-def test_a_link_in_place_of_a_leftover_is_not_followed(target: Path) -> None:
-    link = target.with_name(".a.12345678.part")
-    link.symlink_to("folder")
-    assert not remove_leftover(link)
-    assert names(target) == ["old"]
 
 
 def test_a_temporary_folder_that_was_taken_as_left_over_is_made_again(

@@ -1,11 +1,16 @@
+"""The texts that a file may hold, and the list of a folder's files."""
+
 from __future__ import annotations
 
+import hashlib
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from stacks.core import models
+from stacks.core import models, records
 
 NASTY = (
     "a\nb", "a\r[blas]", "a\n[global]\ncxx = evil", "a\0", "a\x1b[2J", "a\x85b", "a\u2028b",
@@ -64,3 +69,41 @@ def test_what_each_kind_of_text_accepts(kind: Any, accepted: list[str], refused:
 def test_a_text_of_several_lines_as_one() -> None:
     assert models.one_line(" a\n\n\tb\x1b[31m c\u2028") == "a b [31m c"
     assert all(valid(models.Line, models.one_line(text)) for text in NASTY)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "folder"
+    (folder / "b").mkdir(parents=True)
+    for name in ("a", "b/c d", "e"):
+        (folder / name).write_text(name)
+    return folder
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = records.files_of(folder)
+    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+
+
+def test_a_list_is_read_by_sha256sum_and_back(folder: Path) -> None:
+    expected = digests(folder)
+    assert list(expected) == ["a", "b/c d", "e"]
+    text = records.digests_text(dict(reversed(expected.items())))
+    assert records.parse_digests(text) == expected
+    words = ["sha256sum", "--check", "--strict", "--quiet"]
+    subprocess.run(words, input=text, cwd=folder, text=True, check=True)
+
+
+def test_each_difference_is_named(folder: Path) -> None:
+    expected = digests(folder)
+    assert records.differences(expected, records.files_of(folder)) == ""
+    (folder / "a").write_text("A")
+    (folder / "b/c d").rename(folder / "d")
+    (folder / "e").rename(folder.parent / "e")
+    (folder / "e").symlink_to(folder.parent / "e")
+    assert records.differences(expected, records.files_of(folder)).splitlines() == [
+        "  - a: changed",
+        "  - b/c d: missing",
+        "  - d: not part of it",
+        "  - e: changed",
+    ]

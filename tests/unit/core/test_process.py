@@ -1,14 +1,20 @@
+"""Programs, their signals, and the locks between real processes."""
+
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from stacks.core import process
+from stacks.core import locking, process
+from stacks.core.disk import REPOSITORY, hold_lock
 from stacks.core.process import CommandError, call, run_attached
 
 PYTHON = sys.executable
@@ -98,3 +104,96 @@ def test_a_program_has_time_to_tidy_up_when_this_one_ends(
     with pytest.raises((KeyboardInterrupt, process.Ended)), process.ended_once():
         run([PYTHON, "-c", TIDY, str(int(number))], cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another person")
+def test_a_lock_that_root_makes_is_of_the_folders_owner_and_group(tmp_path: Path) -> None:
+    os.chown(tmp_path, 54_321, 54_322)
+    with hold_lock(tmp_path / "target", "it"):
+        status = (tmp_path / ".target.lock").stat()
+    assert (status.st_uid, status.st_gid) == (54_321, 54_322)
+
+
+@pytest.mark.parametrize(
+    ("folder_mode", "mode"), [(0o755, 0o600), (0o700, 0o600), (0o775, 0o660), (0o777, 0o666)]
+)
+@pytest.mark.parametrize("earlier", [None, 0o644, 0o666, 0o600])
+def test_those_who_may_write_to_the_folder_may_lock(
+    folder_mode: int, mode: int, earlier: int | None, tmp_path: Path
+) -> None:
+    lock = tmp_path / ".target.lock"
+    if earlier is not None:
+        lock.touch()
+        lock.chmod(earlier)
+    tmp_path.chmod(folder_mode)
+    before = os.umask(0o077)
+    try:
+        with hold_lock(tmp_path / "target", "it"):
+            assert stat.S_IMODE(lock.stat().st_mode) == mode
+    finally:
+        os.umask(before)
+        tmp_path.chmod(0o700)
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from stacks.core.disk import hold_lock
+with hold_lock(Path(sys.argv[1]), "it"):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def holder(target: Path) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", HOLDER, str(target)]
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
+    )
+
+
+def test_a_lock_is_waited_for_and_what_was_left_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    for name in (".a.12345678.part", ".a.b.12345678.part", ".ab.12345678.part"):
+        (tmp_path / name).mkdir()
+    with holder(target) as first:
+        assert first.stdout and first.stdout.readline() == "held\n"
+        left = sorted(path.name for path in tmp_path.iterdir())
+        assert left == [".a.b.12345678.part", ".a.lock", ".ab.12345678.part"]
+        with holder(target) as second:
+            assert second.stderr
+            line = second.stderr.readline()
+            # A lock falls with its holder.
+            first.kill()
+            assert second.communicate("\n")[0] == "held\n"
+            assert line.startswith(f"waiting: it is being made by process {first.pid}: ")
+        assert second.returncode == 0
+
+
+def test_a_link_in_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "file").chmod(0o640)
+    (tmp_path / "lock").symlink_to("file")
+    with pytest.raises(OSError, match="symbolic links"):
+        locking.acquire(tmp_path / "lock", fcntl.LOCK_EX)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o640
+
+
+def test_the_holder_is_named_as_a_person_typed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "lock"
+    assert locking.holders(lock) == "a process that has ended"
+    for words, shown in (
+        (["-c", "build", "a b"], "./invoke build 'a b'"),
+        (["mine.py", "https://me:hunter2@host/x"], "mine.py https://host/x"),
+        (["x" * (locking.LONGEST + 1)], "x" * locking.LONGEST + " ..."),
+    ):
+        monkeypatch.setattr(sys, "argv", words)
+        descriptor = locking.acquire(lock, fcntl.LOCK_EX)
+        assert descriptor is not None
+        os.close(descriptor)
+        assert locking.holders(lock) == f"process {os.getpid()}: {shown}"
+    lock.write_text("99999999: ./invoke build")
+    assert locking.holders(lock) == "a process that is not seen from here"

@@ -1,13 +1,15 @@
-"""Conda archives made in memory, sound and hostile ones."""
+"""Conda archives made in memory, sound and hostile ones, and a channel of small packages."""
 
 from __future__ import annotations
 
+import bz2
 import hashlib
 import io
 import json
 import tarfile
 import zipfile
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from stacks.channel.package import Built
 from stacks.core.disk import sha256_of
 from stacks.environments.make.packages import Part
 from unit.helpers.archives import member, tar
+from unit.helpers.serving import Site
 
 Member = tuple[tarfile.TarInfo, bytes]
 
@@ -80,3 +83,75 @@ def part_of(path: Path) -> Part:
     part = Part(f"http://channel/noarch/{path.name}", Built(path, sha256_of(path)))
     _ = part.archive
     return part
+
+
+PLACEHOLDER = "/opt/anaconda1anaconda2anaconda3" * 3
+
+
+@dataclass(frozen=True)
+class Package:
+    """What a package has; a file with PLACEHOLDER in it gets the prefix's path there."""
+
+    name: str
+    version: str
+    build: str
+    depends: Sequence[str] = ()
+    files: dict[str, bytes] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+    noarch: bool = False
+
+    @property
+    def subdir(self) -> str:
+        return "noarch" if self.noarch else "linux-64"
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}-{self.version}-{self.build}.tar.bz2"
+
+    @property
+    def index(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "version": self.version,
+            "build": self.build,
+            "build_number": 0,
+            "depends": list(self.depends),
+            "subdir": self.subdir,
+            "license": "BSD-3-Clause",
+            "timestamp": 1,
+            **({"noarch": "python"} if self.noarch else {}),
+        }
+
+    def archive(self) -> bytes:
+        members = [file(name, data) for name, data in self.files.items()]
+        members += [link(name, target) for name, target in self.links.items()]
+        paths = listed(members)
+        for entry in paths:
+            if PLACEHOLDER.encode() in self.files.get(entry["_path"], b""):
+                entry |= {"prefix_placeholder": PLACEHOLDER, "file_mode": "text"}
+        index = file("info/index.json", json.dumps(self.index).encode())
+        content = json.dumps({"paths": paths, "paths_version": 1}).encode()
+        return bz2.compress(tar(*members, index, file("info/paths.json", content)))
+
+
+def serve(site: Site, path: str, packages: Sequence[Package], *, packed: bool = True) -> None:
+    """Put a channel of the packages below a path of the site."""
+    for subdir in ("linux-64", "noarch"):
+        records = {}
+        for package in packages:
+            if package.subdir == subdir:
+                data = package.archive()
+                site.files[f"{path}/{subdir}/{package.file_name}"] = data
+                records[package.file_name] = {
+                    **package.index,
+                    "sha256": hashlib.sha256(data).hexdigest(),
+                    "md5": hashlib.md5(data).hexdigest(),
+                    "size": len(data),
+                }
+        index = {"info": {"subdir": subdir}, "packages": records, "packages.conda": {}}
+        text = json.dumps(index).encode()
+        name = f"{path}/{subdir}/repodata.json"
+        if packed:
+            site.files[f"{name}.zst"] = zstandard.compress(text)
+        else:
+            site.files[name] = text

@@ -1,20 +1,24 @@
-"""A web server on this machine that does as a test plans, and remembers what it was asked."""
+"""Web servers on this machine that do as a test plans, and remember what they were asked."""
 
 from __future__ import annotations
 
 import hashlib
 import socket
 import socketserver
+import ssl
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from stacks.core.workspace import Workspace
+from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.pins import DebPin, cached_path
-from unit.helpers.web_server import Request, web_server
 
 BODY = bytes(range(256)) * 4000
 POOL = "/pool/main/f/foo/foo_1.0_amd64.deb"
@@ -153,3 +157,85 @@ def drip(head: bytes, piece: bytes, seconds: float = DRIPPING) -> Callable[[sock
             connection.sendall(piece)
 
     return answer
+
+
+class Request(BaseHTTPRequestHandler):
+    """A request: `path`, `headers` and `command`; the reply is written to `wfile`."""
+
+    def send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        """Reply with a body and its length, unless the headers have another one."""
+        self.send_response(status)
+        for key, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # A slow answer must not hold up the end of its test.
+    block_on_close = False
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print nothing about a client that was killed, or has seen enough."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # as given
+
+
+@contextmanager
+def web_server(
+    reply: Callable[[Request], None], *, keeps: bool = False, tls: ssl.SSLContext | None = None
+) -> Iterator[int]:
+    """Have `reply` answer every request, each client in a thread; give the server's port.
+
+    keeps: whether it keeps connections (HTTP/1.1).
+    """
+
+    class Handler(Request):
+        protocol_version = "HTTP/1.1" if keeps else "HTTP/1.0"
+
+        def do_GET(self) -> None:
+            reply(self)
+
+        do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815  # the base class's names
+
+    with _Server(("127.0.0.1", 0), Handler) as server:
+        if tls:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+SETTINGS = """\
+apt__distribution_repository_map:
+  Debian: 'http://a.test/debian'
+  Ubuntu: '{{ "http://other.test/ubuntu" if x else "http://ports.test/ubuntu-ports" }}'
+apt__debian_archived_releases: [buster]
+apt__debian_sources:
+  - name: debian-release
+    uri: '{{ apt__distribution_repository_map.Debian | d() }}'
+  - name: debian-release
+    uri: 'http://old.test/debian'
+    state: '{{ "present" if (release in apt__debian_archived_releases) else "ignore" }}'
+  - name: debian-release
+    state: '{{ "present" if (release not in apt__debian_archived_releases) else "ignore" }}'
+    suites: [x]
+  - name: debian-release-security
+    uri: 'http://security.test/debian'
+    state: '{{ "present" if (release in apt__debian_archived_releases) else "ignore" }}'
+"""
+
+
+def wheel_with(folder: Path, settings: str) -> Path:
+    """Write the wheel with some settings of its apt role into a folder."""
+    wheel = folder / WHEEL_FILE
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/roles/apt/defaults/main.yml", settings)
+    return wheel

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import os
 import re
 import subprocess
@@ -21,17 +19,9 @@ from stacks.core.workspace import Workspace
 from stacks.image import base, builder, layout
 from stacks.image.metadata import config_of
 from stacks.locks import lock
-from stacks.sources.mirrors import VARIABLE, vendored_folder, vendored_path
-from stacks.variants.load import all_variants, load_variant, on_framework
-from stacks.variants.variant import Variant
+from stacks.sources.mirrors import vendored_path
+from stacks.variants.load import all_variants, load_variant
 from unit.helpers.archives import deb, member
-
-
-def test_the_tools_have_python_and_pip_and_nothing_to_compute_with(workspace: Workspace) -> None:
-    framework = base.read_file(workspace).framework
-    part = builder.with_pip(lock.read(workspace, on_framework(workspace, framework)[0]))
-    assert {package.name for package in part.packages} == {"pip", "python", "setuptools", "wheel"}
-    assert part.requirements == ()
 
 
 def test_another_program_than_the_dockerfiles_name_is_refused(tmp_path: Path) -> None:
@@ -43,29 +33,6 @@ def test_another_program_than_the_dockerfiles_name_is_refused(tmp_path: Path) ->
     assert (caught.value.expected, caught.value.found) == ("sha256 " + "0" * 64, f"sha256 {digest}")
     builder.write_static(package, digest, tmp_path / "busybox")
     assert (tmp_path / "busybox").stat().st_mode & 0o777 == 0o755
-
-
-def test_layers_are_made_of_the_context_and_its_base(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo("a base"))
-    path = tmp_path / "channel" / builder.FOLDER / builder.BASE
-    path.parent.mkdir(parents=True)
-    path.write_bytes(gzip.compress(packed.getvalue()))
-    made: list[tuple[str, Path | None, Path | None]] = []
-
-    def lay_out(_: Workspace, variant: Variant, target: Path) -> None:
-        made.append((variant.id, target, vendored_folder()))
-
-    monkeypatch.setattr(layout, "lay_out", lay_out)
-    monkeypatch.setenv(VARIABLE, "")
-    target = tmp_path / "layers"
-    builder.make_layers(workspace, "openblas", "theano-0.8.2", str(tmp_path), str(target))
-    assert made == [("theano-0.8.2/openblas", target, tmp_path)]
-    # Nothing is fetched for it.
-    assert base.tar(workspace).read_bytes() == packed.getvalue()
 
 
 def test_the_code_has_one_mode_whatever_the_checkouts_is(tmp_path: Path) -> None:

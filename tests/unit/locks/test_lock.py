@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pip._internal.network.session import PipSession
-from pip._internal.req.req_file import parse_requirements
 
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.offers import read_channel
@@ -19,8 +17,8 @@ from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, solution
 from stacks.locks.lock import lock_folder, with_other_channels
-from stacks.locks.texts import Contents, requirements_of
-from stacks.sources.pins import IndexPin, read_pins
+from stacks.locks.texts import Contents
+from stacks.sources.pins import IndexPin
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -195,23 +193,6 @@ def test_conda_reads_the_specs_and_a_name_that_is_text(room: Workspace, tmp_path
         solution.write(room, variant, CONTENTS)
         found = yaml.safe_load(files(room, variant)["environment.yml"])
         assert (found["name"], found["dependencies"]) == (name, list(variant.conda_specs()))
-
-
-# Of pip itself: it reads the names of installed packages in an old way.
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_pip_reads_the_pinned_files_and_nothing_else(room: Workspace) -> None:
-    variant = load_variant(room, "pip-openblas")
-    expected = requirements_of(variant, read_pins(room.sources_lock))
-    solution.write(room, variant, replace(CONTENTS, requirements=expected))
-    assert lock.current(room, variant).requirements == expected
-    path = lock_folder(room, variant) / "requirements.txt"
-    parsed = list(parse_requirements(str(path), session=PipSession()))
-    assert [each.requirement.strip() for each in parsed] == [
-        f"{p.name}=={p.version}" for p in expected
-    ]
-    assert [each.options for each in parsed] == [
-        {"hashes": {"sha256": [p.sha256]}} for p in expected
-    ]
 
 
 @pytest.mark.parametrize(

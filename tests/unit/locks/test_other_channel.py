@@ -20,7 +20,7 @@ from stacks.locks.lock import Lock
 from stacks.sources.pins import Pins, write_pins
 from stacks.variants.load import load_variant, select
 from stacks.variants.variant import Variant
-from unit.helpers.handmade import PLACEHOLDER, Package, serve
+from unit.helpers.conda import PLACEHOLDER, Package, serve
 from unit.helpers.serving import Site
 
 FRAMEWORK = """\

@@ -1,12 +1,14 @@
-"""Commands of the documentation and of CI exist, and so does what the texts name.
+"""The documentation: its commands and files exist, its English is plain, and it is short.
 
-That links lead somewhere, Sphinx checks (tests/integration/test_site.py).
+That links lead somewhere, Sphinx checks (tests/integration/test_page.py). Code, commands and tables
+of code spans are not prose. Pages made from code or results are judged where they are written.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -62,13 +64,6 @@ def wrong(command: str) -> str:
     return next((f"{task} {option}" for option in options if option not in known), "")
 
 
-def test_the_tests_of_commands_that_are_not_run_are_there() -> None:
-    reasons = [r for page in PAGES for r in re.findall(r"<!-- not run: (.+) -->", page.read_text())]
-    named = {name for reason in reasons for name in re.findall(r"tests/[\w/]+\.py", reason)}
-    assert len(named) > 5
-    assert [name for name in sorted(named) if not (REPOSITORY / name).is_file()] == []
-
-
 def test_the_pages_that_the_code_names_are_there() -> None:
     folders = ("stacks", "verify", "envs", ".github", "measurements", "docker")
     texts = [
@@ -111,3 +106,97 @@ def test_the_tests_that_the_promises_name_are_there() -> None:
         if not file.is_file() or (function and f"def {function}(" not in file.read_text()):
             missing.append(f"{name}::{function}")
     assert missing == []
+
+
+GENERATED = ("docs/timings.md", "docs/reference/commands.md", "docs/reference/files.md")
+WRITTEN = [path for path in PAGES if path.relative_to(REPOSITORY).as_posix() not in GENERATED]
+# Words of all pages but docs/timings.md, which has a limit of its own.
+WORDS = 28_700
+# {page: words that it may have at most}.
+LIMITS = {"README.md": 950, "CHANGELOG.md": 300}
+# Words of a sentence, and of a cell of a table.
+SENTENCE, CELL = 30, 24
+
+# {what is not written: what is written in its place}.
+PLAIN = {
+    r";": "a full stop, or a comma in a cell",
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"\b(your|their|its|his) own\b": "your, their, its",
+    r"\bof (your|their|its|one's) own\b": "a separate",
+    r"\bof (yours|theirs)\b": "your, their",
+    r"\b(anybody|somebody|everybody)('s)? else\b": "other users",
+    r"\bbeside\b": "next to, while ... is running, compared with",
+    r"\bat hand\b": "installed, available",
+    r"\bis (to be )?had\b": "is available",
+    r"\bcan be had\b": "is available",
+    r"\ball but\b|\bbut for\b": "except",
+    r"\bso many at a time\b": "up to, N at a time",
+    r"\bwhat is there\b": "installed, existing",
+    r"\bno longer\b|\bused to\b": "present tense (history is in git)",
+    r"\bin turn\b": "alternately",
+    r"\bwherefore\b|\bthereby\b|\bwhereby\b": "so",
+    r"\ba person\b|\bpeople\b": "you, a user",
+    r"\(here\)|\[(here|below|above|how|docs|this page)\]\(": "link text that says where it leads",
+    r"\[[\w./-]+\.md\]\(": "link text that says where it leads, not a file name",
+}
+BLOCKS = re.compile(r"^ *```.*?^ *```$|^(?: {4}|\t)[^\n]*$|<!--.*?-->", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+
+
+def prose(text: str) -> str:
+    """Return a page's text without code; a code span is one word."""
+    return SPAN.sub("code", BLOCKS.sub("", text))
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield paragraphs, entries of lists and cells of tables, with the words of their links."""
+    for line in LINK.sub(r"\1", prose(text)).splitlines():
+        if line.startswith("|"):
+            yield from (cell.strip() for cell in line.strip("|").split("|"))
+        elif line.strip() and not line.startswith("#"):
+            yield re.sub(r"^\s*(?:[-*>]|\d+\.)\s+", "", line)
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Return the sentences of a paragraph; a colon before a list ends one, too."""
+    return re.split(r"(?<=[.!?:])\s+", paragraph.replace("**", ""))
+
+
+def faults(text: str) -> list[str]:
+    """Return what LANGUAGE asks to write otherwise in a page's text."""
+    plain = prose(text)
+    found = [
+        f"{match[0]!r}: write {better}"
+        for pattern, better in PLAIN.items()
+        for match in re.finditer(pattern, plain, re.IGNORECASE)
+    ]
+    for line in LINK.sub(r"\1", plain).splitlines():
+        is_row = line.startswith("|")
+        for paragraph in paragraphs(line) if is_row or line.strip() else ():
+            for sentence in [paragraph] if is_row else sentences(paragraph):
+                words = len(sentence.split())
+                if words > (CELL if is_row else SENTENCE):
+                    found.append(f"{words} words: {sentence}")
+    return found
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_a_page_is_in_plain_words_and_short_sentences(page: Path) -> None:
+    assert faults(page.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("name", [name for name in GENERATED if "reference" in name])
+def test_what_is_made_from_code_has_the_same_words(name: str) -> None:
+    # A fragment of help may have a semicolon.
+    text = (REPOSITORY / name).read_text(encoding="utf-8").replace(";", ",")
+    assert [fault for fault in faults(text) if "write " in fault] == []
+
+
+def test_the_documentation_is_short() -> None:
+    lengths = {
+        page.relative_to(REPOSITORY).as_posix(): len(page.read_text(encoding="utf-8").split())
+        for page in PAGES
+    }
+    assert {name: lengths[name] for name, limit in LIMITS.items() if lengths[name] > limit} == {}
+    assert sum(words for name, words in lengths.items() if name != "docs/timings.md") <= WORDS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -57,14 +56,6 @@ def test_a_mirror_is_tried_saved_shown_without_its_password_and_removed(
     monkeypatch.setenv("DEBIAN_MIRROR", "http://other.test/debian")
     pinning.set_debian_mirror(workspace, address)
     assert "DEBIAN_MIRROR is set and goes before it" in capsys.readouterr().out
-
-
-def test_a_mirror_can_be_a_folder(workspace: Workspace, room: Path) -> None:
-    file = room / "a folder" / "dists" / "bookworm" / "InRelease"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(in_release("oldstable", "bookworm"))
-    pinning.set_debian_mirror(workspace, (room / "a folder").as_uri())
-    assert configured_mirror() == (room / "a folder").as_uri()
 
 
 @pytest.mark.parametrize(

@@ -137,17 +137,6 @@ def test_all_files_of_a_source_package_are_pinned(workspace: Workspace, archive:
         repin(workspace, [replace(FOO, name="bar")], [])
 
 
-def test_the_keyring_is_the_one_that_is_named(
-    workspace: Workspace, archive: Site, room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("DEBIAN_KEYRING")
-    with pytest.raises(IntegrityError, match="bookworm/InRelease: no good signature of Debian's"):
-        repin(workspace, REQUEST, [])
-    monkeypatch.setenv("DEBIAN_KEYRING", str(room / "nosuch.gpg"))
-    with pytest.raises(FetchError, match=r"(?s)nosuch\.gpg.*debian-archive-keyring"):
-        repin(workspace, REQUEST, [])
-
-
 def test_what_no_mirror_has_is_asked_of_the_archive_of_ended_releases(
     workspace: Workspace, archive: Site, other: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

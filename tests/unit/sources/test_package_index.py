@@ -106,9 +106,11 @@ def test_the_first_failure_is_named_if_no_index_has_the_file(
         got(wheel())
 
 
-def test_a_file_that_no_index_has(got: Got, index: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_no_index_has(
+    got: Got, index: Site, room: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     address = index.url.replace("//", f"//me:{SECRET}@")
-    configure(monkeypatch, f"{address}/simple", f"{address}/empty", find_links=("/nosuch",))
+    configure(monkeypatch, f"{address}/simple", f"{address}/empty", find_links=(f"{room}/none",))
     pin = IndexPin(**{**vars(wheel()), "filename": "foo_bar-9-py3-none-any.whl", "version": "9"})
     with pytest.raises(FetchError) as caught:
         got(pin)
@@ -117,7 +119,7 @@ def test_a_file_that_no_index_has(got: Got, index: Site, monkeypatch: pytest.Mon
     assert (
         f"{index.url}/simple/foo-bar/, {index.url}/empty/foo-bar/ (has no such project)" in message
     )
-    assert "/nosuch (has no such project)" in message
+    assert f"{room}/none (has no such project)" in message
     assert SECRET not in message
 
 
@@ -161,7 +163,7 @@ def test_indexes_and_find_links_can_be_folders_and_pages(
     (folder / "index.html").write_text(f'<a href="../../{WHEEL}">{WHEEL}</a>')
     (room / WHEEL).write_bytes(b"2")
     assert got(wheel(b"2")) == b"2"
-    configure(monkeypatch, find_links=(str(folder / "index.html"), "/nosuch", str(room)))
+    configure(monkeypatch, find_links=(str(folder / "index.html"), f"{room}/none", str(room)))
     (room / WHEEL).write_bytes(b"3")
     assert got(wheel(b"3")) == b"3"
     index.files["/links.html"] = f'<a href="files/{WHEEL}">x</a>'.encode()

@@ -14,22 +14,19 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import places
 from stacks.sources.mirrors import VARIABLE as VENDOR
-from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin
+from stacks.sources.pins import CondaPin, DebPin, Pin
 from stacks.sources.places import (
     CHANNEL,
     Holdings,
     Place,
     channel_at,
-    index_places,
     mirror_place,
     published_places,
     release_address,
     release_at,
 )
 from stacks.sources.web import TransientError, Web
-from unit.helpers.serving import BODY, POOL, Answer, Site, deb, sha256
-from unit.helpers.web_server import Request, web_server
+from unit.helpers.serving import BODY, POOL, Answer, Request, Site, deb, web_server
 
 pytestmark = pytest.mark.usefixtures("room")
 SHA256, FILE = "a" * 64, "six-1.16.0-py_0.conda"
@@ -119,12 +116,6 @@ def test_an_address_that_cannot_be_used_is_refused(
         published_places(own)
 
 
-def test_a_damaged_list_names_its_line(own: Workspace) -> None:
-    (own.root / "channels.yaml").write_text("channels: yes\n")
-    with pytest.raises(UsageError, match=r"channels\.yaml:1"):
-        published_places(own)
-
-
 GITHUB = "https://github.com/a/b/releases/download/channel"
 
 
@@ -198,31 +189,6 @@ def test_what_an_answer_says(
         problem is not None
     )
     assert (failure or "") in (holdings.failure or "") and bool(holdings.failure) == bool(failure)
-
-
-def test_each_index_and_folder_is_a_place(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = "foo-1.0-py3-none-any.whl"
-    pin = IndexPin(name="Foo", version="1.0", filename=name, size=len(BODY), sha256=sha256(BODY))
-    (tmp_path / name).write_bytes(BODY)
-    site.files[f"/f/{name}"] = BODY
-    page = f'<a href="/f/{name}#sha256={{}}">x</a>'
-    site.files["/good/foo/"] = page.format(pin.sha256).encode()
-    site.files["/other/foo/"] = page.format("0" * 64).encode()
-    # Listed, and not there.
-    site.files["/false/foo/"] = f'<a href="/none/{name}">x</a>'.encode()
-    settings = PipSettings(
-        index_urls=tuple(f"{site.url}/{name}" for name in ("good", "other", "false", "empty")),
-        find_links=(str(tmp_path),),
-    )
-    monkeypatch.setattr(places, "pip_settings", lambda: settings)
-    stop = threading.Event()
-    good, other, false, empty, folder = places.survey(index_places(stop), [pin, deb()], stop)
-    assert [each.held for each in (good, folder)] == [{pin}, {pin}]
-    assert not other.held and "has other bytes" in other.problems[pin]
-    assert (false, empty) == (Holdings(f"{site.url}/false"), Holdings(f"{site.url}/empty"))
-    assert folder.place == str(tmp_path)
 
 
 def test_errors_of_a_place_differ_from_those_of_a_file_and_a_stop_ends_all() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from stacks.core.errors import FetchError
 from stacks.sources.connection import redirect_target
-from unit.helpers.serving import BODY, DEB, POOL, SECRET, Answer, Site
+from unit.helpers.serving import BODY, DEB, POOL, Answer, Site
 
 pytestmark = pytest.mark.usefixtures("room")
 Got = Callable[..., bytes]
@@ -51,18 +51,6 @@ def test_a_redirect_is_followed_and_the_body_of_its_answer_is_not_read(
     mirror.plans[DEB] = [Answer(302, headers=location, announced=1 << 40)]
     mirror.files["/debian/pool/main/f/else%20where/%C3%A9"] = BODY
     assert got() == BODY
-
-
-def test_a_password_goes_with_a_redirect_on_its_own_host_only(
-    mirror: Site, second: Site, got: Got, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DEBIAN_MIRROR", mirror.url.replace("//", f"//me:{SECRET}@") + "/debian")
-    second.files[DEB] = BODY
-    mirror.plans[DEB] = [Answer(302, headers={"Location": "/x"})]
-    mirror.plans["/x"] = [Answer(302, headers={"Location": f"{second.url}{DEB}"})]
-    assert got() == BODY
-    assert all("authorization" in requested.headers for requested in mirror.asked)
-    assert "authorization" not in second.asked[0].headers
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ import pytest
 
 from stacks.core.errors import FetchError, UsageError
 from stacks.sources.download import download
-from stacks.sources.registry import EMPTY, Blob, Registry, Tokens, is_registry, registry_at
+from stacks.sources.registry import Blob, Registry, Tokens, is_registry, registry_at
 from stacks.sources.web import Web, environment_web
-from unit.helpers.registry import REPOSITORY, running
-from unit.helpers.registry import Registry as Server
+from unit.helpers.publication import REPOSITORY, running
+from unit.helpers.publication import Registry as Server
 from unit.helpers.serving import BODY, SECRET, Answer, Site, serving
 
 pytestmark = pytest.mark.usefixtures("room")
@@ -227,17 +227,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def put(server: Server, tmp_path: Path) -> int:
     layers = [Blob("a/package", tmp_path / "six.conda", "six.conda"), Blob("an/index", b"{...}")]
     return server.writer.put_manifest(REPOSITORY, "1.0-0", layers, {"k": "v"})
-
-
-def test_what_the_registry_has_is_not_sent_again(server: Server, tmp_path: Path) -> None:
-    assert put(server, tmp_path) == len(PACKAGE) + len(b"{...}") + len(EMPTY)
-    assert sorted(server.blobs.values()) == sorted([PACKAGE, b"{...}", EMPTY])
-    assert server.asked[-1] == PUT, "the blobs come first"
-    first = dict(server.manifests)
-    server.asked.clear()
-    assert put(server, tmp_path) == 0
-    assert [asked.split()[0] for asked in server.asked] == ["HEAD", "HEAD", "HEAD", "PUT"]
-    assert server.manifests == first
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,13 @@ from stacks.sources import debian_mirrors, places, retrieve
 from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, cached_path, write_pins
-from stacks.sources.places import locked_places
+from stacks.sources.pins import DebPin, IndexPin, Pins, write_pins
 from stacks.sources.web import Web
-from unit.helpers.debops import SETTINGS, wheel_with
 from unit.helpers.serving import (
     BODY,
     DEB,
     POOL,
+    SETTINGS,
     Answer,
     Site,
     closed_port,
@@ -30,6 +29,7 @@ from unit.helpers.serving import (
     drip,
     raw_serving,
     sha256,
+    wheel_with,
 )
 
 pytestmark = pytest.mark.usefixtures("room")
@@ -98,20 +98,6 @@ def test_a_server_that_fails_for_one_file_is_asked_for_the_others(
     del mirror.files[lacking]
     assert len(fetch(workspace, files)) == COUNT
     assert sorted(second.paths()) == sorted([busy, lacking, wrong])
-
-
-def test_a_package_of_another_channel_comes_from_its_next_address(
-    workspace: Workspace, site: Site
-) -> None:
-    file = "noarch/six-1-0.conda"
-    urls = (f"{away()}/{file}", f"{site.url}/{file}")
-    pin = CondaPin(
-        name="six", version="1", filename=file[7:], size=9, sha256=sha256(b"a package"), urls=urls
-    )
-    site.files[f"/{file}"] = b"a package"
-    places = locked_places(Web(stop=threading.Event()), [pin])
-    assert retrieve.retrieve(workspace, [pin], places) == ({pin: places[1]}, {})
-    assert cached_path(workspace, pin).read_bytes() == b"a package"
 
 
 def test_the_error_for_a_dropped_version_has_a_fix(workspace: Workspace, mirror: Site) -> None:

@@ -1,4 +1,4 @@
-"""Zip archives: what is unpacked, and what is refused."""
+"""Zip archives: what is unpacked, and what is refused; absolute links that are made relative."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core.errors import IntegrityError
-from stacks.sources.unpack import unpack_zip
+from stacks.sources.unpack import leading_out, make_relative, unpack_zip
 from unit.helpers.archives import zip_of
 
 
@@ -95,3 +95,24 @@ def test_a_broken_zip_archive_is_refused(tmp_path: Path) -> None:
         (tmp_path / "a.zip").write_bytes(data)
         with pytest.raises(IntegrityError, match=r"(?s)a\.zip: cannot be unpacked safely.*fix"):
             unpack_zip(tmp_path / "a.zip", tmp_path / fault)
+
+
+def make_tree(root: Path, links: dict[str, str]) -> None:
+    (root / "usr/lib/deep").mkdir(parents=True)
+    (root / "usr/lib/file").touch()
+    for name, target in links.items():
+        (root / name).symlink_to(target.replace("NAME", root.name))
+
+
+def test_absolute_links_become_relative(tmp_path: Path) -> None:
+    """Without a look at `down`, /down/../../x would be above the root."""
+    links = {"usr/a": "/usr/lib/file", "usr/lib/b": "/gone", "c": "usr", "down": "usr/lib/deep",
+             "d": "/down/../../lib/file", "usr/lib/root": "/"}  # fmt: skip
+    make_tree(tmp_path, links)
+    assert leading_out(tmp_path, absolute=True) == []
+    make_relative(tmp_path)
+    assert leading_out(tmp_path) == []
+    targets = [str((tmp_path / name).readlink()) for name in ("usr/a", "usr/lib/b", "c")]
+    assert targets == ["../usr/lib/file", "../../gone", "usr"]
+    assert (tmp_path / "d").samefile(tmp_path / "usr/lib/file")
+    assert (tmp_path / "usr/lib/root").samefile(tmp_path)

@@ -103,9 +103,9 @@ def test_samplers_stand_beside_the_frameworks_and_a_damaged_file_is_named(
     assert (
         "Samplers of PyMC 6, f/v, Here, 2026-11-28:\n\n"
         "| sampler | first draw | second start | one draw |\n|---|---|---|---|\n"
-        "| nutpie \\| numba | 15.2&nbsp;s | 12.6&nbsp;s | 0.02&nbsp;ms |\n"
+        "| nutpie \\| numba | 15.2&nbsp;s | 12.6&nbsp;s | 0.020&nbsp;ms |\n"
     ) in timings(tmp_path)
-    assert "nutpie | numba15.2 s12.6 s0.02 ms" in Reader(site(tmp_path)).text
+    assert "nutpie | numba15.2 s12.6 s0.020 ms" in Reader(site(tmp_path)).text
     path.write_text(json.dumps({**about, "samplers": [{**figures, "draw": -1}]}))
     with pytest.raises(UsageError, match="published without 1 of 2 results"):
         command.publish(at(tmp_path))

@@ -18,8 +18,13 @@ from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.environments.make.contents import write_manifest
 from stacks.variants.load import load_variant
-from unit.helpers.environments import EXPECTATION, add, environment
-from unit.helpers.killed import kill_during_import, slow_environment
+from unit.helpers.environments import (
+    EXPECTATION,
+    add,
+    environment,
+    kill_during_import,
+    slow_environment,
+)
 
 
 class Room:
@@ -145,11 +150,11 @@ def test_a_program_that_does_not_verify_never_passes(script: str, found: str, ro
         ("#!/bin/sh\necho 42 and more", "^python is no Python$", "'42 and more"),
         ("#!/bin/sh\necho 2.6", "^python is too old$", "Python 2.6"),
         ("#!/bin/sh\necho 3.3", "^python is too old$", "Python 3.3"),
-        ("#!/bin/sh\necho broken >&2\nexit 3", "Python that starts: .*\nbroken", "3"),
-        ("#!/bin/sh\nkill -SEGV $$", "Python that starts: ", "-11"),
-        ("#!/bin/sh\nexec sleep 1000", "Python that starts: ", "it still ran"),
-        ("hello", "cannot run .*: Exec format error", ""),
-        ("#!/nowhere", "cannot run .*: No such file", ""),
+        ("#!/bin/sh\necho broken >&2\nexit 3", "does not start: .*\nbroken", "3"),
+        ("#!/bin/sh\nkill -SEGV $$", "does not start: ", "-11"),
+        ("#!/bin/sh\nexec sleep 1000", "does not start: ", "it still ran"),
+        ("hello", "does not start: Exec format error", ""),
+        ("#!/nowhere", "does not start: No such file", ""),
     ],
 )
 def test_what_is_no_python_is_refused(
@@ -214,7 +219,7 @@ def test_a_file_that_keeps_python_from_starting_is_named(
 def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
     add(tmp_path, "text", "hello", 0o444)
     for name in (f"{tmp_path}/text", f"{tmp_path}/missing", "no-such-python"):
-        with pytest.raises(UsageError, match=f"cannot run {name}: "):
+        with pytest.raises(UsageError, match=f"{name} does not start: "):
             verification.verify_python(name)
     with pytest.raises(UsageError, match="is a folder") as caught:
         verification.verify_python(str(tmp_path))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError
-from stacks.environments.make import install
+from stacks.environments.make import install, pip_install
 from stacks.environments.make.packages import Part
 from stacks.variants.variant import Variant
 from unit.helpers.archives import member
@@ -26,24 +27,6 @@ def make(variant: Variant, folder: Path, *parts: Part) -> Path:
 
 def below(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
-
-
-HOSTILE = [
-    ([file("lib/a")], [{"_path": "../odd-1-0/lib/a", "path_type": "hardlink"}]),
-    ([link("lib", "../../.."), file("lib/outside")], None),
-    ([link("lib", "../../../outside")], None),
-    ([link("lib", "/")], None),
-]
-
-
-@pytest.mark.parametrize(("members", "paths"), HOSTILE)
-def test_a_package_that_leads_out_of_the_environment(
-    members: list[Member], paths: list[object] | None, variant: Variant, tmp_path: Path
-) -> None:
-    path = conda(tmp_path, *members, paths=paths)
-    with pytest.raises(IntegrityError, match=r"odd-1-0\.conda is refused: "):
-        make(variant, tmp_path, part_of(path))
-    assert below(tmp_path) <= {"odd-1-0.conda", ".unpacked.lock"}
 
 
 def test_an_installation(variant: Variant, tmp_path: Path) -> None:
@@ -178,3 +161,37 @@ def test_a_list_of_paths_that_another_reader_sees(
         "index.json",
         *(f"environment/{name}" for name in below(made)),
     }
+
+
+SHORT = "#!{place}/bin/python\nimport a\na.main()\n"
+LONG = "#!/bin/sh\n'''exec' \"{place}/bin/python\" \"$0\" \"$@\"\n' '''\nimport a\na.main()\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_changed"),
+    [
+        ("bin/a", SHORT, True),
+        ("bin/a", LONG, True),
+        ("bin/a", "#!/usr/bin/python\n", False),
+        ("lib/a.py", "HOME = '{place}'\n", None),
+        ("bin/a", "#!{place}/bin/python\nHOME = '{place}'\n", None),
+        ("bin/a", "HOME = '{place}'\n", None),
+        ("bin/a", "\x7fELF {place}", None),
+    ],
+)
+def test_a_file_that_has_the_path_of_its_prefix(
+    name: str, text: str, is_changed: bool | None, tmp_path: Path
+) -> None:
+    """A script runs anywhere; None: another file is refused."""
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(text.format(place=tmp_path))
+    if is_changed is None:
+        with pytest.raises(IntegrityError, match=f"pip installed {name} with the path"):
+            pip_install._make_relocatable(tmp_path, [name], [tmp_path])
+        return
+    changed = pip_install._make_relocatable(tmp_path, [name], [tmp_path])
+    assert changed == ({name} if is_changed else set())
+    if is_changed:
+        assert path.read_text() == f"{SHEBANG}import a\na.main()\n"
+        assert path.stat().st_mode & 0o777 == 0o755

@@ -2,7 +2,7 @@
 
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -46,19 +46,21 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads.machine, "quota_and_file", lambda: (None, None))
 
 
-def row(
-    status: str,
-    detail: str,
-    fix: str = "",
-    serving: Any = OPENBLAS,
-    alone: Any = ONE,
-    together: Any = FOUR,
-    **variables: str,
-) -> tuple[object, ...]:
-    """Return a case: alone, together: what the program prints on one thread, and on as many as are
-    requested; a third one, where it is asked not to give way to other programs, after the number of
-    processors that these keep busy."""
-    return status, detail, fix, serving, alone, together, variables
+class Case(NamedTuple):
+    """A library, what is printed for it, and what the check finds.
+
+    alone, together: by the program on one thread, and on as many as are requested; a third one,
+    where it is asked not to give way to other programs, after the number of processors that these
+    keep busy.
+    """
+
+    status: str
+    detail: str
+    fix: str = ""
+    serving: Any = OPENBLAS
+    alone: Any = ONE
+    together: Any = FOUR
+    variables: str = ""
 
 
 IDLE = "4 threads, 4 usable; but the calling one does all the work"
@@ -68,62 +70,54 @@ TWO, CANNOT = OPENBLAS._replace(threads=2), "the library cannot be called by its
 
 
 @pytest.mark.parametrize(
-    ("status", "detail", "fix", "serving", "alone", "together", "variables"),
+    "case",
     [
-        row("pass", BUSY),
-        row("pass", "number unknown, 4 usable", serving=OPENBLAS._replace(threads=None)),
-        row("fail", ASKS % (4, 2), EXPORT % 2, OMP_NUM_THREADS="2"),
-        row("fail", WORK, NOT_THE_LIBRARY, alone=FOUR),
-        row("fail", IDLE, LIMITED, together=ONE, OMP_THREAD_LIMIT="1"),
-        row("fail", IDLE, NOT_THE_LIBRARY, together=ONE),
-        row("fail", CANNOT, alone=ended(1, "no")),
-        row("fail", "matrix products did not end within 120 s", alone=ended(-9, "", True)),
-        row("fail", "the library took no processor time", alone={**ONE, "cpu": 0}),
-        row("pass", f"4 threads, 4 usable; {CANNOT}; with one", together=ended(1, "no")),
+        Case("pass", BUSY),
+        Case("pass", "number unknown, 4 usable", serving=OPENBLAS._replace(threads=None)),
+        Case("fail", ASKS % (4, 2), EXPORT % 2, variables="OMP_NUM_THREADS=2"),
+        Case("fail", WORK, NOT_THE_LIBRARY, alone=FOUR),
+        Case("fail", IDLE, LIMITED, together=ONE, variables="OMP_THREAD_LIMIT=1"),
+        Case("fail", IDLE, NOT_THE_LIBRARY, together=ONE),
+        Case("fail", CANNOT, alone=ended(1, "no")),
+        Case("fail", "matrix products did not end within 120 s", alone=ended(-9, "", True)),
+        Case("fail", "the library took no processor time", alone={**ONE, "cpu": 0}),
+        Case("pass", f"4 threads, 4 usable; {CANNOT}; with one", together=ended(1, "no")),
         # An old OpenBLAS does not say for how many it was built.
-        row("pass", "2 threads, 4 usable; ", serving=TWO),
-        row("fail", "the library uses 1", EXPORT % 4, serving=TWO._replace(threads=1)),
-        row("pass", "2 threads, 4 usable, and it can use 2; ", serving=TWO._replace(most=2)),
-        row("pass", "2 threads", serving=TWO._replace(most=2), OPENBLAS_NUM_THREADS="4"),
-        row("fail", "the library uses 2 where 4 usable", serving=TWO._replace(most=64)),
-        row("pass", "4 threads, 4 usable; a part of MKL, not measured alone", serving=PART),
-        row("skip", "no library was found", serving=None),
+        Case("pass", "2 threads, 4 usable; ", serving=TWO),
+        Case("fail", "the library uses 1", EXPORT % 4, serving=TWO._replace(threads=1)),
+        Case("pass", "2 threads, 4 usable, and it can use 2; ", serving=TWO._replace(most=2)),
+        Case("pass", "2 threads", serving=TWO._replace(most=2), variables="OPENBLAS_NUM_THREADS=4"),
+        Case("fail", "the library uses 2 where 4 usable", serving=TWO._replace(most=64)),
+        Case("pass", "4 threads, 4 usable; a part of MKL, not measured alone", serving=PART),
+        Case("skip", "no library was found", serving=None),
         # What libblas_threads does with each call.
-        row("pass", BUSY + ADAPTS, serving=ADAPTING),
-        row("pass", f"{BUSY}{ADAPTS}; {NO} has no meaning", "", ADAPTING, **dict([NO.split("=")])),
-        row(
+        Case("pass", BUSY + ADAPTS, serving=ADAPTING),
+        Case("pass", f"{BUSY}{ADAPTS}; {NO} has no meaning", "", ADAPTING, variables=NO),
+        Case(
             "pass", f"{BUSY}; the same for each call: {FIXED}", serving=OPENBLAS._replace(adapts=0)
         ),
-        row(
+        Case(
             "pass",
             "1 thread, OMP_NUM_THREADS asks for 1; 1.0 processors busy; with one requested: 1.0",
             serving=ADAPTING._replace(threads=1),
-            OMP_NUM_THREADS="1",
+            variables="OMP_NUM_THREADS=1",
         ),
-        row("pass", BUSY + ADAPTS, serving=ADAPTING, together=[1.5, ONE, FOUR]),
-        row("fail", IDLE, serving=ADAPTING, together=[0.1, ONE, FOUR]),
-        row("fail", IDLE, together=[1.5, ONE, FOUR]),
+        Case("pass", BUSY + ADAPTS, serving=ADAPTING, together=[1.5, ONE, FOUR]),
+        Case("fail", IDLE, serving=ADAPTING, together=[0.1, ONE, FOUR]),
+        Case("fail", IDLE, together=[1.5, ONE, FOUR]),
     ],
 )
-def test_the_number_of_threads(
-    status: str,
-    detail: str,
-    fix: str,
-    serving: Any,
-    alone: Any,
-    together: Any,
-    variables: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    others, together, fixed = together if isinstance(together, list) else (0, together, together)
-    monkeypatch.setattr(threads.machine, "noise_between", lambda *_: {"others": others})
-    answer_with(monkeypatch, alone, together, fixed)
-    found = threads.start(of_library(serving))()
-    assert found.status == status and found.detail.startswith(detail)
-    assert found.detail == detail or not detail.startswith(BUSY)
-    assert (found.fix or "").startswith(fix) and (status == "fail") is bool(found.fix)
+def test_the_number_of_threads(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    if case.variables:
+        monkeypatch.setenv(*case.variables.split("="))
+    several = case.together if isinstance(case.together, list) else [0, case.together, None]
+    monkeypatch.setattr(threads.machine, "noise_between", lambda *_: {"others": several[0]})
+    answer_with(monkeypatch, case.alone, *several[1:])
+    found = threads.start(of_library(case.serving))()
+    assert found.status == case.status and found.detail.startswith(case.detail)
+    assert found.detail == case.detail or not case.detail.startswith(BUSY)
+    assert (found.fix or "").startswith(case.fix)
+    assert (case.status == "fail") is bool(found.fix)
 
 
 def of_library(serving: Any, **more: object) -> Any:
@@ -144,8 +138,8 @@ def answer_with(
             ["threads-probe", "/lib/x.so"],
             f"/folder/threads-{count}.txt",
         )
-        several = fixed if fixed and variables.get("THEANO_STACKS_THREADS") == "fixed" else together
-        times = alone if count == "1" else several
+        is_fixed = fixed and variables.get(threads.ADAPT_VARIABLE) == "fixed"
+        times = alone if count == "1" else fixed if is_fixed else together
         done = ended(0, f"noise\n{json.dumps(times)}\n") if isinstance(times, dict) else times
         return SimpleNamespace(finish=lambda seconds: done)
 

@@ -7,7 +7,6 @@ import struct
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
@@ -37,31 +36,6 @@ def test_the_import_is_timed_until_it_is_steady(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("PYTHONPYCACHEPREFIX")
     compile_time.imports(context())
     assert called[-1][1]["PYTHONDONTWRITEBYTECODE"] == "1"
-
-
-def test_a_compilation_is_split_into_optimiser_and_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("THEANO_STACKS_MODULES", "/empty")
-    (tmp_path / "verified/tmp1").mkdir(parents=True)
-    (tmp_path / "verified/tmp1/key.pkl").touch()
-    framework = Mock(**{"flag.return_value": "compiled"})
-    framework.function.return_value.profile = Mock(optimizer_time=0.25, linker_time=1)
-    framework.name, framework.function.side_effect = "theano", RuntimeError("no compiler")
-    where = SimpleNamespace(framework=framework, modules="/cache", verified="verified")
-    # No modules are taken where the compiler fails.
-    with pytest.raises(RuntimeError):
-        compile_time.compilation(where)
-    assert os.environ["THEANO_STACKS_MODULES"] == "/empty"
-    framework.function.side_effect = None
-    timings = compile_time.compilation(where)
-    assert (tmp_path / "compiled/tmp1/key.pkl").is_file()
-    assert os.environ["THEANO_STACKS_MODULES"] == "/cache"
-    assert [(timing.name, timing.median) for timing in timings[1:]] == [
-        ("compile: optimiser", 0.25),
-        ("compile: C compiler and linker", 1),
-    ]
 
 
 SAME, CVM = "cvm and numba compute the same value; not installed: jax", "1.0000000005"

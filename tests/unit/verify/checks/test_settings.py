@@ -1,4 +1,4 @@
-"""What sets a flag, and how to undo it."""
+"""What sets a flag, and how to undo it; what scan's own process finds."""
 
 import importlib
 from pathlib import Path
@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from unit.helpers.suite import suite_module
 from unit.helpers.verification import REPAIR, context
 
 settings = importlib.import_module("verify.checks.settings")
-
+scan = suite_module("checks.scan")
+Context = suite_module("context").Context
 
 LOCKED = {"variant": "v", "framework": "f"}
 OFF = "%s turns off compiled code or optimisation"
@@ -158,3 +160,31 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
     found = settings.check_cost(where)
     assert (found.status, found.detail, where.advice) == ("pass", detail, [detail] * is_advice)
     assert list(outputs) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "detail"),
+    [
+        ("""echo noise; echo '["scan in C", "pass", "50 steps", null]'""", "pass", "50 steps"),
+        ("exit 1", "fail", "its process failed: it printed nothing"),
+    ],
+)
+def test_the_result_of_the_other_process(
+    script: str, status: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "compiled/one").mkdir(parents=True)
+    flags = {"base_compiledir": str(tmp_path / "compiled")}
+    framework = SimpleNamespace(name="theano", flag=flags.get)
+    commands = []
+
+    def command(*words: str) -> list[str]:
+        commands.append(words)
+        return ["sh", "-c", script]
+
+    monkeypatch.setattr(scan.process, "suite_command", command)
+    check = scan.start(Context(framework, None, str(tmp_path), "cxx="))()
+    assert commands == [("scan-probe", "theano", f"{tmp_path}/scan", "cxx=")]
+    assert (tmp_path / "scan/one").is_dir(), "it begins with what is compiled"
+    assert (check.status, check.detail) == (status, detail)
+    command_again = '/verify scan-probe theano "$(mktemp -d)" cxx='
+    assert status == "pass" or check.fix.endswith(command_again)

@@ -1,10 +1,11 @@
-"""What an error's own words name, and only where this Python agrees."""
+"""What an error's own words name, and only where this Python agrees; imports that fail."""
 
 from __future__ import annotations
 
 import importlib
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from stacks.core.disk import REPOSITORY
 
 causes = importlib.import_module("verify.core.causes")
 trial = importlib.import_module("verify.context")
+framework = importlib.import_module("verify.core.framework")
+cli = importlib.import_module("verify.cli")
 
 
 def facts(
@@ -82,7 +85,7 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         ("OSError: [Errno 8] Exec format error: '/x/g++'", facts(), "/x/g++ is no program", ""),
         ("[Errno 116] Stale file handle: '/home/x'", facts(), "Stale file handle", "dmesg"),
         ("OSError: [Errno 28] No space left on device", facts(), "full", "free some space"),
-        (NOEXEC, facts(), "nothing may run in /tmp/x", "TMPDIR"),
+        (NOEXEC, facts(), "nothing may run in /tmp/x (noexec)", "TMPDIR"),
         ("[Errno 13] Permission denied: '/home/a/.theano'", facts(), "/home/a/.theano", "yours"),
         (GLIBC, facts(), "a.so needs glibc 2.38", "older systems"),
         ("RuntimeError: module compiled against API version 0xe", facts(), "NumPy", "again"),
@@ -90,6 +93,14 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         ("g++: error: unrecognized command line option '-mfoo'", facts(), "-mfoo", "gcc.cxxflags"),
         ("virtual memory exhausted: Cannot allocate memory", facts(), "memory ran out", ""),
         (CIRCULAR, facts(), "/home/a/numpy.py hides", "rename it"),
+        *(
+            (f"{words}{end}", facts(), "/rc is not a valid configuration file", "correct, or rem")
+            for words, end in (
+                ("File contains no section headers.\nfile: '/rc'", ", line: 1"),
+                ("Source contains parsing errors: '/rc'", "\n\t[line  1]: 'x'"),
+                ("While reading from '/rc'", " [line  2]: section 'blas' already exists"),
+            )
+        ),
     ],
 )
 def test_a_cause_and_its_fix(text: str, true: Any, what: str, fix: str) -> None:
@@ -195,3 +206,47 @@ def test_an_option_of_python_is_the_cause(rest: str, tmp_path: Path) -> None:
     words = [sys.executable, "-OO", "-c", program, str(REPOSITORY)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "Python's options -OO" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        ("numpy has no blas_opt_info", ""),
+        ("No closing quotation", "put a backslash before it"),
+        ("too old", "not recognised; this shows all of it:"),
+    ],
+)
+def test_an_import_that_fails(
+    error: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_framework.py").write_text(f"raise AttributeError({error!r})")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(framework.FrameworkError, match=error) as caught:
+        framework.load("broken_framework")
+    assert caught.value.fix.startswith(fix)
+
+
+@pytest.fixture
+def numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("numpy")
+    module.__dict__["__version__"] = "1.2.3"
+    monkeypatch.setitem(sys.modules, "numpy", module)
+
+
+@pytest.mark.usefixtures("numpy")
+def test_numpy_is_verified_only_where_no_framework_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = {"numpy"}
+    monkeypatch.setattr(framework, "is_installed", lambda name: name in installed)
+    assert cli._framework(None, str(tmp_path), {}).name == "numpy"
+    # An environment of theano-stacks has a framework.
+    with pytest.raises(framework.NotInstalledError):
+        cli._framework({"module": "theano", "variant": "v", "framework": "f"}, str(tmp_path), {})
+    installed.clear()
+    with pytest.raises(framework.NotInstalledError):
+        cli._framework(None, str(tmp_path), {})
+    installed.update({"numpy", "theano"})
+    monkeypatch.setitem(sys.modules, "theano", None)
+    with pytest.raises(framework.FrameworkError, match="import of theano fails"):
+        cli._framework(None, str(tmp_path), {})

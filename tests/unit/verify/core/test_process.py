@@ -13,6 +13,7 @@ import pytest
 from stacks.core.disk import REPOSITORY
 
 process = importlib.import_module("verify.core.process")
+c_code = importlib.import_module("verify.core.c_code")
 
 BOTH_STREAMS = "import sys; print('out', flush=True); sys.stderr.write('err'); sys.exit(3)"
 SILENT = "import time; print('first', flush=True); time.sleep(60)"
@@ -39,6 +40,28 @@ def test_a_program_has_its_status_and_both_streams_and_is_killed_at_its_limit(
     assert (done, "".join(lines)) == ((3, "", False), output) or done == (3, output, False)
     done, lines = python(SILENT, tmp_path, how, 1)
     assert (done, lines) in (((-9, "", True), ["first\n"]), ((-9, "first\n", True), []))
+
+
+LINKER = "collect2: error: ld returned 1"
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo noise; echo '[\"a\", 1]'; echo more", None),
+        (f"echo cannot find -lm; echo {LINKER!r}; exit 1", "cannot find -lm"),
+        ("exit 1", "it printed nothing"),
+        ("exec tail -f /dev/null", "it did not end within 1 s"),
+    ],
+)
+def test_what_a_program_was_started_for(script: str, reason: str | None, tmp_path: Path) -> None:
+    started = process.Started(["sh", "-c", script], str(tmp_path / "output"))
+    if reason:
+        with pytest.raises(process.NoAnswerError) as caught:
+            started.answer(1 if "tail" in script else 60, '["a"')
+        assert str(caught.value) == reason
+    else:
+        assert started.answer(60, '["a"') == ["a", 1]
 
 
 def test_each_line_restarts_the_limit() -> None:
@@ -106,8 +129,8 @@ def test_children_are_ended_but_those_named() -> None:
     ],
 )
 def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_path: Path) -> None:
-    with pytest.raises(process.NoCompilerError) as caught:
-        process.load_c(compiler, "verify.blas", "peak.c", str(tmp_path))
+    with pytest.raises(c_code.NoCompilerError) as caught:
+        c_code.load(compiler, ("verify.blas", "peak.c"), str(tmp_path))
     assert str(caught.value) == reason
 
 
@@ -123,7 +146,7 @@ def test_the_reason_why_it_cannot_be_compiled(compiler: str, reason: str, tmp_pa
 def test_what_the_linker_says_of_flags(flags: str, message: str | None, tmp_path: Path) -> None:
     if not shutil.which("g++"):
         pytest.skip("no g++")
-    found = process.link("g++", flags, str(tmp_path))
+    found = c_code.link("g++", flags, str(tmp_path))
     assert found == message or (message and message in found)
 
 
