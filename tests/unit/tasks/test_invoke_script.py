@@ -38,7 +38,7 @@ if (root / "gate").exists():
 for line in open(sys.argv[-1]):
     name = line.split("==")[0]
     if name == "invoke" and (root / "broken").exists():
-        sys.exit("ERROR: no such thing as invoke")
+        sys.exit((root / "broken").read_text())
     if line[0].isalpha():
         (here / name).mkdir()
         (here / name / "__init__.py").touch()
@@ -152,16 +152,31 @@ def test_two_pips_install_half_of_the_lock_each(machine: Machine) -> None:
     assert second.read_text() == lines[1]
 
 
-@pytest.mark.parametrize("lock", ["invoke==1\n", "cffi==1\ninvoke==1\nrich==1\n"])
-def test_a_failing_pip_is_shown_and_tried_again(machine: Machine, lock: str) -> None:
+NO_ANSWER = (
+    "Retry(total={}) after connection broken by 'ProxyError('no', <at 0x7f>: refused)': /a/\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lock", "output", "shown"),
+    [
+        ("invoke==1\n", "ERROR: no such thing as invoke", "ERROR: no such thing as invoke"),
+        ("cffi==1\ninvoke==1\nrich==1\n", "ERROR: no such thing", "ERROR: no such thing"),
+        ("invoke==1\n", NO_ANSWER.format(1) + NO_ANSWER.format(0) + "ERROR: no matching invoke",
+         "pip: the package index does not answer: 'ProxyError('no', refused)'"),
+    ],
+)  # fmt: skip
+def test_a_failing_pip_is_shown_and_tried_again(
+    machine: Machine, lock: str, output: str, shown: str
+) -> None:
     """Of two pips the one that fails."""
     machine.python()
     machine.lock.write_text(lock)
-    (machine.root / "broken").touch()
+    (machine.root / "broken").write_text(output)
     code, out, err = machine.run()
     assert (code, out) == (2, "")
     assert err.startswith(
-        f"{PREPARING}ERROR: no such thing as invoke\n"
+        f"{PREPARING}{shown}\n"
         "error: pip could not install requirements.lock\n  fix:      see pip's message above"
     )
     assert "Without a network: THEANO_STACKS_VENDOR=FOLDER" in err
