@@ -63,6 +63,7 @@ TESTS = (
     "test_fixes::test_of_the_compiler_s_options_*",
     "test_fixes::test_a_missing_header_*",
     "test_guides::*[[]examples/*",
+    "test_guides::*[[]guides/bench:[13]*",
     "test_guides::*[[]guides/pymc:*",
     "test_page::test_no_page_is_wider_than_a_telephone_*",
     "test_page::test_the_same_bytes_*",
