@@ -106,7 +106,10 @@ class Cluster:
     def __init__(self, client: distributed.Client) -> None:
         self._client = client
         self._topic = f"{LABEL}-{uuid.uuid4().hex}"
-        client.subscribe_topic(self._topic, lambda event: print_line(**event[1]))
+        # dask adds the address of the worker to what it logs.
+        client.subscribe_topic(
+            self._topic, lambda event: print_line(event[1]["name"], event[1]["line"])
+        )
 
     def workers(self) -> dict[str, Worker]:
         """Return this project's workers by address; ClusterError if the scheduler went away."""

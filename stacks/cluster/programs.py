@@ -156,7 +156,7 @@ def run(order: str, topic: str, name: str) -> str:
         answer = run_supervised(
             module_command("stacks.cluster.job"),
             order,
-            lambda line: worker.log_event(topic, {"worker": name, "line": line}),
+            lambda line: worker.log_event(topic, {"name": name, "line": line}),
             is_wanted,
             cwd=REPOSITORY,
         )

@@ -27,7 +27,7 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task,
         "channel has it",
         "clean": "make the environment again, without the packages that you added with pip",
         "repair": "put back the files of a built environment that are not the locked ones",
-        "cluster": CLUSTER + "; without --variant, build all variants",
+        "cluster": CLUSTER + "; a bare NAME is built on each framework; without --variant: all",
     },
     rules=(
         values("to", "prefix docker oci"),

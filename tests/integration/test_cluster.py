@@ -67,6 +67,8 @@ def test_bench_on_two_machines_replaces_a_lost_worker(cluster: Machines) -> None
         assert [run["round"] for run in result["runs"]] == [1, 2, 3, 4, 5]
     [cpu, *_] = re.findall(r"^model name\s*: (.*)$", CPUINFO, re.MULTILINE)
     assert f"one: {cpu}, " in output and f"two: {cpu}, " in output
+    # Each line is after the name of its machine.
+    assert re.search(r"^two-\d+: .", output, re.MULTILINE) and "\ntcp://" not in output
     assert sessions(cluster) == []
 
 
