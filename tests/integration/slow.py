@@ -66,6 +66,7 @@ TESTS = (
     "test_guides::*[[]guides/bench:[13]*",
     "test_guides::*[[]guides/pymc:*",
     "test_guides::*[[]guides/profiling:1*",
+    "test_guides::*[[]guides/your-program:[23]*",
     "test_page::test_no_page_is_wider_than_a_telephone_*",
     "test_page::test_the_same_bytes_*",
     "test_pip::*pytensor*",
