@@ -71,12 +71,10 @@ WORKDIR {WORK}
 
 def as_apptainer(subject: Subject) -> Export:
     """Return a definition file for Apptainer and Singularity: it needs no engine."""
-    # Without its tag, the bill of materials beside the image could be meant as well.
-    image = f"{subject.image.file_name}:{subject.image.tags[0]}"
     text = f"""\
 # {subject.name}
 Bootstrap: oci-archive
-From: {image}
+From: {subject.image.file_name}
 
 %environment
     # The user's home is mounted, with packages for other Pythons in it.

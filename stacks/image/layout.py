@@ -60,10 +60,6 @@ class Layers:
         """The folder of each layer by its name, lowest first."""
         return {name: self.folder / name for name in self.digests}
 
-    def sbom(self) -> bytes:
-        """Return the image's SBOM."""
-        return (self.folder / NAMES[-1] / SBOM[1:]).read_bytes()
-
 
 def seal(folder: Path, key: str) -> Layers:
     """Write the record of the layers that were made in a folder, and return them."""

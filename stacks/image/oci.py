@@ -1,7 +1,8 @@
 """An image made without an engine: an OCI layout in a tar archive.
 
 `docker load` and `podman load` read its `manifest.json`, as in an archive of `docker save`; skopeo,
-crane and Apptainer read it as an OCI archive. Formats: OCI image specification 1.1.
+crane and Apptainer read it as an OCI archive. It holds one image and nothing beside it, because
+Apptainer 1.4 has no way to choose. Format: OCI image specification 1.1.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from stacks.image.metadata import ImageConfig, config_of
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
-SBOM_TYPE = "application/vnd.cyclonedx+json"
 
 
 def write(workspace: Workspace, variant: Variant, target: Path) -> str:
@@ -72,7 +72,7 @@ def pack(
                     "if it fails again, check the disk",
                 )
         with console.step("archive", console.display_path(target)):
-            return _archive(made, blobs, config, layers.sbom(), names or config.names)
+            return _archive(made, blobs, config, names or config.names)
 
 
 def image_config(layers: Mapping[str, Blob], config: ImageConfig) -> dict[str, Any]:
@@ -97,17 +97,23 @@ def image_config(layers: Mapping[str, Blob], config: ImageConfig) -> dict[str, A
 
 
 def _archive(
-    target: Path, own: Mapping[str, Blob], config: ImageConfig, bill: bytes, names: Sequence[str]
+    target: Path, own: Mapping[str, Blob], config: ImageConfig, names: Sequence[str]
 ) -> tuple[str, str]:
-    """Write an OCI layout with the image and, as an artifact that refers to it, its SBOM.
+    """Write an OCI layout with the image.
 
     The files of the layers are deleted, so that an image does not need its space twice.
     """
-    layers, sbom = [*own.values()], _blob(SBOM_TYPE, bill)
+    layers = [*own.values()]
     settings = _json(f"{TYPES}.config.v1+json", image_config(own, config))
-    manifest = _manifest(settings, layers)
-    empty = _blob("application/vnd.oci.empty.v1+json", b"{}")
-    attached = _manifest(empty, [sbom], artifactType=SBOM_TYPE, subject=manifest.descriptor)
+    manifest = _json(
+        f"{TYPES}.manifest.v1+json",
+        {
+            "schemaVersion": 2,
+            "mediaType": f"{TYPES}.manifest.v1+json",
+            "config": settings.descriptor,
+            "layers": [layer.descriptor for layer in layers],
+        },
+    )
     named = {
         **manifest.descriptor,
         "annotations": {
@@ -119,7 +125,7 @@ def _archive(
         "index.json": {
             "schemaVersion": 2,
             "mediaType": f"{TYPES}.index.v1+json",
-            "manifests": [named, {**attached.descriptor, "artifactType": SBOM_TYPE}],
+            "manifests": [named],
         },
         # For `docker load` of engines without support for OCI layouts.
         "manifest.json": [
@@ -131,7 +137,7 @@ def _archive(
         ],
         "oci-layout": {"imageLayoutVersion": "1.0.0"},
     }
-    blobs = [*layers, settings, manifest, empty, attached, sbom]
+    blobs = [*layers, settings, manifest]
     with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as tar:
         for name, content in documents.items():
             data = json.dumps(content, sort_keys=True).encode()
@@ -147,18 +153,9 @@ def _archive(
     return manifest.digest, settings.digest
 
 
-def _blob(kind: str, data: bytes) -> Blob:
-    return Blob(kind, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data), data=data)
-
-
 def _json(kind: str, content: Any) -> Blob:
-    return _blob(kind, json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
-
-
-def _manifest(config: Blob, layers: Sequence[Blob], **more: Any) -> Blob:
-    kind = f"{TYPES}.manifest.v1+json"
-    content = {"schemaVersion": 2, "mediaType": kind, "config": config.descriptor}
-    return _json(kind, {**content, "layers": [layer.descriptor for layer in layers], **more})
+    data = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    return Blob(kind, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data), data=data)
 
 
 def _entry(name: str, size: int | None) -> tarfile.TarInfo:
