@@ -53,6 +53,9 @@ def parse(argv):
         "Theano, Aesara or PyTensor use its fast path? Without one: does NumPy?",
     )
     parser.add_argument("--full", action="store_true", help="run the long timings too")
+    parser.add_argument(
+        "--brief", action="store_true", help="show only the main timings, and what did not pass"
+    )
     parser.add_argument("--junit", metavar="FILE", help="write the checks to FILE, as JUnit's XML")
     parser.add_argument(
         "--limit",
@@ -93,6 +96,19 @@ def _framework(expectation, folder, user_flags):
         )
 
 
+def _duration(expectation, verified):
+    """Return how long the verification takes on an idle machine of two cores, as measured.
+
+    verified: the folder of what the last verification has compiled, or None.
+    """
+    if not verified:
+        return "1 to 2 min"
+    # Of PyTensor 3, whose default is numba. It compiles for long, once.
+    is_numba = expectation["module"] == "pytensor" and expectation["version"] >= "3"
+    is_first = is_numba and not os.path.isdir(os.path.join(verified, configuration.NUMBA))
+    return "30 s" if is_first else "15 s"
+
+
 def run(arguments, folder):
     """Verify, print the table and write the report; return the exit status.
 
@@ -131,7 +147,7 @@ def run(arguments, folder):
     requested_device = device_check.requested(expectation, user_flags["theano"])
     if requested_device:
         configuration.add_flag("theano", "device=cpu")
-    progress.begin()
+    progress.begin(_duration(expectation, verified))
     files_program = files.start(arguments.expect, arguments.full, folder) if expectation else None
     progress.note("importing the framework")
     with progress.quiet(arguments.debug):
@@ -156,7 +172,7 @@ def run(arguments, folder):
         for name in ("compiled", "scan", "registers"):
             configuration.take(os.path.join(folder, name), verified, extensions=True)
     width, colour = table.terminal_width(), table.wants_colour()
-    table.show(table.render(content, width, colour, arguments.full))
+    table.show(table.render(content, width, colour, arguments.full, arguments.brief))
     if arguments.json:
         report.write(arguments.json, content)
     if arguments.junit:

@@ -15,22 +15,30 @@ FIX = "      fix: "
 FOLLOWS = "      so fail, too: "
 # Of one check's detail; the report has all.
 MOST_LINES = 8
+# The timings of the brief table.
+BRIEF = re.compile(r"import$|compile$|Gemm float|check_blas")
 COLOURS = {PASS: "32", FAIL: "31;1", SKIP: "33"}
 # What XML 1.0 cannot hold.
 CONTROL = re.compile(text(r"[\x00-\x08\x0b\x0c\x0e-\x1f]"))
 
 
-def render(report, width, colour=False, full=False):
+def render(report, width, colour=False, full=False, brief=False):
     """Return the table as text, `width` characters wide, with the verdict in its first line.
 
-    full: show all lines of the checks that passed.
+    full: show all lines of the checks that passed. brief: show no check that passed, and of the
+    timings those of BRIEF.
     """
-    lines = [verdict(report), ""]
-    lines += textwrap.wrap(title(report), width, break_on_hyphens=False) + [""]
-    lines += check_lines(report["checks"], width, colour, full)
-    lines.append("")
-    lines += timing_lines(report["timings"])
-    return "\n".join(lines) + "\n"
+    checks, timings = report["checks"], report["timings"]
+    if brief:
+        checks = [check for check in checks if check["status"] != PASS]
+        timings = [item for item in timings if BRIEF.match(item["name"])]
+    parts = [
+        [verdict(report)],
+        textwrap.wrap(title(report), width, break_on_hyphens=False),
+        check_lines(checks, width, colour, full),
+        timing_lines(timings),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
 def check_lines(checks, width, colour=False, full=False):
@@ -104,9 +112,8 @@ def verdict(report):
     for check in report["checks"]:
         speed = check.get("speed")
         if check["name"] == "Gemm float64 speed" and speed:
-            summary += "; Gemm float64 " + speed_text(speed)
-            # A busy machine, or a library that is not the fastest.
-            summary += " (%s)" % "; ".join(speed["remarks"]) if speed["remarks"] else ""
+            # With remarks: on a busy machine, or a library that is not the fastest.
+            summary += "; Gemm float64 " + speed_text(speed, speed["remarks"])
     summary += "".join("; " + sentence for sentence in report.get("advice", ()))
     return "%s: %s" % (name, summary)
 

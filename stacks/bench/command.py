@@ -233,7 +233,7 @@ def make_and_verify(workspace: Workspace, variant: Variant) -> None:
         except (StaleError, UsageError):  # It is of another stack.yaml, or there is none.
             build.relock(workspace, variant)
     prefix = build.make_environment(workspace, variant)
-    verify.verify_variant(workspace, variant, prefix, brief=True)
+    verify.verify_variant(workspace, variant, prefix, quiet=True)
 
 
 def _left(begun: float, done: int, total: int) -> str:

@@ -59,7 +59,7 @@ def build(
     json: str = "",
     cluster: str = "",
 ) -> None:
-    """Build a variant's environment, verify it, print the table."""
+    """Build a variant's environment, verify it, print the verdict."""
     workspace = default_workspace()
     from stacks.environments import folders
     from stacks.environments.care import verify as verification
@@ -111,7 +111,11 @@ def build(
 
                 for line in additions.import_warnings(chosen, prefix):
                     print(line, file=sys.stderr)
-        verification.verify_variant(workspace, chosen, prefix, full=full, json_file=file_of(json))
+        verification.verify_variant(
+            workspace, chosen, prefix, full=full, json_file=file_of(json), brief=not full
+        )
+        if not full:
+            print(as_typed(f"\neach check and timing: ./invoke verify {chosen.option}"))
         next_step(f"./invoke run {chosen.option} -- python train.py")
 
 

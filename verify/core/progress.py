@@ -29,9 +29,9 @@ says_interrupted = True
 _steps = [""]
 
 
-def begin():
-    """Write the first line of a log. On a terminal note() shows the progress."""
-    _write("verifying: 15 s on an idle machine, 30 s the first time with numba ...\n", False)
+def begin(duration):
+    """Write the first line of a log, with how long it takes. On a terminal note() shows progress."""
+    _write("verifying: about %s on an idle machine ...\n" % duration, False)
 
 
 def still(step, seconds):

@@ -52,14 +52,15 @@ def measured(gflops, shares, remarks=(), disturbed=False):
     }
 
 
-def speed_text(speed):
-    """Return the rate and share of a speed for people."""
+def speed_text(speed, remarks=()):
+    """Return the rate and share of a speed for people, with remarks in brackets."""
     least, share = 100 * speed["least"], 100 * speed["share"]
     if speed["disturbed"]:
         text = "too noisy to judge: %.0f to %.0f %% of this machine's peak"
-        return text % (least, share)
-    text = "at best %.1f GFLOP/s, %.0f %% of this machine's peak (%.0f to %.0f %%)"
-    return text % (speed["gflops"], share, least, share)
+        return text % (least, share) + (" (%s)" % "; ".join(remarks) if remarks else "")
+    text = "at best %.1f GFLOP/s, %.0f %% of this machine's peak (%s)"
+    remarks = ["%.0f to %.0f %%" % (least, share)] + list(remarks)
+    return text % (speed["gflops"], share, "; ".join(remarks))
 
 
 def timing(name, unit, samples):

@@ -81,19 +81,20 @@ def verify_variant(
     json_file: Path | None = None,
     limit: int = 0,
     brief: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Verify a variant's environment, print the table, and keep the report if it can be written.
 
     limit: seconds after which a step counts as hanging; 0 is the suite's default. brief: print the
-    table only if the environment does not pass. Raises VerifyError if a check failed or the suite
-    could not run.
+    verdict, the main timings, and what did not pass. quiet: print that only if something did not
+    pass. Raises VerifyError if a check failed or the suite could not run.
     """
     kept = report_path(workspace, variant)
     is_kept = is_writable(kept.parent)
     if not is_kept:
         # An environment is for all users who can read it.
         print(f"note: no report is kept: {display_path(kept.parent)} is read-only", file=sys.stderr)
-    with _output(brief) as output, nullcontext(kept.parent) if is_kept else scratch() as folder:
+    with _output(quiet) as output, nullcontext(kept.parent) if is_kept else scratch() as folder:
         kept = folder / kept.name
         with replace_atomically(kept) as report:
             what = f"{variant.id} could not be verified"
@@ -110,6 +111,7 @@ def verify_variant(
                 raise VerifyError(f"the environment of {variant.id} is damaged", fix=repair)
             if not is_damaged:
                 arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
+                arguments += ["--brief"] if brief or quiet else []
                 env = {**environment(prefix), **fixes}
                 python = str(prefix / "bin/python")
                 status = _verify(python, arguments, env, report, what, output)
@@ -123,12 +125,12 @@ def verify_variant(
 
 
 @contextmanager
-def _output(brief: bool) -> Iterator[IO[bytes] | None]:
+def _output(quiet: bool) -> Iterator[IO[bytes] | None]:
     """Give the file for the suite's output, which is printed if the block fails; None: a terminal.
 
-    brief: whether it is a file.
+    quiet: whether it is a file.
     """
-    if not brief:
+    if not quiet:
         yield None
         return
     with tempfile.TemporaryFile(dir=scratch_parent()) as file:

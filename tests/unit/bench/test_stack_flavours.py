@@ -130,7 +130,7 @@ def test_a_stack_without_a_current_lock_is_locked_before_it_is_built_and_verifie
     done: list[str] = []
     monkeypatch.setattr(build, "relock", lambda *_: done.append("lock"))
     monkeypatch.setattr(build, "make_environment", lambda *_: done.append("make"))
-    monkeypatch.setattr(verify, "verify_variant", lambda *_, brief: done.append("verify"))
+    monkeypatch.setattr(verify, "verify_variant", lambda *_, quiet: done.append("verify"))
     command.make_and_verify(workspace, own)
     assert done == ["lock", "make", "verify"]
     # The locks of the project are its authors'.

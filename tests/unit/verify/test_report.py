@@ -100,6 +100,18 @@ def test_the_whole_table() -> None:
     )
 
 
+def test_the_brief_table_has_the_main_timings_and_what_did_not_pass() -> None:
+    content = document(report.passed("threads", "2"), report.skipped("numba", "not used"))
+    content["timings"].append(report.timing("peak float64, 1 thread", "GFLOP/s", [50])._asdict())
+    assert table.render(content, 80, brief=True).splitlines()[4:] == [
+        "skip  numba  not used",
+        "",
+        "import       1.25 s  (1.00 to 1.50, 3 samples)",
+    ]
+    passed = table.render(document(report.passed("threads", "2")), 80, brief=True)
+    assert "threads" not in passed and "\n\n\n" not in passed
+
+
 def test_the_table_wraps_details_at_its_width() -> None:
     long = report.passed("serving library", "some words " * 40)
     lines = table.render(document(long), 80).splitlines()
@@ -123,8 +135,8 @@ def test_the_verdict_counts_skipped_checks_and_has_the_speed_of_gemm_and_the_adv
     content = document(gemm, report.skipped("versions", "no lock"))
     assert table.verdict({**content, "advice": ["MKL is slow here"]}) == (
         "pip-openblas on theano-1.0.5: 1 checks passed, 1 skipped; "
-        "Gemm float64 at best 83.1 GFLOP/s, 71 % of this machine's peak (66 to 71 %) "
-        "(busy; not the fastest); MKL is slow here"
+        "Gemm float64 at best 83.1 GFLOP/s, 71 % of this machine's peak (66 to 71 %; "
+        "busy; not the fastest); MKL is slow here"
     )
 
 

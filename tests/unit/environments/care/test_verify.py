@@ -45,9 +45,9 @@ class Room:
         add(self.prefix, "bin/python", f"#!/bin/sh\n{answer}\n{script}\n", 0o555)
         write_manifest(self.prefix)
 
-    def verify(self, *, brief: bool = False) -> None:
+    def verify(self, *, quiet: bool = False) -> None:
         verification.verify_variant(
-            self.workspace, self.variant, self.prefix, json_file=self.json, brief=brief
+            self.workspace, self.variant, self.prefix, json_file=self.json, quiet=quiet
         )
 
     def fails(self, match: str) -> VerifyError:
@@ -89,14 +89,14 @@ def test_a_damaged_environment_is_not_started(
 
 
 @pytest.mark.parametrize("status", [0, 1])
-def test_a_brief_verification_has_a_table_only_where_it_fails(
+def test_a_quiet_verification_has_a_table_only_where_it_fails(
     status: int, room: Room, capfd: pytest.CaptureFixture[str]
 ) -> None:
     room.runs(
         f"echo the table\n{reporting(status, {'ok': not status, 'checks': [CHECKS[status]]})}"
     )
     with pytest.raises(VerifyError, match="failed") if status else nullcontext():
-        room.verify(brief=True)
+        room.verify(quiet=True)
     assert capfd.readouterr().out == ("the table\n" if status else "")
 
 
