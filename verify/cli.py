@@ -11,7 +11,7 @@ from verify import table
 from verify.blas import threads
 from verify.checks import files
 from verify.context import IMPORT, Context, find_culprit
-from verify.core import causes, configuration, fixes, program, progress, report, watch
+from verify.core import causes, configuration, fixes, manifest, program, progress, report, watch
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.device import check as device_check
@@ -132,11 +132,19 @@ def run(arguments, folder):
     # An environment of the builder's keeps what it compiles for its next verification.
     keeps = expectation and not arguments.full
     verified = configuration.verified_modules(expectation) if keeps else None
+    # What is kept is compiled into new folders, where there is none yet: {new: kept}.
+    kept = {}
+    bytecode = os.path.join(folder, "bytecode")
     if verified:
+        digest = manifest.sources_digest(files.own_prefix())
+        if digest:
+            kept[bytecode + "-new"] = os.path.join(verified, "bytecode-" + digest)
         if expectation["module"] == "pytensor":
-            configuration.use_numba(compiled, verified)
+            kept[compiled + "-new"] = numba = os.path.join(verified, configuration.NUMBA)
+            link = os.path.join(compiled, configuration.NUMBA)
+            configuration.use_kept(link, numba, compiled + "-new")
         configuration.take(verified, compiled, modules=False, extensions=True)
-    configuration.keep_bytecode(os.path.join(folder, "bytecode"))
+    configuration.keep_bytecode(bytecode, kept.get(bytecode + "-new"))
     # Modules of other environments would hide a broken compiler. Until it has compiled a function,
     # they come from an empty folder.
     modules = configuration.shared_modules() if keeps else None
@@ -168,7 +176,8 @@ def run(arguments, folder):
     content = suite.document(context, checks, timings)
     if verified and content["ok"]:
         configuration.make_private(verified)
-        configuration.keep_numba(compiled, verified)
+        for new in kept:
+            configuration.keep(new, kept[new])
         for name in ("compiled", "scan", "registers"):
             configuration.take(os.path.join(folder, name), verified, extensions=True)
     width, colour = table.terminal_width(), table.wants_colour()

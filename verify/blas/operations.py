@@ -15,6 +15,8 @@ from verify.core.fixes import compiler_fix, explained, ldflags_fix, library_fix
 from verify.core.report import failed, passed, skipped
 
 DTYPES = ("float64", "float32")
+# The reference of each precision's results, which has at least 11 bits more.
+REFERENCES = {"float64": "longdouble", "float32": "float64"}
 
 # name: in the report; classes: op classes that may do the work; inputs: of each (name, sizes,
 # layout); formula: (an Algebra, inputs) -> output. Sizes are letters: rows, inner, columns, and a
@@ -198,17 +200,18 @@ def _error(products, function, operation, dtype, case):
         key = kind, dtype, shape, layouts, len(used)
         used.append(key)
         if key not in products:
-            products[key] = numpy.dot(a, b)
+            is_wide = a.dtype == numpy.longdouble
+            # Neither calls BLAS.
+            products[key] = numpy.dot(a, b) if is_wide else numpy.einsum("ij,j...->i...", a, b)
         return products[key]
 
     def batched_dot(left, right):
         return numpy.asarray([dot(a, b) for a, b in zip(left, right)])
 
-    # In longdouble; the same of the absolute values is the error's bound.
     algebra = Algebra(dot, numpy.outer, batched_dot)
-    wide = [numpy.asarray(argument, numpy.longdouble) for argument in arguments]
-    expected = operation.formula(algebra, *wide)
-    bound = operation.formula(algebra, *map(abs, wide))
+    expected = operation.formula(algebra, *(z.astype(REFERENCES[dtype]) for z in arguments))
+    # That of the absolute values need not be so precise: it is the error's bound.
+    bound = operation.formula(algebra, *(abs(z.astype("float64")) for z in arguments))
     result = function(*arguments)
     if result.shape != expected.shape:
         return "shape %s instead of %s" % (result.shape, expected.shape)

@@ -71,6 +71,7 @@ def numba_products(context):
     dtype = blas_operations.DTYPES[0]
     progress.note("timing Gemm %s with numba" % dtype)
     update = by_numba(context, dtype)
+    # It calls the library that the C linker's product has called, or NumPy's.
     size = _gemm_size(update)
     return [timing("Gemm %s %d, numba" % (dtype, size), "GFLOP/s", update.rates(size))]
 
@@ -178,7 +179,8 @@ def _check_blas(context, update, size, rate, counted=()):
         progress.log("check_blas %d would take %.0f s here: left out" % (size, expected))
         return []
     progress.note("check_blas %d" % size)
-    update.resize(size)
+    if not counted:
+        update.resize(size)
     total = sum(one / each for each in counted) + update.seconds(CHECK_BLAS_CALLS - len(counted))
     return [timing("check_blas %d" % size, "s", [total])]
 

@@ -237,7 +237,7 @@ def fault_in_child(product):
 
 
 def main(argv):
-    """Warm up, multiply for a third of a second, fork, and print the times.
+    """Warm up, multiply for a fifth of a second, fork, and print the times.
 
     Argument: the path of a library, or `numpy` for the one that NumPy calls. Prints a JSON object:
     `wall`, the seconds that it ran, `cpu` and `own`, those of processor time of all threads and of
@@ -247,7 +247,7 @@ def main(argv):
     product()
     wall, calls = time.time(), 0
     cpu, own = (processor_time(who) for who in (resource.RUSAGE_SELF, RUSAGE_THREAD))
-    while time.time() - wall < 0.35 or calls < 2:
+    while time.time() - wall < 0.2 or calls < 2:
         product()
         calls += 1
     times = {

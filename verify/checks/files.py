@@ -35,7 +35,7 @@ def start(path, full, folder):
     path: of the expectation. It takes as long as the import of the framework, which goes on
     meanwhile.
     """
-    words = ["--prefix", _own_prefix(), "--expect", path] + ["--full"] * full
+    words = ["--prefix", own_prefix(), "--expect", path] + ["--full"] * full
     command = process.suite_command("files", *words)
     return process.Started(command, os.path.join(folder, "files.txt"))
 
@@ -51,10 +51,11 @@ def check(context):
         found = process.answer(context.files_program.finish(LIMIT), '["%s"' % NAME)
         if found:
             return report.Check(*found)
-    return check_prefix(_own_prefix(), context.expectation, context.full)
+    return check_prefix(own_prefix(), context.expectation, context.full)
 
 
-def _own_prefix():
+def own_prefix():
+    """Return the folder of the environment that runs the suite."""
     return getattr(sys, "base_prefix", sys.prefix)
 
 

@@ -182,27 +182,22 @@ def make_private(folder):
         return
 
 
-def use_numba(folder, verified):
-    """Let PyTensor's numba take what it compiled in the last verification; keep_numba keeps it.
-
-    numba takes a function if its own version, the processor and the function are the same. folder:
-    the compile folder in use, which does not exist yet. verified: that of verified_modules.
-    """
-    kept = os.path.join(verified, NUMBA)
+def use_kept(link, kept, new):
+    """Let `link`, whose folder is made, lead to what was kept, else to a new folder for keep()."""
     if not os.path.isdir(kept):
-        kept = folder + "-" + NUMBA
+        kept = new
         os.mkdir(kept)
-    os.mkdir(folder)
-    os.symlink(kept, os.path.join(folder, NUMBA))
+    os.makedirs(os.path.dirname(link))
+    os.symlink(kept, link)
 
 
-def keep_numba(folder, verified):
-    """Keep what numba has compiled in the first verification, which has passed."""
-    new, part = folder + "-" + NUMBA, os.path.join(verified, ".%d" % os.getpid())
+def keep(new, kept):
+    """Keep the new folder of the first verification, which has passed, if something is in it."""
+    part = os.path.join(os.path.dirname(kept), ".%d" % os.getpid())
     if os.path.isdir(new) and os.listdir(new):
         try:
-            shutil.copytree(new, part)
-            os.rename(part, os.path.join(verified, NUMBA))
+            shutil.move(new, part)
+            os.rename(part, kept)
         except EnvironmentError:
             shutil.rmtree(part, ignore_errors=True)
 
@@ -255,17 +250,20 @@ def _read(path):
         return file.read()
 
 
-def keep_bytecode(folder):
-    """Make this process and its children keep bytecode in `folder` if the environment has none.
+def keep_bytecode(folder, kept=None):
+    """Make this process and its children keep bytecode in `folder`; call it before the import.
 
-    Then one of them compiles the framework's Python files. Call it before the import.
+    Then one of them compiles the framework's Python files. kept: as use_kept takes it; without it
+    nothing is done where the environment has bytecode.
     """
     if sys.version_info < (3, 8):
         return
-    for name in MODULES:
+    for name in () if kept else MODULES:
         spec = find_spec(name)
         if spec and spec.origin and os.path.exists(cache_from_source(spec.origin)):
             return
+    if kept:
+        use_kept(folder + os.path.abspath(sys.base_prefix), kept, folder + "-new")
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = folder
     sys.dont_write_bytecode = False
 

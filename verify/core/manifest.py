@@ -105,6 +105,19 @@ def load(prefix):
         raise expectation.SealError("is damaged: it has another form")
 
 
+def sources_digest(prefix):
+    """Return a name for the Python files of an environment, as its manifest has them, or None.
+
+    Python takes bytecode by the time and size of a file: the builder sets all times to one.
+    """
+    try:
+        entries = expectation.read_sealed(os.path.join(prefix, MANIFEST))[1]
+    except expectation.SealError:
+        return None
+    lines = ["%s %s" % (path, entries[path][-1]) for path in sorted(entries) if path[-3:] == ".py"]
+    return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()[:16]
+
+
 def scan(prefix):
     """Return ({path: lstat result}, [Difference]) of the files below a folder, links not followed.
 

@@ -30,7 +30,7 @@ _steps = [""]
 
 
 def begin(duration):
-    """Write the first line of a log, with how long it takes. On a terminal note() shows progress."""
+    """Write the first line of a log: how long it takes. On a terminal note() shows the progress."""
     _write("verifying: about %s on an idle machine ...\n" % duration, False)
 
 

@@ -226,9 +226,9 @@ def timings(context):
 
 
 def matrices(dtype):
-    """Return a random matrix of each of SHAPES."""
-    random = numpy.random.RandomState(0)
-    return [random.uniform(0.1, 4, shape).astype(dtype) for shape in SHAPES]
+    """Return a matrix of each of SHAPES: random numbers, which the larger one repeats."""
+    numbers = numpy.random.RandomState(0).uniform(0.1, 4, SHAPES[0]).astype(dtype)
+    return [numpy.resize(numbers, shape) for shape in SHAPES]
 
 
 def _samples(function, values, full):

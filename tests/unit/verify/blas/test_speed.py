@@ -119,8 +119,10 @@ def test_a_slow_library_gets_smaller_matrices_and_no_check_blas(
     assert "check_blas 2000 would take 160 s here" in capsys.readouterr().err
     (timing,) = speed._check_blas(context(full=True), Update(), 2000, 1.0)
     assert (timing.name, timing.samples) == ("check_blas 2000", [160.0])
-    # Calls that were timed already count.
-    (timing,) = speed._check_blas(context(full=True), Update(), 2000, 1.0, [2.0] * 5)
+    # Calls that were timed already count, and the matrices are those.
+    update = Update()
+    update.resize(2000)
+    (timing,) = speed._check_blas(context(full=True), update, 2000, 1.0, [2.0] * 5)
     assert timing.samples == [120.0]
 
 

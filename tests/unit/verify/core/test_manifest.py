@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from stacks.environments.make.contents import MANIFEST, write_manifest
 from unit.helpers import environments
 from unit.helpers.environments import SITE_PACKAGES, add, environment
 
@@ -283,3 +284,16 @@ def test_no_record_is_written_outside_the_environment(tmp_path: Path) -> None:
     manifest.store_record(os.fsencode(tmp_path), "00", {})
     assert [path.name for path in (tmp_path / "outside").iterdir()] == ["file"]
     assert (tmp_path / "outside/file").read_text() == "kept"
+
+
+def test_the_name_of_the_python_files_changes_with_each_of_them_alone(tmp_path: Path) -> None:
+    names = []
+    for number, source in enumerate(("x = 1", "x = 2", "x = 2")):
+        place = tmp_path / str(number)
+        add(place, "lib/a.py", source)
+        add(place, "lib/data", str(number))
+        write_manifest(place)
+        names.append(manifest.sources_digest(str(place)))
+    assert names[0] != names[1] == names[2]
+    (tmp_path / "2" / MANIFEST).unlink()
+    assert manifest.sources_digest(str(tmp_path / "2")) is None

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -109,8 +110,8 @@ BYTECODE = """
 import os, sys
 sys.path[:0] = [SUITE, os.getcwd()]
 from verify.core import configuration
-configuration.keep_bytecode(os.path.join(os.getcwd(), "kept"))
-import theano
+configuration.keep_bytecode(os.path.join(os.getcwd(), "kept"), *sys.argv[1:])
+import colorsys, theano
 print(sys.pycache_prefix == os.environ.get("PYTHONPYCACHEPREFIX"), theano.__cached__)
 """
 
@@ -131,6 +132,13 @@ def test_bytecode_is_kept_where_the_environment_has_none(tmp_path: Path) -> None
     own = tmp_path / f"__pycache__/theano.{sys.implementation.cache_tag}.pyc"
     assert run("-c", script) == f"True {own}"
     assert not Path(kept).exists()
+    # That of the environment itself, of an earlier verification, serves all the same.
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    shutil.rmtree(tmp_path / "kept")
+    assert run("-c", script, str(earlier)) == f"True {kept}"
+    library = Path(os.__file__).parent.relative_to(sys.base_prefix)
+    assert list((earlier / library).glob("colorsys.*.pyc"))
 
 
 @pytest.mark.parametrize("place", ["flags", "file"])
@@ -145,20 +153,24 @@ def test_a_persons_own_compile_folder_is_not_used(
     assert flags.endswith("base_compiledir=/tmp/a,compiledir=/tmp/a/compiledir")
 
 
-def test_what_numba_compiles_is_kept(tmp_path: Path) -> None:
+def test_what_a_verification_that_passes_has_compiled_is_kept(tmp_path: Path) -> None:
     verified = compiling.verified_modules({"verified": str(tmp_path / "cache")})
+    kept = Path(verified, "numba")
     for name in ("interrupted", "first", "second"):
-        compiling.use_numba(str(tmp_path / name), verified)
+        link, new = tmp_path / name / "numba", tmp_path / f"{name}-new"
+        compiling.use_kept(str(link), str(kept), str(new))
         # Nothing is in the cache before a verification has passed.
-        assert Path(verified).exists() == (name == "second")
-        (tmp_path / name / "numba" / name).touch()
+        assert kept.exists() == (name == "second")
+        (link / name).touch()
         if name != "interrupted":
             compiling.make_private(verified)
-            compiling.keep_numba(str(tmp_path / name), verified)
-    assert sorted(path.name for path in Path(verified, "numba").iterdir()) == ["first", "second"]
+            compiling.keep(str(new), str(kept))
+    assert sorted(path.name for path in kept.iterdir()) == ["first", "second"]
     # Where it cannot be kept, nothing else fails.
     (tmp_path / "file").touch()
-    compiling.keep_numba(str(tmp_path / "first"), str(tmp_path / "file/gone"))
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more/module").touch()
+    compiling.keep(str(tmp_path / "more"), str(tmp_path / "file/gone"))
 
 
 def test_only_a_folder_that_nobody_else_may_write_has_kept_modules(
