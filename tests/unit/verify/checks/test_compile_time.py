@@ -13,6 +13,7 @@ import pytest
 from unit.helpers.verification import context
 
 compile_time = importlib.import_module("verify.checks.compile_time")
+portable = importlib.import_module("verify.core.portable")
 
 
 def test_the_import_is_timed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +25,7 @@ def test_the_import_is_timed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(compile_time.process, "call", call)
     times = iter([0, 1, 1, 3] * 2)
-    monkeypatch.setattr(compile_time.portable, "monotonic", lambda: next(times))
+    monkeypatch.setattr(portable, "monotonic", lambda: next(times))
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", "/elsewhere")
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     (timing,) = compile_time.imports(context())
