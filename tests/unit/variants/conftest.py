@@ -59,3 +59,11 @@ def envs(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     envs = Envs(replace(workspace, root=tmp_path))
     envs.write(**FILES)
     return envs
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "my prøject"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder / "stack.yaml"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ summary: mine
 extends: openblas
 framework: theano-1.0.5
 """
-
-
-@pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "my prøject"
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    return folder / "stack.yaml"
 
 
 def refused(file: Path, text: str) -> str:
@@ -259,59 +250,6 @@ def test_lines_of_a_requirements_file_continue_as_for_pip(
     (file.parent / "r.txt").write_text(text)
     file.write_text(TEXT + "requirements: r.txt\n")
     assert list(stack.read(file).requests) == requests
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        *(
-            (name, rf"has no effect(.|\n)*found: +{reader}(.|\n)*{name}=VALUE ./invoke run")
-            for name, reader in (
-                ("PYTHONPATH", "Python"),
-                ("PYTHONHASHSEED", "Python"),
-                ("LC_ALL", "Python"),
-                ("TZ", "Python"),
-                ("LD_PRELOAD", "the loader"),
-                ("GLIBC_TUNABLES", "the C library"),
-                ("MALLOC_ARENA_MAX", "the C library"),
-            )
-        ),
-        *(
-            (name, "may not stand(.|\n)*leave it out: no program")
-            for name in ("PYTHONHOME", "PIP_USER", "VIRTUAL_ENV")
-        ),
-        ("PATH", "may not stand(.|\n)*whole paths"),
-        ("THEANO_FLAGS", "may not stand(.|\n)*into `flags:`"),
-        ("THEANORC", "may not stand(.|\n)*into `flags:`"),
-        ("PIP_CONSTRAINT", "may not stand(.|\n)*leave it out"),
-    ],
-)
-def test_a_variable_that_would_have_no_effect(name: str, words: str, file: Path) -> None:
-    message = refused(file, f'environment: {{A: "1", {name}: "0"}}\n')
-    assert re.match(rf"stack\.yaml:\d+:\d+: {name} {words}", message), message
-
-
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("dependencies", "Python packages go into `pip:`"),
-        ("install-requires", "`pip:` lists"),
-        ("conda", "`packages:` lists"),
-        ("channels", "conda packages come from the project"),
-        ("python_version", "`framework:` selects"),
-        ("env", "`environment:` sets"),
-        ("name", "`summary:` describes"),
-        ("BLAS", "`extends:` names"),
-        ("cxxflags", "`flags:` sets"),
-        ("requirement", "did you mean 'requirements'"),
-        ("extend", "did you mean 'extends'"),
-        ("floatx", "did you mean 'floatX'"),
-    ],
-)
-def test_a_key_that_people_write(key: str, words: str, file: Path) -> None:
-    message = refused(file, f"{key}: [a]\n")
-    assert message.startswith("stack.yaml:4:1: ") and message.count("\n") == 0
-    assert f"found {key!r}: {words}" in message
 
 
 def test_the_template_is_a_stack(workspace: Workspace, tmp_path: Path) -> None:
