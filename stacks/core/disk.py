@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import glob
@@ -11,19 +10,22 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stacks.core.errors import DiskError
 from stacks.core.locking import acquire, acquire_folder
-from stacks.core.paths import cache_root, check_replaceable, home_root
+from stacks.core.paths import cache_root, check_replaceable, exchange, home_root
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Whether that is the package of the wheel, which holds the same files, and not a checkout.
 INSTALLED = REPOSITORY.name == "theano_stacks" and not (REPOSITORY / "invoke").exists()
 # How the names of temporary folders in TMPDIR begin; no person's or program's own begin so.
 SCRATCH = "theano-stacks-scratch-"
+# Between attempts to remove one after an interrupt. Seconds.
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 0.8)
 # In a temporary folder: what was at the path that it replaces.
 REPLACED = "replaced"
 
@@ -152,6 +154,14 @@ def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> Iterator[Pa
     folder, descriptor = _new_folder(parent, prefix, suffix)
     try:
         yield folder
+    except (KeyboardInterrupt, SystemExit):
+        # rattler's threads go on, and make folders anew, until they miss what was removed.
+        for seconds in PAUSES:
+            shutil.rmtree(folder, ignore_errors=True)
+            time.sleep(seconds)
+            if not folder.exists():
+                break
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if descriptor is not None:
@@ -275,26 +285,3 @@ def hold_lock(target: Path, what: str) -> Iterator[None]:
             yield
         finally:
             os.close(descriptor)
-
-
-# From linux/fs.h and fcntl.h.
-RENAME_EXCHANGE, AT_FDCWD = 2, -100
-# What the call fails with where the kernel, the C library or the file system lacks it; EXDEV is of
-# overlayfs, for a folder from a lower layer.
-UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EXDEV)
-
-
-def exchange(first: Path, second: Path) -> bool:
-    """Exchange what two paths name; both must exist, on one file system.
-
-    Returns False, and changes nothing, where the system cannot do it. Raises OSError as a rename
-    does. Source: the manual page rename(2).
-    """
-    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    names = os.fsencode(first), os.fsencode(second)
-    if renameat2 and renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0:
-        return True
-    number = ctypes.get_errno() if renameat2 else errno.ENOSYS
-    if number in UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number), str(second))

@@ -1,7 +1,11 @@
-"""Paths that a person has typed, in an option, a variable or a file; the folders of the user."""
+"""Paths that a person has typed, in an option, a variable or a file; the folders of the user.
+
+And exchanging what two paths name.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
@@ -106,3 +110,26 @@ def user_folder(what: str, parent_variable: str, parent: str, variable: str = ""
 def is_writable(folder: Path) -> bool:
     """Return whether a folder may be written, or be made if it is missing."""
     return os.access(next(p for p in (folder, *folder.parents) if p.is_dir()), os.W_OK)
+
+
+# From linux/fs.h and fcntl.h.
+RENAME_EXCHANGE, AT_FDCWD = 2, -100
+# What the call fails with where the kernel, the C library or the file system lacks it; EXDEV is of
+# overlayfs, for a folder from a lower layer.
+UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EXDEV)
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Exchange what two paths name; both must exist, on one file system.
+
+    Returns False, and changes nothing, where the system cannot do it. Raises OSError as a rename
+    does. Source: the manual page rename(2).
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    names = os.fsencode(first), os.fsencode(second)
+    if renameat2 and renameat2(AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno() if renameat2 else errno.ENOSYS
+    if number in UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(second))

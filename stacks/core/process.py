@@ -93,6 +93,9 @@ def _running(words: list[str], fix: str = "", **options: Any) -> Iterator[subpro
             except OSError as error:
                 raise cannot_run(words, error, fix) from error
             stack.push(lambda _, end, __: _end_too(process, end))
+            if threading.current_thread() is not threading.main_thread():
+                _OF_THREADS.add(process)
+                stack.callback(_OF_THREADS.discard, process)
         yield process
 
 
@@ -100,7 +103,7 @@ def _end_too(process: subprocess.Popen[Any], end: BaseException | None) -> None:
     """Let a program end, or end it, if this process ends; nobody may have told the program yet."""
     try:
         if isinstance(end, Ended):
-            process.terminate()
+            _terminate(process.pid)
         for seconds in ENDS if end else ():
             with suppress(subprocess.TimeoutExpired):
                 process.wait(seconds)
@@ -108,6 +111,17 @@ def _end_too(process: subprocess.Popen[Any], end: BaseException | None) -> None:
             process.send_signal(signal.SIGINT)
     finally:
         process.kill()
+
+
+def _terminate(pid: int) -> None:
+    """Send SIGTERM to a child and to its descendants, which may hold its pipes."""
+    # It, or one of them, may just have ended.
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                _terminate(int(child))
+    with suppress(OSError):
+        os.kill(pid, signal.SIGTERM)
 
 
 def _ignore_interrupt() -> None:
@@ -172,6 +186,10 @@ def start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[A
         raise cannot_run(words, error) from error
 
 
+# Programs that other threads than the main one run, and wait for.
+_OF_THREADS: set[subprocess.Popen[Any]] = set()
+
+
 def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandError:
     """Return the error for a program that could not be started."""
     return CommandError(
@@ -221,6 +239,10 @@ def ended_once() -> Iterator[None]:
     def end(number: int, _: FrameType | None) -> None:
         nonlocal count
         count += 1
+        if count == 1:
+            # Threads get no signal, and the main one waits for them.
+            for process in tuple(_OF_THREADS):
+                _terminate(process.pid)
         if count != 2:
             raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)
         if os.getpid() == owner:

@@ -107,11 +107,11 @@ def _full_disk(match, facts):
 
 def _limit(match, facts):
     """A limit of the shell's (setrlimit(2)), or of a container."""
-    for pattern, name, option, what in LIMITS:
+    for pattern, name, unit, option, what in LIMITS:
         if re.search(pattern, match.group(0)):
             number = resource.getrlimit(getattr(resource, name))[0]
             if number != resource.RLIM_INFINITY:
-                return "%s: ulimit -%s is %d" % (what, option, number), RAISE % option
+                return "%s: ulimit -%s is %d" % (what, option, number // unit), RAISE % option
             return what, "look at the limits of the container or the batch job"
     return None
 
@@ -154,12 +154,12 @@ def _no_blas_name(match, facts):
     return "the framework needs the name of a BLAS", packages.link_fix()
 
 
-# (what fails, the limit's name in `resource`, its option of ulimit, in words).
+# (what fails, the limit's name in `resource`, ulimit's unit, its option of ulimit, in words).
 LIMITS = (
-    ("Too many open files", "RLIMIT_NOFILE", "n", "too many files are open"),
-    ("File too large", "RLIMIT_FSIZE", "f", "a file may not become so large"),
-    ("thread|fork|pthread|unavailable", "RLIMIT_NPROC", "u", "no more processes may start"),
-    ("", "RLIMIT_AS", "v", "memory ran out"),
+    ("Too many open files", "RLIMIT_NOFILE", 1, "n", "too many files are open"),
+    ("File too large", "RLIMIT_FSIZE", 1024, "f", "a file may not become so large"),
+    ("thread|fork|pthread|unavailable", "RLIMIT_NPROC", 1, "u", "no more processes may start"),
+    ("", "RLIMIT_AS", 1024, "v", "memory ran out"),
 )
 RAISE = "raise it: ulimit -%s with a larger number, or with unlimited"
 CONFIG_FILE = ("%(file)s is not a valid configuration file", "correct, or remove, the file")

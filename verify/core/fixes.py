@@ -42,6 +42,9 @@ def explained(context, error):
     the reason.
     """
     detail = explain(error)
+    if context.folder and not os.path.isdir(context.folder):
+        fix = "run it again; what cleans that folder: leave out theano-verify-*, or set TMPDIR"
+        return "%s was removed meanwhile: %s" % (context.folder, detail), fix
     if UNLINKED.search(str(error)):
         return detail, ldflags_fix(context)
     found = causes.of_error(error, _facts(context)) or context.culprit

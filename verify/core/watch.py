@@ -117,6 +117,7 @@ class _Supervisor(object):
         self.step = "starting"
         self.status = None
         self.finished = False
+        self.is_slow_said = False
         self.signals = signals
         self.steps, self.step_writer = process.pipe()
 
@@ -165,6 +166,9 @@ class _Supervisor(object):
             if self.signals.came:
                 self.kill()
                 return -self.signals.came[0]
+            if quiet >= progress.BEAT and not self.is_slow_said:
+                self.is_slow_said = True
+                self.say_slow()
             if quiet >= self.limit:
                 self.kill()
                 return self.fail(HANG % (native(self.step), self.limit), HANG_FIX)
@@ -183,6 +187,13 @@ class _Supervisor(object):
         else:
             sys.stderr.write(self.errors())
         return status
+
+    def say_slow(self):
+        """Name the variables that may be the reason, long before the limit."""
+        names = _names_set()
+        if names:
+            words = (native(self.step), names, " ".join(surroundings.suspects(os.environ)))
+            progress.log("  %s takes long%s\n  fix: if it never ends: unset %s" % words)
 
     def ended(self):
         """Return whether the child has ended."""
@@ -244,14 +255,19 @@ class _Supervisor(object):
             message, fix = "%s\n  cause: %s" % (message, native(cause.what)), native(cause.fix)
         else:
             names = surroundings.suspects(os.environ)
-            for name in names:
-                words = (name, os.environ[name], surroundings.reason_of(name, os.environ[name]))
-                message += "\n  set here: %s=%s, which %s" % words
+            message += _names_set()
             if names:
                 fix = "unset %s, and run it again; if it ends so, too: %s" % (" ".join(names), fix)
         sys.stderr.write("%s%s: %s\n  fix: %s\n" % (errors, self.name, message, fix))
         sys.stderr.flush()
         return FAILED
+
+
+def _names_set():
+    """Return lines that name the variables which may keep a program from running, "" for none."""
+    form = "\n  set here: %s=%s, which %s"
+    values = [(name, os.environ[name]) for name in surroundings.suspects(os.environ)]
+    return "".join(form % (pair + (surroundings.reason_of(*pair),)) for pair in values)
 
 
 def _readable(sources, seconds):

@@ -8,7 +8,9 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -197,3 +199,12 @@ def test_the_holder_is_named_as_a_person_typed_it(
         assert locking.holders(lock) == f"process {os.getpid()}: {shown}"
     lock.write_text("99999999: ./invoke build")
     assert locking.holders(lock) == "a process that is not seen from here"
+
+
+def test_what_a_thread_runs_is_ended_with_its_children(tmp_path: Path) -> None:
+    """The shell's child holds its output open, and this process waits for the thread."""
+    tell = f"kill -TERM {os.getpid()}; sleep 60"
+    began = time.monotonic()
+    with pytest.raises(process.Ended), process.ended_once(), ThreadPoolExecutor() as pool:
+        list(pool.map(call, [["sh", "-c", tell]]))
+    assert time.monotonic() - began < 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import resource
 import subprocess
 import sys
 import types
@@ -123,6 +124,16 @@ def test_a_cause_and_its_fix(text: str, true: Any, what: str, fix: str) -> None:
 )
 def test_what_does_not_agree_is_not_recognised(text: str, true: Any) -> None:
     assert causes.of(text, true) is None
+
+
+def test_a_limit_is_in_the_unit_of_ulimit() -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, before[1]))
+    try:
+        cause = causes.of("OSError: [Errno 27] File too large", facts())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert cause.what == f"a file may not become so large: ulimit -f is {1 << 30}"
 
 
 def test_a_wrong_syntax_names_the_package_of_its_file() -> None:

@@ -169,6 +169,13 @@ def test_pip_is_told_to_write_into_a_python_of_the_system(
         assert ("--break-system-packages" in packages.pip_command()) is is_told
 
 
+def test_a_temporary_folder_that_somebody_has_removed() -> None:
+    removed = context({}, culprit=None)
+    removed.folder = "/removed"
+    detail, fix = fixes.explained(removed, AssertionError("/removed/m.so"))
+    assert detail.startswith("/removed was removed meanwhile: AssertionError") and "TMPDIR" in fix
+
+
 def test_a_missing_compiler_is_installed_or_comes_with_an_environment(
     programs: Callable[..., None],
 ) -> None:

@@ -107,8 +107,11 @@ def test_of_a_death_the_variables_that_may_be_the_reason_are_named(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MKL_INTERFACE_LAYER", "ILP64")
-    with start("os.kill(os.getpid(), signal.SIGSEGV)") as process:
-        error = process.communicate()[1]
+    with start("time.sleep(1); os.kill(os.getpid(), signal.SIGSEGV)", beat=0.01) as process:
+        soon, _, error = process.communicate()[1].partition("\nverify: ")
+    # Long before a step that hangs is killed.
+    assert "  checking this takes long\n" in soon
+    assert re.search(r"  set here: MKL_INTERFACE_LAYER=ILP64, which .*\n(.*\n)*  fix: if it ", soon)
     assert "\n  set here: MKL_INTERFACE_LAYER=ILP64, which has MKL read" in error
     assert re.search(r"\n  fix: unset (\w+ )*MKL_INTERFACE_LAYER[ ,]", error)
 
