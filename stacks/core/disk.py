@@ -276,7 +276,12 @@ def hold_lock(target: Path, what: str) -> Iterator[None]:
     Temporary folders of killed processes beside `target` are removed first.
     """
     with explain_disk_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError as error:
+            # As /proc refuses it, and an automounter for what it does not know.
+            fix = f"{_other_folder(target)} that can be made"
+            raise DiskError(f"{error.filename}: no folder can be made there", fix=fix) from error
         lock = target.with_name(f".{target.name}.lock")
         descriptor = acquire(lock, fcntl.LOCK_EX, waiting_for=f"{what} is being made")
         assert descriptor is not None

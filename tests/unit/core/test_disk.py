@@ -19,6 +19,7 @@ from stacks.core import disk
 from stacks.core.disk import (
     REPOSITORY,
     explain_disk_errors,
+    hold_lock,
     remove_leftover,
     replace_atomically,
     scratch,
@@ -228,6 +229,14 @@ def test_refusals_of_the_disk(number: int, fix: str) -> None:
         raise OSError(number, os.strerror(number))
     assert caught.value.what == f"{cache_root() / 'here'}: {os.strerror(number)}"
     assert fix in str(caught.value.fix)
+
+
+def test_a_folder_that_the_system_refuses_to_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEANO_STACKS_CACHE", "/proc/none")
+    refused = pytest.raises(DiskError, match="/proc/none: no folder")
+    with refused as caught, hold_lock(cache_root() / "it", "it"):
+        pass
+    assert caught.value.fix == "set THEANO_STACKS_CACHE to a folder that can be made"
 
 
 @pytest.mark.parametrize(
