@@ -14,10 +14,9 @@ import stat
 import tarfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
-from typing import IO, Any, cast
+from typing import IO, cast
 
 import deflate
 
@@ -28,6 +27,7 @@ from stacks.core.disk import REPOSITORY, explain_disk_errors, scratch
 from stacks.core.errors import UsageError
 from stacks.core.process import call
 from stacks.core.reproducible import EPOCH
+from stacks.sources.registry import Blob
 from stacks.variants.variant import Variant
 
 # The variant's environment in an image.
@@ -208,31 +208,6 @@ def _walk(root: Path) -> Iterator[Path]:
         yield folder
 
 
-@dataclass(frozen=True)
-class Blob:
-    """A file of an image's archive: its bytes are in the file `path`, or in `data`.
-
-    kind: its media type. diff_id: of a compressed layer, the digest of its tar archive.
-    """
-
-    kind: str
-    digest: str
-    size: int
-    path: Path | None = None
-    data: bytes = b""
-    diff_id: str = ""
-
-    @property
-    def descriptor(self) -> dict[str, Any]:
-        """The OCI descriptor."""
-        return {"mediaType": self.kind, "digest": self.digest, "size": self.size}
-
-    @property
-    def name(self) -> str:
-        """The path in the archive."""
-        return f"blobs/{self.digest.replace(':', '/')}"
-
-
 LAYER = "application/vnd.oci.image.layer.v1.tar"
 
 
@@ -255,16 +230,14 @@ def _compress(content: Path, target: Path) -> Blob:
             with content.open("rb") as archive:
                 shutil.copyfileobj(archive, out, 1 << 20)
         compressor.flush_chunk()
-    outside, inside = (f"sha256:{d.hexdigest()}" for d in (compressor.outside, compressor.inside))
-    return Blob(f"{LAYER}+gzip", outside, target.stat().st_size, target, diff_id=inside)
+    return Blob(f"{LAYER}+gzip", target, diff_id=f"sha256:{compressor.inside.hexdigest()}")
 
 
 class _Compressor:
-    """Compresses what is written to it, and hashes both sides."""
+    """Hashes and compresses what is written to it."""
 
     def __init__(self, out: IO[bytes]) -> None:
-        self.out, self.waiting = out, bytearray()
-        self.inside, self.outside = hashlib.sha256(), hashlib.sha256()
+        self.out, self.waiting, self.inside = out, bytearray(), hashlib.sha256()
 
     def write(self, block: bytes) -> None:
         self.inside.update(block)
@@ -276,6 +249,4 @@ class _Compressor:
         """Compress up to CHUNK bytes of what waits."""
         if data := bytes(self.waiting[:CHUNK]):
             del self.waiting[:CHUNK]
-            packed = deflate.gzip_compress(data, LEVEL)
-            self.outside.update(packed)
-            self.out.write(packed)
+            self.out.write(deflate.gzip_compress(data, LEVEL))

@@ -7,7 +7,6 @@ Apptainer 1.4 has no way to choose. Format: OCI image specification 1.1.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import tarfile
@@ -23,9 +22,9 @@ from stacks.core.process import quoted
 from stacks.core.reproducible import EPOCH, TIMESTAMP
 from stacks.core.workspace import Workspace
 from stacks.image import base, files, layout
-from stacks.image.files import Blob
 from stacks.image.layout import Layers
 from stacks.image.metadata import ImageConfig, config_of
+from stacks.sources.registry import MANIFEST, Blob
 from stacks.variants.variant import Variant
 
 TYPES = "application/vnd.oci.image"
@@ -106,10 +105,10 @@ def _archive(
     layers = [*own.values()]
     settings = _json(f"{TYPES}.config.v1+json", image_config(own, config))
     manifest = _json(
-        f"{TYPES}.manifest.v1+json",
+        MANIFEST,
         {
             "schemaVersion": 2,
-            "mediaType": f"{TYPES}.manifest.v1+json",
+            "mediaType": MANIFEST,
             "config": settings.descriptor,
             "layers": [layer.descriptor for layer in layers],
         },
@@ -130,9 +129,9 @@ def _archive(
         # For `docker load` of engines without support for OCI layouts.
         "manifest.json": [
             {
-                "Config": settings.name,
+                "Config": _path(settings),
                 "RepoTags": list(names),
-                "Layers": [layer.name for layer in layers],
+                "Layers": [_path(layer) for layer in layers],
             }
         ],
         "oci-layout": {"imageLayoutVersion": "1.0.0"},
@@ -140,22 +139,27 @@ def _archive(
     blobs = [*layers, settings, manifest]
     with tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as tar:
         for name, content in documents.items():
-            data = json.dumps(content, sort_keys=True).encode()
-            tar.addfile(_entry(name, len(data)), io.BytesIO(data))
+            text = json.dumps(content, sort_keys=True).encode()
+            tar.addfile(_entry(name, len(text)), io.BytesIO(text))
         # Apptainer makes no folders but those that are entries.
         for name in ("blobs", "blobs/sha256"):
             tar.addfile(_entry(name, None))
-        for blob in sorted({blob.name: blob for blob in blobs}.values(), key=lambda b: b.name):
-            with blob.path.open("rb") if blob.path else io.BytesIO(blob.data) as file:
-                tar.addfile(_entry(blob.name, blob.size), file)
-            if blob.path:
-                blob.path.unlink()
+        for path, blob in sorted({_path(blob): blob for blob in blobs}.items()):
+            data = blob.content
+            with data.open("rb") if isinstance(data, Path) else io.BytesIO(data) as file:
+                tar.addfile(_entry(path, blob.size), file)
+            if isinstance(data, Path):
+                data.unlink()
     return manifest.digest, settings.digest
 
 
+def _path(blob: Blob) -> str:
+    """Return the path in the archive."""
+    return f"blobs/{blob.digest.replace(':', '/')}"
+
+
 def _json(kind: str, content: Any) -> Blob:
-    data = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
-    return Blob(kind, f"sha256:{hashlib.sha256(data).hexdigest()}", len(data), data=data)
+    return Blob(kind, json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
 
 
 def _entry(name: str, size: int | None) -> tarfile.TarInfo:

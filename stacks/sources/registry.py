@@ -16,6 +16,7 @@ import re
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -174,12 +175,14 @@ def credentials(host: str) -> str | None:
 class Blob:
     """A blob of a manifest: its media type and its bytes, or the file that has them.
 
-    title: the file name, where a person may look at the manifest.
+    title: the file name, where a person may look at the manifest. diff_id: of a compressed layer
+    of an image, the digest of its tar archive.
     """
 
     media_type: str
     content: bytes | Path
     title: str = ""
+    diff_id: str = ""
 
     @property
     def size(self) -> int:
@@ -187,13 +190,20 @@ class Blob:
         content = self.content
         return len(content) if isinstance(content, bytes) else content.stat().st_size
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The digest as registries write it."""
         content = self.content
         if isinstance(content, Path):
             return f"sha256:{sha256_of(content)}"
         return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+    @property
+    def descriptor(self) -> dict[str, Any]:
+        """The descriptor in a manifest."""
+        found = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
+        title = {"org.opencontainers.image.title": self.title}
+        return {**found, "annotations": title} if self.title else found
 
 
 class RegistryWriter:
@@ -217,8 +227,8 @@ class RegistryWriter:
         manifest = {
             "schemaVersion": 2,
             "mediaType": MANIFEST,
-            "config": _descriptor(config),
-            "layers": [_descriptor(layer) for layer in layers],
+            "config": config.descriptor,
+            "layers": [layer.descriptor for layer in layers],
             "annotations": dict(annotations),
         }
         data = json.dumps(manifest, sort_keys=True).encode()
@@ -261,8 +271,3 @@ class RegistryWriter:
                     fix="try again; what was sent is kept",
                 )
             return response
-
-
-def _descriptor(layer: Blob) -> dict[str, Any]:
-    title = {"annotations": {"org.opencontainers.image.title": layer.title}} if layer.title else {}
-    return {"mediaType": layer.media_type, "digest": layer.digest, "size": layer.size, **title}

@@ -104,14 +104,6 @@ def test_the_layout_holds_the_layers_and_how_they_start(
     assert len(image["Layers"]) == 3 and {*image["Layers"], image["Config"]} <= set(read)
 
 
-def test_the_same_content_gives_the_same_archive(
-    root: Path, layers: Layers, tmp_path: Path
-) -> None:
-    digests = oci.pack(CONFIG, root, layers, tmp_path / "one.tar")
-    assert oci.pack(CONFIG, root, lay_out(tmp_path / "again"), tmp_path / "two.tar") == digests
-    assert (tmp_path / "one.tar").read_bytes() == (tmp_path / "two.tar").read_bytes()
-
-
 def test_long_layers_are_compressed_in_parts(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
