@@ -21,7 +21,7 @@ if is_invoke and importlib.util.find_spec("pydantic") is None:
 
 from stacks.tasks.channel import lock, matrix, pin, publish_channel, release, reproduce, serve
 from stacks.tasks.environments import build, clean, list_, recommend, verify
-from stacks.tasks.project import configure, docs, schema, test, vendor, verify_app, version
+from stacks.tasks.project import docs, schema, test, vendor, verify_app, version
 from stacks.tasks.timing import bench, compare, profile, publish, results
 from stacks.tasks.use import export, init, kernel, run, scheduler, shell, worker
 
@@ -30,7 +30,6 @@ __all__ = [
     "build",
     "clean",
     "compare",
-    "configure",
     "docs",
     "export",
     "init",

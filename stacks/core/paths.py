@@ -90,7 +90,7 @@ def home_root() -> Path:
     return user_folder("home", "XDG_DATA_HOME", "~/.local/share", "THEANO_STACKS_HOME")
 
 
-def user_folder(what: str, parent_variable: str, parent: str, variable: str = "") -> Path:
+def user_folder(what: str, parent_variable: str, parent: str, variable: str) -> Path:
     """Return the user's folder of this project below the folder that `parent_variable` names.
 
     parent: where that is by default. variable: names another folder for all of it. Raises DiskError
@@ -102,7 +102,7 @@ def user_folder(what: str, parent_variable: str, parent: str, variable: str = ""
     if base.startswith("~"):
         raise DiskError(
             f"the {what} has no folder: there is no home folder",
-            fix=f"set {variable or parent_variable} to a folder that you may write",
+            fix=f"set {variable} to a folder that you may write",
         )
     return Path(base).absolute() / "theano-stacks"
 

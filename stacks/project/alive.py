@@ -87,8 +87,7 @@ def _archive_roots(workspace: Workspace) -> tuple[str, ...]:
     ended, why = ended_releases(wheel)
     if not ended:
         print(f"warning: not asked: {why}", file=sys.stderr)
-    mirrors = [mirror.url for mirror in current_mirrors(wheel)]
-    return tuple(dict.fromkeys((*mirrors, *ended)))
+    return tuple(dict.fromkeys((*current_mirrors(wheel), *ended)))
 
 
 def _groups(pins: Pins, holdings: Sequence[Holdings]) -> list[Group]:

@@ -40,9 +40,7 @@ Clock = Callable[[], datetime]
 # /usr/share/keyrings/debian-archive-keyring.gpg of debian-archive-keyring 2023.3+deb12u2,
 # unchanged: the keys of Debian 11, 12 and 13. They end between 2029 and 2035.
 KEYRING = Path(__file__).with_name("debian-archive-keyring.gpg")
-ANOTHER_MIRROR = (
-    "choose another mirror: export DEBIAN_MIRROR, or ./invoke configure --debian-mirror"
-)
+ANOTHER_MIRROR = "choose another mirror: export DEBIAN_MIRROR=<its address>"
 BEGIN = b"-----BEGIN PGP SIGNED MESSAGE-----"
 
 # The certificates of those who may sign.
@@ -78,7 +76,7 @@ def deb_pins(
     if not requests:
         return {}
     wheel, keys = address_wheel(workspace), archive_keys()
-    roots = [mirror.url for mirror in current_mirrors(wheel)]
+    roots = current_mirrors(wheel)
 
     def roots_to_ask(failures: Sequence[StacksError]) -> Iterator[str]:
         yield from roots

@@ -195,7 +195,7 @@ def fetch_sources(workspace: Workspace, pins: Sequence[Pin], stop: threading.Eve
     places: list[Place] = []
     wheel, web = address_wheel(workspace), environment_web(stop)
     if any(isinstance(pin, DebPin) for pin in pins):
-        places += [mirror_place(web, mirror.url) for mirror in current_mirrors(wheel)]
+        places += [mirror_place(web, root) for root in current_mirrors(wheel)]
     if any(isinstance(pin, IndexPin) for pin in pins):
         places += index_places(stop)
     if packages := [pin for pin in pins if isinstance(pin, CondaPin)]:

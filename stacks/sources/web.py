@@ -249,10 +249,9 @@ def _unreachable(url: str, error: BaseException, address: str) -> FetchError:
     through = " through the proxy" if isinstance(error, requests.exceptions.ProxyError) else ""
     return (SilentError if reason == NO_ANSWER else UnreachableError)(
         f"{what}: {host} cannot be reached{through}: {reason}",
-        fix="check the network, https_proxy and http_proxy; or set another mirror: "
-        "`./invoke configure --debian-mirror` or DEBIAN_MIRROR for debs, conda's channel_alias for "
-        "its packages, pip's index-url for the rest; without a network: THEANO_STACKS_VENDOR=<a "
-        "folder that `./invoke vendor` wrote on another machine>",
+        fix="check the network, https_proxy and http_proxy; or set another mirror: DEBIAN_MIRROR "
+        "for debs, conda's channel_alias for its packages, pip's index-url for the rest; without a "
+        "network: THEANO_STACKS_VENDOR=<a folder that `./invoke vendor` wrote on another machine>",
     )
 
 

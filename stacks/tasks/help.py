@@ -22,7 +22,7 @@ NAMES = 24
 VALUES = {
     **dict.fromkeys(("json", "file", "archive", "key", "new-key", "over"), "FILE"),
     **dict.fromkeys(("logs", "prefix"), "FOLDER"),
-    **dict.fromkeys(("cluster", "debian-mirror"), "ADDRESS"),
+    "cluster": "ADDRESS",
     **dict.fromkeys(("variant", "framework", "extends", "workload", "case"), "NAME"),
     **dict.fromkeys(("linker", "machine", "name"), "NAME"),
     **dict.fromkeys(("variants", "threads", "include", "expired"), "A,B,C"),

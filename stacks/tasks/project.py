@@ -172,29 +172,6 @@ def vendor(
 
 
 @task(
-    "configure",
-    "configure --debian-mirror https://HOST/debian",
-    help={
-        "debian-mirror": "use this mirror of Debian's archive from now on, such as "
-        "https://HOST/debian; it is tried before it is saved; "
-        "the variable DEBIAN_MIRROR wins over it",
-        "no-debian-mirror": "remove the mirror from the configuration",
-    },
-    rules=(excludes("debian-mirror", "no-debian-mirror", "saves a mirror"),),
-)
-def configure(debian_mirror: str = "", no_debian_mirror: bool = False) -> None:
-    """Show or change your configuration, which is kept outside of the checkout."""
-    from stacks.project import pinning
-
-    if debian_mirror:
-        pinning.set_debian_mirror(default_workspace(), debian_mirror)
-    elif no_debian_mirror:
-        pinning.remove_debian_mirror()
-    else:
-        pinning.show_configuration(default_workspace())
-
-
-@task(
     "verify-app ~/blas-verify.pyz",
     "verify-app --wheel .",
     help={

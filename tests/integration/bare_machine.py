@@ -46,7 +46,7 @@ def packed_root(suite: str = "bookworm", packages: str = "python3-venv,ca-certif
     with hold_lock(target, "the root of a bare machine"):
         if not target.is_file():
             with replace_atomically(target) as made:
-                mirror = current_mirrors(address_wheel(workspace))[0].url
+                mirror = current_mirrors(address_wheel(workspace))[0]
                 make_root(made, mirror, suite, packages)
     return target
 

@@ -105,7 +105,7 @@ def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[De
     if not wanted:
         return frozenset()
     stop, wheel = threading.Event(), address_wheel(workspace)
-    mirrors = [mirror.url for mirror in current_mirrors(wheel)]
+    mirrors = current_mirrors(wheel)
     roots = [*mirrors, *ended_releases(wheel)[0]]
     web = environment_web(stop)
     answers = places.survey([mirror_place(web, root) for root in roots], wanted, stop)

@@ -67,22 +67,6 @@ def test_the_first_command_of_the_readme_makes_a_verified_environment(machine: B
     assert again.returncode == 0, again.stderr
 
 
-def test_the_mirror_in_use_is_shown_and_can_be_configured(machine: BareMachine) -> None:
-    shown = machine.run("./invoke configure")
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.count("(the wheel debops 3.3.2)") == 2
-    [address] = [
-        line.split()[1] for line in shown.stdout.splitlines() if line.startswith("  mirror: ")
-    ]
-    saved = machine.run(f"./invoke configure --debian-mirror {address}")
-    assert saved.returncode == 0, saved.stderr
-    assert f"{address} has " in saved.stdout
-    assert "config.yaml)" in machine.run("./invoke configure").stdout
-    removed = machine.run("./invoke configure --no-debian-mirror")
-    assert removed.returncode == 0, removed.stderr
-    assert not list((machine.home / ".config").rglob("*.yaml"))
-
-
 PIN = """\
 from stacks.core.workspace import default_workspace
 from stacks.sources.debian_archive import DebRequest

@@ -70,12 +70,11 @@ def room(
         if name.lower().endswith("_proxy") or name.startswith("DEBIAN_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("THEANO_STACKS_CACHE", str(workspace.cache))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setattr(debian_mirrors, "ended_mirrors", no_ended_mirrors)
     return tmp_path
 
 
-def no_ended_mirrors(wheel: debian_mirrors.Wheel) -> tuple[debian_mirrors.Mirror, ...]:
+def no_ended_mirrors(wheel: debian_mirrors.Wheel) -> tuple[str, ...]:
     """Stand for a machine on which the archive of ended releases is not known."""
     raise FetchError("no test may ask for it")
 

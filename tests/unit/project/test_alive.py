@@ -1,4 +1,4 @@
-"""`pin --alive`: which place still has each pinned file, and what a user must know of that."""
+"""Which files are pinned; `pin --alive`: which place still has each, and what a user must know."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core.errors import FetchError, ScarceError
+from stacks.core.errors import FetchError, ScarceError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.texts import requirements_of
-from stacks.project import alive
+from stacks.project import alive, pinning
 from stacks.sources import debian_mirrors, places
 from stacks.sources.mirrors import PipSettings, vendored_path
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, read_pins, write_pins
@@ -145,7 +145,7 @@ def test_a_dead_mirror_is_named_and_does_not_count(
     out = capsys.readouterr().out
     assert f"{dead} was not asked to the end: " in out and "cannot be reached" in out
     # The archive of ended releases is a place, too.
-    ended = debian_mirrors.Mirror(f"{full.url}/one", "a test")
+    ended = f"{full.url}/one"
     with monkeypatch.context() as patch:
         patch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
         alive.report(own)
@@ -218,3 +218,19 @@ def test_the_packages_of_the_locks_by_their_sources(workspace: Workspace) -> Non
     assert direct and found.keys().isdisjoint(direct)
     for package in {package for packages in found.values() for package in packages}:
         assert package.size > 1000 and package.urls[0].endswith(f"/{package.filename}")
+
+
+pytestmark = pytest.mark.usefixtures("room")
+
+
+def test_the_pins_are_exactly_those_of_the_recipes_and_the_base(workspace: Workspace) -> None:
+    debs, files = pinning.required_sources(workspace)
+    pins = read_pins(workspace.sources_lock)
+    packages = {(deb.suite, deb.name) for deb in debs if not deb.is_source}
+    assert packages == {(pin.suite, pin.name) for pin in pins.debs}
+    assert {file.filename for file in files} == {pin.filename for pin in pins.files}
+
+
+def test_an_expired_suite_that_no_recipe_takes_is_an_error(workspace: Workspace) -> None:
+    with pytest.raises(UsageError, match=r"(?s)--expired: no recipe takes debs of sarge.*bookworm"):
+        pinning.pin(workspace, expired={"sarge"})

@@ -14,7 +14,6 @@ from stacks.core.errors import FetchError, IntegrityError, StacksError, UsageErr
 from stacks.core.workspace import Workspace
 from stacks.sources import debian_archive, debian_mirrors
 from stacks.sources.debian_archive import DebRequest
-from stacks.sources.debian_mirrors import Mirror
 from stacks.sources.pins import DebPin, Pins
 from stacks.sources.repin import repin
 from unit.helpers.serving import Answer, Site, closed_port
@@ -142,7 +141,7 @@ def test_what_no_mirror_has_is_asked_of_the_archive_of_ended_releases(
 ) -> None:
     monkeypatch.delenv("DEBIAN_SNAPSHOT_MIRROR")
     roots = {"ended": f"{other.url}/debian"}
-    ended = lambda _: (Mirror(roots["ended"], "a test"),)  # noqa: E731
+    ended = lambda _: (roots["ended"],)  # noqa: E731
     monkeypatch.setattr(debian_mirrors, "ended_mirrors", ended)
     with pytest.raises(UsageError, match="no package libfoo2"):
         repin(workspace, [DebRequest("bookworm", "libfoo2")], [])

@@ -1,4 +1,4 @@
-"""Pinned files from several places: their order, the servers that fail, and the error to show."""
+"""Pinned files from several places: their order, redirects, servers that fail, the error."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources import debian_mirrors, places, retrieve
+from stacks.sources.connection import redirect_target
 from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
@@ -69,7 +70,7 @@ def test_a_mirror_that_does_not_answer_is_given_up_by_each_thread_once(
         root = address if silent else away()
         monkeypatch.setenv("DEBIAN_MIRROR", root)
         reason = "no answer in time" if silent else "Connection refused"
-        with pytest.raises(FetchError, match=rf"(?s){root}/pool.*{reason}.*--debian-mirror"):
+        with pytest.raises(FetchError, match=rf"(?s){root}/pool.*{reason}.*DEBIAN_MIRROR"):
             fetch(workspace, files)
         # One that never answered is tried twice.
         assert len(pauses) <= (1 if silent else 4) * 8
@@ -180,8 +181,7 @@ def test_an_archive_of_ended_releases_that_fails_is_named_with_the_mirror(
     mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = away()
-    ended = (debian_mirrors.Mirror(root, "a test"),)
-    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda wheel: ended)
+    monkeypatch.setattr(debian_mirrors, "ended_mirrors", lambda wheel: (root,))
     del mirror.files[DEB]
     with pytest.raises(FetchError) as caught:
         got()
@@ -210,3 +210,74 @@ def test_no_mirror_and_no_wheel(carried: Workspace, site: Site) -> None:
     site.files[f"/files/{WHEEL_FILE}"] = b"!" * len(body)
     with pytest.raises(FetchError, match=r"(?s)^no mirror of Debian's.*not the pinned ones, twice"):
         fetch(carried, [deb()])
+
+
+@pytest.mark.parametrize("location", [
+    "http://h:99999/", "http://h:port/", "http://[::1/", "http://[half]/x",
+    "file:///etc/passwd", "ftp://h/x", "gopher:x", "http://a\x01b/", "http://a\x1b[31mb/",
+    "http://a\xff\xfeb/", "http://" + "a" * 300 + "/", "http://.../", "http://h\\@127.0.0.1/",
+])  # fmt: skip
+def test_a_malformed_redirect_names_the_file_and_the_next_mirror_is_asked(
+    mirror: Site, got: Got, second: Site, location: str
+) -> None:
+    mirror.plans[DEB] = [Answer(302, headers={"Location": location})] * 18
+    with pytest.raises(FetchError) as caught:
+        got()
+    message = str(caught.value)
+    assert message.startswith(f"{mirror.url}{DEB}: redirected to ")
+    assert "fix:" in message and message.replace("\n", "").isprintable()
+    second.files[DEB] = BODY
+    assert got() == BODY
+    assert second.paths() == [DEB, DEB]
+
+
+def test_a_redirect_loop_ends(mirror: Site, got: Got) -> None:
+    mirror.plans[DEB] = [Answer(301, headers={"Location": POOL})] * 99
+    mirror.plans[POOL] = [Answer(301, headers={"Location": DEB})] * 99
+    with pytest.raises(FetchError, match=rf"^{mirror.url}{DEB}: redirected more than 10"):
+        got()
+    assert len(mirror.asked) == 11
+    mirror.plans[DEB] = [Answer(302, BODY)]
+    with pytest.raises(FetchError, match="the server answered 302"):
+        got()
+
+
+def test_a_redirect_is_followed_and_the_body_of_its_answer_is_not_read(
+    mirror: Site, got: Got
+) -> None:
+    location = {"Location": "../else where/\xc3\xa9"}
+    mirror.plans[DEB] = [Answer(302, headers=location, announced=1 << 40)]
+    mirror.files["/debian/pool/main/f/else%20where/%C3%A9"] = BODY
+    assert got() == BODY
+
+
+@pytest.mark.parametrize(
+    ("address", "location", "target"),
+    [
+        ("http://a/x/y", "z", "http://a/x/z"),
+        ("http://a/x/y", "/z w", "http://a/z%20w"),
+        ("https://a/x", "//b/z", "https://b/z"),
+        ("http://a/x", "https://b:444/z", "https://b:444/z"),
+        ("http://a/x", "HTTP://B/z", "http://B/z"),
+        ("http://a/x", "/\xc3\xa9", "http://a/%C3%A9"),
+        ("http://me:pw@a/x", "http://a/z", "http://me:pw@a/z"),
+        ("http://me:pw@a/x", "https://a/z", "https://me:pw@a/z"),
+        ("http://me:pw@a/x", "http://a:81/z", "http://a:81/z"),
+        ("https://me:pw@a/x", "http://a/z", "http://a/z"),
+    ],
+)
+def test_a_redirect_leads_to(address: str, location: str, target: str) -> None:
+    assert redirect_target(address, address, location, lambda _: True) == target
+
+
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [
+        ("http://b/x", r"(?s)^http://o/x: redirected.*https, as before.*b/x"),
+        ("file://me:secret@etc/x?token=secret", "found:    file://etc/x"),
+    ],
+)
+def test_a_refused_address_is_shown_without_its_password(location: str, message: str) -> None:
+    with pytest.raises(FetchError, match=message) as caught:
+        redirect_target("http://o/x", "https://me:secret@a/x", location, lambda _: False)
+    assert "secret" not in str(caught.value)

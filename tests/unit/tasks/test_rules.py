@@ -85,7 +85,6 @@ from unit.tasks.conftest import CommandLine
         ("docs --check --to d", "--check writes nothing", "leave out --to"),
         ("vendor d", "give exactly one of --variants, --all and --check", ""),
         ("vendor d --check --images", "--check reads the whole folder", "leave out --images"),
-        ("configure --debian-mirror m --no-debian-mirror", "--debian-mirror saves", "leave out"),
     ],
 )  # fmt: skip
 def test_a_command_line_is_refused_with_a_suggestion(
