@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
 import pytest
-from unit.helpers.benching import PASSED
 
 from integration.conftest import Prefix
-from stacks.bench import command
 from stacks.bench.candidates import Candidate
 from stacks.bench.processes import start_program
 from stacks.bench.result import Series
@@ -82,21 +79,6 @@ def test_a_program_is_suspended_and_resumed_on_python_2(
     (first,), (second,) = timed(of, "logreg", 3, 2)
     assert (first.name, len(first.samples), len(second.samples)) == ("logreg step", 3, 2)
     assert first.graph == second.graph and min(first.samples) > 0
-
-
-def test_a_program_is_timed_beside_a_busy_loop(
-    workspace: Workspace, prefix: Prefix, tmp_path: Path
-) -> None:
-    of = candidate(workspace, prefix, "theano-0.8.2", "pip-default")
-    verified = dataclasses.replace(of, report=PASSED)
-    options = BenchOptions(
-        workload="logreg", rounds=5, threads="1", quick=True, starts=1, calls=5, busy=1
-    )
-    kept = Workspace(tmp_path, workspace.cache)
-    result = command.timed(kept, [verified], options)
-    assert result.settings.busy == 1
-    assert [(run.busy, run.round) for run in result.runs] == [(1, n) for n in range(1, 6)]
-    assert {len(run.series[0].samples) for run in result.runs} == {5}
 
 
 FRAMEWORKS = [

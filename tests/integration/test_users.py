@@ -1,4 +1,4 @@
-"""People who may not write to a checkout or an environment, and two users at once."""
+"""Users who may not write to a checkout, an environment or a folder, and two users at once."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Prefix
-from integration.tiny import Tiny, as_user, obeying
+from integration.tiny import Builder, Tiny, as_user, obeying
 from stacks.core.disk import REPOSITORY
+from stacks.core.errors import DiskError
 
 MINE = "summary: mine\nextends: by-conda\nframework: tiny\npip: [decorator==4.4.2]\n"
 # Locks and makes the environment of the stack.yaml STACK in the checkout ROOT.
@@ -162,3 +163,34 @@ def test_two_other_users_compile_in_folders_of_their_own(
         assert value == "5.0"
         assert Path(folder).parent == shared / f"theano-stacks-{user}"
         assert {path.lstat().st_uid for path in Path(folder).rglob("*")} == {user}
+
+
+def ended(builder: Builder) -> tuple[int, str, str]:
+    with builder:
+        out, error = builder.communicate()
+    assert "Traceback" not in error, error
+    return builder.returncode, out, error
+
+
+@pytest.mark.parametrize("folder", ["cache", "prefixes"])
+def test_a_folder_without_write_permission(tiny: Tiny, folder: str) -> None:
+    place = tiny.root / folder
+    place.mkdir(exist_ok=True)
+    place.chmod(0o555)
+    try:
+        status, _, error = ended(tiny.builder("by-pip", wrapper=obeying()))
+    finally:
+        place.chmod(0o755)
+    assert status == 1
+    assert f"{place}" in error and "Permission denied" in error
+    assert ("THEANO_STACKS_CACHE" in error) == (folder == "cache")
+    assert not tiny.place("by-pip").exists()
+
+
+def test_a_file_in_place_of_the_environment(tiny: Tiny) -> None:
+    place = tiny.place("by-conda")
+    place.parent.mkdir()
+    place.write_text("a person's")
+    with pytest.raises(DiskError, match="a file stands where a folder is needed"):
+        tiny.make("by-conda")
+    assert place.read_text() == "a person's"

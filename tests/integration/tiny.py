@@ -1,6 +1,6 @@
 """A small framework, six on Python 2.7, whose environments are made in a second.
 
-tiny.py ROOT CACHE TARGET VARIANT [hold]    makes an environment in a process of its own
+tiny.py ROOT CACHE TARGET VARIANT    makes an environment in a process of its own
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from stacks.channel import build as package_builds
 from stacks.channel.offers import Channel, read_channel, with_settings
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
-from stacks.environments import folders
 from stacks.environments.make import build as pipeline
-from stacks.environments.make import contents
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.locks import update as lock_update
@@ -90,16 +87,6 @@ class Tiny:
     def make(self, name: str) -> Path:
         return pipeline.make_environment(self.workspace, self.variant(name), self.place(name))
 
-    def is_ready(self, name: str) -> bool:
-        place, variant = self.place(name), self.variant(name)
-        key = folders.key_of(self.workspace, variant, self.lock(name), place)
-        return folders.key_in(place) == key
-
-    def cached(self, pattern: str) -> Path:
-        """Return the one path of the cache that matches."""
-        [path] = self.cache.glob(pattern)
-        return path
-
     def copy_checkout(self, folder: Path) -> None:
         """Copy what `./invoke` needs of this checkout, with these settings and locks."""
         ignored = shutil.ignore_patterns("__pycache__")
@@ -109,16 +96,11 @@ class Tiny:
             shutil.copy(path, folder)
         shutil.copytree(self.envs, folder / "envs")
 
-    def builder(
-        self, name: str, *, hold: bool = False, wrapper: Iterable[str | Path] = ()
-    ) -> Builder:
-        """Start the making of an environment in another process.
-
-        hold: it prints `held` and waits for a line before the files that it has made are checked.
-        """
+    def builder(self, name: str, *, wrapper: Iterable[str | Path] = ()) -> Builder:
+        """Start the making of an environment in another process."""
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
-        words = [__file__, self.root, self.cache, self.place(name), name, *["hold"] * hold]
+        words = [__file__, self.root, self.cache, self.place(name), name]
         return Builder(
             [*map(str, wrapper), sys.executable, *map(str, words)],
             cwd=self.root,
@@ -129,7 +111,6 @@ class Tiny:
                 "TMPDIR": str(scratch),
                 **DEAD,
             },
-            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -229,18 +210,9 @@ def tree(root: Path) -> dict[str, tuple[str, int]]:
     }
 
 
-def main(root: str, cache: str, target: str, name: str, hold: str = "") -> int:
+def main(root: str, cache: str, target: str, name: str) -> int:
     """Make an environment; print its folder, or the error."""
     workspace = Workspace(Path(root), Path(cache))
-    check, patch = contents.check, setattr
-
-    def held(*arguments: Any, **options: Any) -> None:
-        check(*arguments, **options)
-        print("held", flush=True)
-        sys.stdin.readline()
-
-    if hold:
-        patch(contents, "check", held)
     try:
         variant = load_variant(workspace, name)
         print(pipeline.make_environment(workspace, variant, Path(target)))

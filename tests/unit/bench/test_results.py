@@ -101,6 +101,9 @@ def test_a_broken_result_is_named_and_the_others_are_read(workspace: Workspace) 
     (folder / "link.json").symlink_to(good)
     (folder / "folder.json").mkdir()
     (folder.parent / "linked").symlink_to(folder)
+    # The reports of devices are no results.
+    (folder.parent / store.DEVICES).mkdir()
+    (folder.parent / store.DEVICES / "a-gpu.json").write_text("{}")
     found, bad = store.read_all(workspace)
     assert [one.path for one in found] == [good]
     expected = {f"{name}.json": message for name, (_, _, message) in BROKEN.items()} | {
@@ -155,11 +158,3 @@ def test_the_installed_command_reads_its_own_results_and_the_published(
     assert own.is_relative_to(tmp_path / "home/results")
     assert {one.path for one in store.read_all(installed)[0]} == {published, own}
     assert [one.path for one in store.read_all(workspace)[0]] == [published]
-
-
-def test_the_folder_of_device_reports_has_no_results(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path, tmp_path)
-    path = workspace.results / store.DEVICES / "a-gpu.json"
-    path.parent.mkdir(parents=True)
-    path.write_text("{}")
-    assert store.read_all(workspace) == ([], [])

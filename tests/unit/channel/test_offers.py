@@ -42,6 +42,8 @@ def test_what_a_package_is_to_the_solver(channel: Channel) -> None:
         assert offer.file_name == name and offer.url.endswith(f"/{offer.recipe.subdir}/{name}")
     # That of the user's archive is not offered.
     names = {offer.recipe.package.name for offer in channel.offers.values()}
+    solved = [offer.recipe.package.name for offer in solve(channel, ["theano ==0.8.2"], "2.36")]
+    assert {"python", "numpy", "theano"} < {*solved} and solved == sorted(solved)
     assert "amdlibm-compat" in names and "amdlibm" not in names
 
 

@@ -17,7 +17,7 @@ from stacks.bench.schedule import BenchOptions
 from stacks.cluster import command
 from stacks.cluster import dispatch as dispatching
 from stacks.cluster.command import Session
-from stacks.cluster.dispatch import Cluster, ClusterError, Job, Worker, connected, dispatch
+from stacks.cluster.dispatch import Cluster, Job, Worker, connected, dispatch
 from stacks.cluster.messages import Answer, Order, Outcome, RemoteError
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
@@ -137,33 +137,6 @@ def scheduler(**resources: int) -> distributed.LocalCluster:
     """Give a scheduler of dask in this process, with one worker."""
     options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
     return distributed.LocalCluster(n_workers=1, resources=resources, **options)
-
-
-def test_a_connection_has_this_projects_workers_until_the_scheduler_goes_away(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(dispatching, "TIMEOUT", 3.0)
-    label = "theano-stacks-machine-big"
-    with scheduler(**{label: 1}) as local, connected(local.scheduler_address) as found:
-        cluster, [worker] = found
-        assert (worker.machine, worker.custom_name) == (label, "big")
-        assert capsys.readouterr().err == f"1 machine: {worker.name}\n"
-        for run, what in (
-            (dispatching.RUN, "the worker's checkout differs from this one"),
-            (
-                "stacks.no_such:run",
-                "this worker cannot run the job\n  found:    ModuleNotFoundError",
-            ),
-        ):
-            monkeypatch.setattr(dispatching, "RUN", run)
-            task = cluster.send(Job("x", ORDER), worker)
-            while not task.future.done():
-                cluster.wait([task], 9.0)
-            answer = task.answer()
-            assert answer and answer.refused and what in str(answer.errors[0])
-        local.close()
-        with pytest.raises(ClusterError, match="the scheduler went away"):
-            cluster.workers()
 
 
 def test_what_is_no_scheduler_of_this_project(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -276,3 +277,6 @@ def test_the_index_is_pushed_after_what_it_names(
         "noarch/repodata.json:latest",
         "index:latest",
     ]
+    last = json.loads(server.manifests["latest"])["layers"]
+    titles = [layer["annotations"]["org.opencontainers.image.title"] for layer in last]
+    assert titles == ["index.sha256", "index.sha256.sig"]

@@ -185,6 +185,9 @@ def test_the_lock_of_a_stack_does_not_follow_its_folder(room: Workspace, tmp_pat
         found.append(files(room, variant))
     assert found[0] == found[1]
     assert json.loads(found[0]["files.json"])["own"][0]["name"] == "h5py"
+    assert (
+        f"\nh5py==3.1 \\\n    --hash=sha256:{'e' * 64}\n" in found[0]["requirements.txt"].decode()
+    )
 
 
 def test_conda_reads_the_specs_and_a_name_that_is_text(room: Workspace, tmp_path: Path) -> None:

@@ -146,19 +146,6 @@ def test_without_a_ratio_there_is_no_picture_and_without_a_column_no_table(
     assert ("<script>" in site(tmp_path)) is has_table
 
 
-def test_the_page_loads_nothing_from_the_network(tmp_path: Path) -> None:
-    keep(tmp_path)
-    command.publish(at(tmp_path))
-    found = Reader(site(tmp_path))
-    assert {"style", "script", "table"} <= set(found.tags)
-    links = {value for name, value in found.attributes if name in ("href", "src", "xlink:href")}
-    assert links == {"data:,", "docs/index.html", "docs/guides/bench.html"}
-    assert "://" not in site(tmp_path).replace("http://www.w3.org/2000/svg", "")
-    # Without scripts there is nothing to filter with: a plain table.
-    assert ("hidden", "") in found.attributes
-    assert "url(" not in site(tmp_path) and "@import" not in site(tmp_path)
-
-
 def test_text_of_results_is_escaped(tmp_path: Path) -> None:
     evil = FAST.model_copy(
         update={"packages": tuple(p.model_copy(update={"version": EVIL}) for p in BASE.packages)}

@@ -249,17 +249,6 @@ def test_a_report_that_agrees_is_stored(status: int, room: Room, tmp_path: Path)
         assert json.loads(path.read_text()) == content
 
 
-def test_a_user_who_may_not_write_to_the_checkout_verifies_too(
-    room: Room, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(verification, "is_writable", lambda folder: False)
-    content = {"ok": True, "checks": [CHECKS[0]]}
-    room.runs(reporting(0, content))
-    room.verify()
-    assert (room.kept.read_text(), json.loads(room.json.read_text())) == ("{}", content)
-    assert capsys.readouterr().err.startswith("note: no report is kept: ")
-
-
 def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
     python = add(tmp_path, "python", f"#!/bin/sh\ngrep SigIgn /proc/$$/status > {tmp_path}/out\n")
     python.chmod(0o755)
