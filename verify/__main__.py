@@ -47,6 +47,8 @@ PROGRAMS = {
 
 def main(argv):
     """Run the program that the first argument names, else the verification; return its status."""
+    # Its lines would stand between those of the programs that the suite starts.
+    os.environ.pop("LD_DEBUG", None)
     parent = os.environ.pop("THEANO_STACKS_PARENT", "")
     if parent.isdigit():
         # The builder. A shell that has started the suite may end before it.

@@ -19,6 +19,8 @@ from verify.device import check as device_check
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
 # ST_NOEXEC of statvfs, which Python 2 does not name.
 NOEXEC = 8
+# Bytes: what the suite compiles, and more. On a full disk Theano waits for its lock for ever.
+LEAST_FREE = 32 << 20
 
 
 def main(argv):
@@ -109,6 +111,19 @@ def _duration(expectation, verified):
     return "30 s" if is_first else "15 s"
 
 
+def _check_disk(folder):
+    """Raise EnvironmentError for a folder in which the suite cannot compile."""
+    status = os.statvfs(folder)
+    if status.f_flag & NOEXEC:
+        number, what = errno.EACCES, "nothing may run there (noexec)"
+    # Some file systems count no blocks.
+    elif status.f_blocks and status.f_bavail * status.f_frsize < LEAST_FREE:
+        number, what = errno.ENOSPC, "less than %d MiB are free there" % (LEAST_FREE >> 20)
+    else:
+        return
+    raise EnvironmentError(number, what + ": set TMPDIR to another folder", folder)
+
+
 def run(arguments, folder):
     """Verify, print the table and write the report; return the exit status.
 
@@ -120,10 +135,7 @@ def run(arguments, folder):
         if os.path.isfile(path) and not os.path.abspath(path).startswith("/dev/"):
             os.remove(os.path.realpath(path))
     expectation = expectations.load(arguments.expect) if arguments.expect else None
-    if os.statvfs(folder).f_flag & NOEXEC:
-        raise EnvironmentError(
-            errno.EACCES, "nothing may run there (noexec): set TMPDIR to another folder", folder
-        )
+    _check_disk(folder)
     if arguments.blas_threads:
         threads.set_variables(arguments.blas_threads)
     user_flags = {name: os.environ.get(name.upper() + "_FLAGS", "") for name in frameworks.MODULES}

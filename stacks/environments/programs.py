@@ -54,8 +54,9 @@ def run_suite(
     """
     sys.stdout.flush()
     env = ending_with_this_process(env)
-    # The suite would end at a prompt.
-    env.pop("PYTHONINSPECT", None)
+    # The suite would end at a prompt, or print thousands of lines.
+    for name in ("PYTHONINSPECT", "LD_DEBUG"):
+        env.pop(name, None)
     # A Python that is interrupted before it runs any program prints a traceback.
     interruptible = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     if interruptible:

@@ -130,15 +130,20 @@ def test_a_report_into_a_missing_folder_is_refused_before_the_framework_is_impor
         cli.run(cli.parse(["--json", str(tmp_path / "nowhere/report.json")]), str(tmp_path))
 
 
-def test_a_report_of_an_earlier_run_does_not_outlive_this_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("flag", "blocks", "free", "what"),
+    [(8, 10, 10, "noexec"), (0, 1 << 30, 31 << 20, "less than 32 MiB are free")],
+)
+def test_a_report_of_an_earlier_run_does_not_outlive_one_that_is_refused(
+    flag: int, blocks: int, free: int, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("report.json", "linked"):
         (tmp_path / name).write_text("all passed")
     (tmp_path / "junit.xml").symlink_to("linked")
-    monkeypatch.setattr(cli.os, "statvfs", lambda folder: SimpleNamespace(f_flag=cli.NOEXEC))
+    disk = SimpleNamespace(f_flag=flag, f_blocks=blocks, f_bavail=free, f_frsize=1)
+    monkeypatch.setattr(cli.os, "statvfs", lambda folder: disk)
     words = ["--json", str(tmp_path / "report.json"), "--junit", str(tmp_path / "junit.xml")]
-    with pytest.raises(OSError, match="noexec"):
+    with pytest.raises(OSError, match=what):
         cli.run(cli.parse(words), str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["junit.xml"]
 

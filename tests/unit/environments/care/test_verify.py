@@ -249,6 +249,12 @@ def test_a_report_that_agrees_is_stored(status: int, room: Room, tmp_path: Path)
         assert json.loads(path.read_text()) == content
 
 
+@pytest.mark.parametrize("name", ["PYTHONINSPECT", "LD_DEBUG"])
+def test_the_suite_does_not_get_what_prints_or_asks(name: str, tmp_path: Path) -> None:
+    python = add(tmp_path, "python", f"#!/bin/sh\nexit ${{{name}:+7}}\n", 0o755)
+    assert programs.run_suite(python, ["files"], {**os.environ, name: "1"}) == 0
+
+
 def test_ctrl_c_is_ignored_until_the_suite_runs(tmp_path: Path) -> None:
     python = add(tmp_path, "python", f"#!/bin/sh\ngrep SigIgn /proc/$$/status > {tmp_path}/out\n")
     python.chmod(0o755)
