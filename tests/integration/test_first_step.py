@@ -101,6 +101,8 @@ def test_stored_graph_is_the_one_that_was_optimised(
     count = first["found"]["kept"]
     assert count >= 5 and first["found"] == {"hits": 0, "kept": count, "not kept": 0}
     assert second["found"] == {"hits": count, "kept": 0, "not kept": 0}
+    # Copies for the caller are no part of a stored graph.
+    assert second["links"]["hits"] > 3 * second["links"]["named"]
     assert first["values"] == second["values"] and first["graphs"] == second["graphs"]
     plain = flat(off["values"])
     assert flat(first["values"]) == pytest.approx(plain, rel=1e-10, abs=1e-12)

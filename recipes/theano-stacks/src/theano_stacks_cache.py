@@ -12,15 +12,15 @@ program executes: only the user's own files are used.
 
 import logging
 import os
-import pickle
 
 import theano
 from theano.compile import function_module
 from theano.gof import DestroyHandler
 
 import theano_stacks_modules
-from theano_stacks_graphs import packed, unpacked
 from theano_stacks_keys import key_of
+from theano_stacks_links import Links
+from theano_stacks_packs import packed, pickle, unpacked
 
 FOLDER = "theano_stacks_graphs"
 # Total size of the files, bytes.
@@ -92,7 +92,7 @@ def _take(fgraph, store, key):
         return False
     try:
         destroys, graph = pickle.loads(content)  # noqa: S301 - see the module's docstring
-        outputs = unpacked(fgraph.inputs, graph)
+        outputs, nodes = unpacked(fgraph.inputs, graph)
     except Exception as error:
         store.drop(key, "it cannot be used: %r" % error)
         return False
@@ -106,6 +106,7 @@ def _take(fgraph, store, key):
         store.drop(key, "it does not fit: %r" % error)
         _set_outputs(fgraph, before)
         return False
+    fgraph.theano_stacks_links = Links(store, key, nodes)
     return True
 
 
@@ -118,11 +119,15 @@ def _keep(fgraph, store, key):
     """Write an optimised graph in one step; return whether that worked."""
     destroys = hasattr(fgraph, "destroyers")
     try:
-        content = pickle.dumps((destroys, packed(fgraph.inputs, fgraph.outputs)), 2)
+        graph, nodes = packed(fgraph.inputs, fgraph.outputs)
+        content = pickle.dumps((destroys, graph), 2)
     except Exception as error:
         LOGGER.info("not kept: %r", error)
         return False
-    return store.keep(key, content)
+    if not store.keep(key, content):
+        return False
+    fgraph.theano_stacks_links = Links(store, key, nodes)
+    return True
 
 
 def _with_requested_mode(make):
@@ -133,9 +138,21 @@ def _with_requested_mode(make):
     return __init__
 
 
+def _with_links(create):
+    def wrapper(self, *positional, **named):
+        function = create(self, *positional, **named)
+        links = vars(self.fgraph).pop("theano_stacks_links", None)
+        if links is not None:
+            links.keep()
+        return function
+
+    return wrapper
+
+
 def _fix():
     maker = function_module.FunctionMaker
     maker.__init__ = _with_requested_mode(maker.__init__)
+    maker.create = _with_links(maker.create)
     maker.optimize_graph_with_cache = optimize_graph_with_cache
     theano.config.cache_optimizations = True
 

@@ -16,6 +16,8 @@ VERSIONED = ("theano", "numpy", "scipy", "six", "pygpu")
 # The file of functions that NumPy 1.17 to 1.24 makes of others; they have no module.
 OF_NUMPY = "<__array_function__ internals>"
 LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
+# {(path of a module, LIBRARY): whether it is a program's}
+_places = {}
 
 
 class UnknownError(Exception):
@@ -33,6 +35,13 @@ def is_of_program(name):
     path = getattr(sys.modules.get(name), "__file__", None)
     if path is None:
         return name not in sys.builtin_module_names
+    place = path, LIBRARY
+    if place not in _places:
+        _places[place] = _is_outside(path)
+    return _places[place]
+
+
+def _is_outside(path):
     folder = os.path.dirname(os.path.abspath(path))
     if not (folder + os.sep).startswith(LIBRARY + os.sep):
         return True

@@ -197,7 +197,12 @@ def _begin_all(function_graph, returned_variables):
     returned_variables: those whose arrays a module does not write into again.
     """
     done, missing = set(), []
+    links = getattr(function_graph, "theano_stacks_links", None)
+    if links is not None and all(links.has(node) for node in function_graph.apply_nodes):
+        return
     for node in function_graph.toposort():
+        if links is not None and links.has(node):
+            continue
         returned = [each in returned_variables for each in node.outputs]
         kind = (node.op, tuple(returned)) + tuple(_kind(each, node.inputs) for each in node.inputs)
         if kind in done or not _is_plain(node.op):

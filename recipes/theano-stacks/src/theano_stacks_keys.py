@@ -40,6 +40,8 @@ def key_of(maker):
     if type(mode) is not modes.Mode:
         # Modes that check each value use marks on variables, which are not kept.
         raise UnknownError("the mode is a %s" % type(mode).__name__)
+    if mode.provided_optimizer is None:
+        raise UnknownError("nothing is optimised")
     fgraph, description = maker.fgraph, Description()
     description.add(INSTALLED.digest(), _processor.text, _numeric(os.environ))
     description.value(_settings())
@@ -160,7 +162,18 @@ def _settings():
 def _add_accelerator(description):
     # Once it is imported, each of these changes graphs, what computes their constants, or how they
     # are kept.
-    for name in ("cache", "code", "graphs", "keys", "ops", "replaced", "scan"):
+    for name in (
+        "aliases",
+        "cache",
+        "code",
+        "graphs",
+        "keys",
+        "links",
+        "ops",
+        "packs",
+        "replaced",
+        "scan",
+    ):
         if "theano_stacks_" + name in sys.modules:
             description.add(name, FILES.of("theano_stacks_" + name))
 

@@ -6,10 +6,11 @@ of it off.
 - theano_stacks_compiler compiles the C++ modules.
 - theano_stacks_scan makes the gradients of scans smaller.
 - theano_stacks_replaced keeps replaced scans out of the graphs of Theano 0.8.2.
+- theano_stacks_aliases finds the outputs of Theano 0.8.2 that must be copied.
 - theano_stacks_ops gives operations C code that Theano runs in Python.
-- theano_stacks_cache keeps optimised graphs for the next start.
+- theano_stacks_cache keeps optimised graphs for the next start, theano_stacks_links their modules.
 - theano_stacks_refresh lets programs that start at once share a compile folder.
-- The garbage collector runs less often while a graph is optimised: each run visits the whole graph
+- The garbage collector runs less often while a function is made: each run visits the whole graph
   and frees little.
 """
 
@@ -86,19 +87,21 @@ def fix():
     theano_stacks_refresh.fix()
     maker = function_module.FunctionMaker
     maker.__init__ = _with_less_collection(maker.__init__)
+    maker.create = _with_less_collection(maker.create)
     is_old = __version__.split(".")[:2] == ["0", "8"]
     # These patch Theano when they are imported. The cache's key has those that are.
-    for name in ("ops", "scan", "replaced", "cache") if is_old else ("ops", "scan", "cache"):
+    old = ("replaced", "aliases") if is_old else ()
+    for name in ("ops", "scan") + old + ("cache",):
         importlib.import_module("theano_stacks_" + name)
 
 
 def _with_less_collection(make):
-    def __init__(self, *positional, **named):
+    def wrapper(self, *positional, **named):
         thresholds = gc.get_threshold()
         gc.set_threshold(max(thresholds[0], OBJECTS) if thresholds[0] else 0, *thresholds[1:])
         try:
-            make(self, *positional, **named)
+            return make(self, *positional, **named)
         finally:
             gc.set_threshold(*thresholds)
 
-    return __init__
+    return wrapper

@@ -49,6 +49,16 @@ STUBS = (
     "theano.tensor.type_other",
 )
 
+# What theano_stacks_links takes of Theano when it is imported.
+REPLACED: dict[str, dict[str, object]] = {
+    "theano_gof_cc": {"_CThunk": type("_CThunk", (), {"__init__": lambda self: None})},
+    "theano_gof_cmodule": {
+        "gcc_version": lambda: "12.2",
+        "ModuleCache": type("ModuleCache", (), {"module_from_key": None}),
+    },
+    "theano_gof_op": {"Op": type("Op", (), {"make_c_thunk": None})},
+}
+
 
 class Stub(ModuleType):
     """A module that has an empty class of each name that is not set."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from unit.accelerator.conftest import Load
+from unit.accelerator.conftest import REPLACED, Load
 
 KEY = "5" * 64
 
@@ -36,14 +36,19 @@ def cache(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         def __init__(self, inputs: object, outputs: object, mode: object = None) -> None:
             self.fgraph = Graph("plain")
 
+        def create(self) -> None:
+            pass
+
     config = SimpleNamespace(compiledir=tmp_path, compute_test_value="off", on_opt_error="warn")
     module = load(
         "theano_stacks_cache",
         theano={"config": config},
         theano_compile_function_module={"FunctionMaker": FunctionMaker},
+        **REPLACED,
     )
-    monkeypatch.setattr(module, "packed", lambda inputs, outputs: list(outputs))
-    monkeypatch.setattr(module, "unpacked", lambda inputs, content: content)
+    monkeypatch.setattr(module, "packed", lambda inputs, outputs: (list(outputs), []))
+    monkeypatch.setattr(module, "unpacked", lambda inputs, content: (content, []))
+    monkeypatch.setattr(module, "Links", lambda store, key, nodes: None)
     monkeypatch.setattr(module, "key_of", lambda maker: KEY)
     return module
 
@@ -108,7 +113,8 @@ def unknown(maker: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "function"), [("key_of", unknown), ("packed", lambda inputs, outputs: [lambda: 0])]
+    ("name", "function"),
+    [("key_of", unknown), ("packed", lambda inputs, outputs: ([lambda: 0], []))],
 )
 def test_graph_without_a_key_or_that_cannot_be_stored_is_optimised(
     cache: Any, monkeypatch: pytest.MonkeyPatch, name: str, function: Any
