@@ -19,13 +19,17 @@ def insert_deepcopy(fgraph, wrapped_inputs, wrapped_outputs):
         view_tree_set(root, views)
         later = zip(fgraph.outputs[place + 1 :], wrapped_outputs[place + 1 :])
         borrowed = [other.borrow for each, other in later if each in views]
-        if not borrowed and root.owner is None and root not in updated:
-            if not (hasattr(fgraph, "get_destroyers_of") and fgraph.get_destroyers_of(root)):
-                is_input = root in fgraph.inputs
-                borrowed = [not is_input or wrapped_inputs[fgraph.inputs.index(root)].borrow]
+        is_kept = root.owner is None and root not in updated and not _is_destroyed(fgraph, root)
+        if is_kept and not borrowed:
+            is_input = root in fgraph.inputs
+            borrowed = [not is_input or wrapped_inputs[fgraph.inputs.index(root)].borrow]
         if borrowed:
             copied = view_op if spec.borrow and borrowed[0] else deep_copy_op
             fgraph.change_input("output", place, copied(output), reason="insert_deepcopy")
+
+
+def _is_destroyed(fgraph, variable):
+    return hasattr(fgraph, "get_destroyers_of") and fgraph.get_destroyers_of(variable)
 
 
 function_module.insert_deepcopy = insert_deepcopy

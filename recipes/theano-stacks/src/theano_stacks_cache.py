@@ -91,7 +91,7 @@ def _take(fgraph, store, key):
     if content is None:
         return False
     try:
-        destroys, graph = pickle.loads(content)  # noqa: S301 - see the module's docstring
+        destroys, graph = pickle.loads(content)
         outputs, nodes = unpacked(fgraph.inputs, graph)
     except Exception as error:
         store.drop(key, "it cannot be used: %r" % error)

@@ -11,6 +11,8 @@ PY2 = sys.version_info[0] == 2
 PLAIN = (type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 if PY2:
     PLAIN += (long, unicode)  # noqa: F821
+# Types of which repr says all.
+EXACT = frozenset(PLAIN) - {slice}
 # Packages whose version, or whose files' hash, stands for their code.
 VERSIONED = ("theano", "numpy", "scipy", "six", "pygpu")
 # The file of functions that NumPy 1.17 to 1.24 makes of others; they have no module.

@@ -14,6 +14,7 @@ from theano.scalar.basic import Composite
 from theano.scan_module.scan_op import Scan
 
 from theano_stacks_code import (
+    EXACT,
     PLAIN,
     UnknownError,
     has_own_state,
@@ -72,6 +73,9 @@ class Description(object):
 
     def value(self, value):
         """Add any value; raises UnknownError where its content cannot be hashed."""
+        if _is_exact(value):
+            self.add(type(value).__name__, value)
+            return
         if is_of_program(type(value).__module__):
             raise UnknownError("%s is a program's" % type(value))
         if isinstance(value, PLAIN):
@@ -128,13 +132,17 @@ class Description(object):
 
     def unordered(self, items):
         """Add values whose order does not count."""
-        hashes = []
+        words = []
         for item in items:
+            if _is_exact(item):
+                # Most are, and a hash of their own takes longer.
+                words.append(repr(item))
+                continue
             part = self.part()
             part.known = dict(self.known)
             part.value(item)
-            hashes.append(part.hash.hexdigest())
-        self.add("unordered", sorted(hashes))
+            words.append(part.hash.hexdigest())
+        self.add("unordered", sorted(words))
 
     def _object(self, value):
         if id(value) in self.within:
@@ -212,6 +220,12 @@ class Description(object):
             self.constant(variable)
             places[variable] = len(places)
         return places[variable]
+
+
+def _is_exact(value):
+    """Return whether repr says all of a value, the same in every process."""
+    kind = type(value)
+    return kind in EXACT or (kind in (tuple, list) and all(map(_is_exact, value)))
 
 
 def profile_of(scan):

@@ -24,6 +24,10 @@ REPORTING = ("profile_optimizer", "optimizer_verbose")
 # Variables that choose kernels, and so the last bits of constants that the optimiser computes.
 NUMERIC = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "NVPL_", "OMP_", "NPY_", "GLIBC_TUNABLES")
 NUMERIC += ("LD_PRELOAD", "LD_LIBRARY_PATH")
+# The modules that, once imported, change graphs, what computes their constants, or how these
+# are kept.
+CHANGING = ("aliases", "cache", "code", "graphs", "keys", "links", "ops", "packs", "replaced")
+CHANGING += ("scan",)
 
 
 def key_of(maker):
@@ -160,20 +164,7 @@ def _settings():
 
 
 def _add_accelerator(description):
-    # Once it is imported, each of these changes graphs, what computes their constants, or how they
-    # are kept.
-    for name in (
-        "aliases",
-        "cache",
-        "code",
-        "graphs",
-        "keys",
-        "links",
-        "ops",
-        "packs",
-        "replaced",
-        "scan",
-    ):
+    for name in CHANGING:
         if "theano_stacks_" + name in sys.modules:
             description.add(name, FILES.of("theano_stacks_" + name))
 

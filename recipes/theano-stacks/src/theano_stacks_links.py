@@ -38,7 +38,7 @@ class Links(object):
         self.numbers = {id(node): number for number, node in enumerate(nodes)}
         self.changed = False
         try:
-            self.modules, self.known = pickle.loads(store.take(self.key) or EMPTY)  # noqa: S301
+            self.modules, self.known = pickle.loads(store.take(self.key) or EMPTY)
         except Exception as error:
             store.drop(self.key, "it cannot be used: %r" % error)
             self.modules, self.known = [], {}
@@ -90,9 +90,9 @@ def _path(module):
 
 def _name(key):
     words = [key, "links", theano.configparser.get_config_md5(), cmodule.gcc_version()]
-    for each in theano.configparser._config_var_list:
-        if each.fullname.startswith(("compile.", "cmodule", "gcc.")):
-            words.append("%s=%s" % (each.fullname, each.__get__(True, None)))
+    every = theano.configparser._config_var_list
+    settings = [each for each in every if each.fullname.startswith(("compile.", "cmodule", "gcc."))]
+    words += ["%s=%s" % (each.fullname, each.__get__(True, None)) for each in settings]
     return hashlib.sha256(repr(words).encode("utf-8")).hexdigest()
 
 

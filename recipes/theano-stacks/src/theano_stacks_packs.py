@@ -7,9 +7,9 @@ from theano_stacks_code import UnknownError
 from theano_stacks_graphs import Sizes, profile_of
 
 try:
-    import cPickle as pickle
+    import cPickle as pickle  # noqa: N813 - it is Python 3's pickle
 except ImportError:
-    import pickle
+    import pickle  # noqa: F401
 
 
 class _Types(object):
