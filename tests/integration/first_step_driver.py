@@ -64,10 +64,10 @@ def main():
         graphs.append(graph_of(function))
     ours = sorted(name for name in sys.modules if name.startswith("theano_stacks_"))
     cache = sys.modules.get("theano_stacks_cache")
-    content = {"values": values, "graphs": graphs, "ours": ours}
-    content["found"] = cache.found if cache else None
-    content["links"] = sys.modules["theano_stacks_links"].found if cache else None
-    sys.stdout.write(json.dumps(content) + "\n")
+    found = cache.found if cache else None
+    sys.stdout.write(
+        json.dumps({"values": values, "graphs": graphs, "found": found, "ours": ours}) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -42,10 +42,8 @@ class Links(object):
         except Exception as error:
             store.drop(self.key, "it cannot be used: %r" % error)
             self.modules, self.known = [], {}
-        present = [os.path.isfile(_path(each)) for each in self.modules]
-        self.known = {
-            k: each for k, each in self.known.items() if each[1] is None or present[each[1]]
-        }
+        missing = {i for i, each in enumerate(self.modules) if not os.path.isfile(_path(each))}
+        self.known = {k: each for k, each in self.known.items() if each[1] not in missing}
 
     def module(self, node, recycled):
         """Return the file of a node's module, None where it is not known.
@@ -132,10 +130,10 @@ def make_c_thunk(self, node, storage_map, compute_map, no_recycling):
     if links is None:
         return MAKE(self, node, storage_map, compute_map, no_recycling)
     recycled = tuple(each in no_recycling for each in node.outputs)
-    module = links.module(node, recycled)
+    module = _loaded(links.module(node, recycled))
     if module is not None:
         found["hits"] += 1
-        return _thunk(node, storage_map, compute_map, recycled, cmodule.dlimport(module))
+        return _thunk(node, storage_map, compute_map, recycled, module)
     found["named"] += 1
     del _named[:]
     try:
@@ -146,6 +144,14 @@ def make_c_thunk(self, node, storage_map, compute_map, no_recycling):
     if len(_named) == 1 and _named[0] and node.run_params() is graph.NoParams:
         links.add(node, recycled, _named[0])
     return thunk
+
+
+def _loaded(path):
+    try:
+        return None if path is None else cmodule.dlimport(path)
+    except (ImportError, EnvironmentError) as error:
+        LOGGER.info("named anew: %s", error)
+        return None
 
 
 def _thunk(node, storage_map, compute_map, recycled, module):
