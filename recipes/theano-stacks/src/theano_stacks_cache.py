@@ -18,7 +18,7 @@ from theano.compile import function_module
 from theano.gof import DestroyHandler
 
 import theano_stacks_modules
-from theano_stacks_keys import key_of
+from theano_stacks_keys import is_optimised, key_of
 from theano_stacks_links import Links
 from theano_stacks_packs import packed, pickle, unpacked
 
@@ -62,6 +62,8 @@ def _store():
 
 def optimize_graph_with_cache(self, optimizer, inputs, outputs):
     """Take a kept graph, or optimise; replaces FunctionMaker's own method, which is unfinished."""
+    if not is_optimised(self):
+        return optimizer(self.fgraph)
     store = _store()
     try:
         key = key_of(self) if store else None

@@ -30,6 +30,12 @@ CHANGING = ("aliases", "cache", "code", "graphs", "keys", "links", "ops", "packs
 CHANGING += ("scan",)
 
 
+def is_optimised(maker):
+    """Return whether a FunctionMaker's mode optimises; scan makes a function that does not."""
+    mode = modes.get_mode(maker.requested_mode)
+    return getattr(mode, "provided_optimizer", None) is not modes.OPT_NONE
+
+
 def key_of(maker):
     """Return the name of a FunctionMaker's graph, before it is optimised.
 
@@ -44,8 +50,6 @@ def key_of(maker):
     if type(mode) is not modes.Mode:
         # Modes that check each value use marks on variables, which are not kept.
         raise UnknownError("the mode is a %s" % type(mode).__name__)
-    if mode.provided_optimizer is None:
-        raise UnknownError("nothing is optimised")
     fgraph, description = maker.fgraph, Description()
     description.add(INSTALLED.digest(), _processor.text, _numeric(os.environ))
     description.value(_settings())

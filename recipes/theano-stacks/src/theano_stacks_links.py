@@ -15,6 +15,7 @@ import logging
 import os
 
 import theano
+from theano import configparser
 from theano.gof import cc, cmodule, fg, graph, op, utils
 
 from theano_stacks_packs import pickle
@@ -24,6 +25,8 @@ MAKE = op.Op.make_c_thunk
 NAMED = cmodule.ModuleCache.module_from_key
 # Numbers of nodes whose module was known from an earlier start, and of those whose was not.
 found = {"hits": 0, "named": 0}
+# Of all settings that are part of a module's name; Theano 1.0 calls it otherwise.
+CONFIGURATION = getattr(configparser, "get_config_md5", None) or configparser.get_config_hash
 # The files of the modules that were named since the list was emptied; None of one that the next
 # start must name again.
 _named = []
@@ -87,8 +90,8 @@ def _path(module):
 
 
 def _name(key):
-    words = [key, "links", theano.configparser.get_config_md5(), cmodule.gcc_version()]
-    every = theano.configparser._config_var_list
+    words = [key, "links", CONFIGURATION(), cmodule.gcc_version()]
+    every = configparser._config_var_list
     settings = [each for each in every if each.fullname.startswith(("compile.", "cmodule", "gcc."))]
     words += ["%s=%s" % (each.fullname, each.__get__(True, None)) for each in settings]
     return hashlib.sha256(repr(words).encode("utf-8")).hexdigest()

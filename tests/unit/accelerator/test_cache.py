@@ -49,6 +49,7 @@ def cache(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(module, "packed", lambda inputs, outputs: (list(outputs), []))
     monkeypatch.setattr(module, "unpacked", lambda inputs, content: (content, []))
     monkeypatch.setattr(module, "Links", lambda store, key, nodes: None)
+    monkeypatch.setattr(module, "is_optimised", lambda maker: maker.requested_mode != "none")
     monkeypatch.setattr(module, "key_of", lambda maker: KEY)
     return module
 
@@ -121,3 +122,9 @@ def test_graph_without_a_key_or_that_cannot_be_stored_is_optimised(
 ) -> None:
     monkeypatch.setattr(cache, name, function)
     assert optimised(cache) == ["optimised"] and counts(cache) == (0, 0, 1)
+
+
+def test_graph_that_is_not_optimised_is_not_kept(cache: Any) -> None:
+    maker = cache.function_module.FunctionMaker([], [], mode="none")
+    maker.optimize_graph_with_cache(lambda graph: None, [], [])
+    assert counts(cache) == (0, 0, 0)

@@ -71,7 +71,7 @@ def missing(links: Any, tmp_path: Path, path: Path) -> None:
 
 
 def other_options(links: Any, tmp_path: Path, path: Path) -> None:
-    links.theano.configparser._config_var_list[0].value = "-O3"
+    links.configparser._config_var_list[0].value = "-O3"
 
 
 def other_compiler(links: Any, tmp_path: Path, path: Path) -> None:
