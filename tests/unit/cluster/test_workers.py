@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import socket
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import dask.config
-import psutil
 import pytest
 from distributed.cli import dask_scheduler, dask_worker
 
@@ -281,13 +280,18 @@ def test_a_supervised_program() -> None:
         run_supervised(["no-such-program"], "", lines.append, lambda: True)
 
 
-def test_a_cancelled_program_ends_with_its_children() -> None:
+def test_a_cancelled_program_ends_with_its_children(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     code = (
-        "import subprocess, sys; child = subprocess.Popen(['cat'], stdin=subprocess.PIPE);"
-        "print(child.pid, file=sys.stderr, flush=True); sys.stdin.read()"
+        "import os, subprocess, sys; held = os.open(sys.argv[1], os.O_WRONLY);"
+        "none = subprocess.DEVNULL;"
+        "subprocess.Popen(['sleep', '100'], pass_fds=[held], stdout=none, stderr=none);"
+        "print('started', file=sys.stderr, flush=True); sys.stdin.read()"
     )
-    lines: list[str] = []
-    assert run_supervised([sys.executable, "-c", code], "", lines.append, lambda: not lines) is None
-    # Who inherits it may not have buried it yet.
-    with suppress(psutil.NoSuchProcess):
-        assert psutil.Process(int(lines[0])).status() == psutil.STATUS_ZOMBIE
+    words, lines = [sys.executable, "-c", code, str(tmp_path / "pipe")], list[str]()
+    assert run_supervised(words, "", lines.append, lambda: not lines) is None
+    # The pipe ends with the last process that has it open.
+    assert select.select([reader], [], [], 60)[0]
+    assert os.read(reader, 1) == b""
+    os.close(reader)
