@@ -34,8 +34,8 @@ Made by `./invoke docs` from the code. `./invoke TASK --help` prints the same.
 
 `./invoke -v TASK` shows each command that runs, each file fetched and each package built. After a \
 failure, the same log is in `build/logs/`. A task that has a usual successor ends with a line that \
-begins with `next:`. Help and tables take 80 columns in a pipe. Ctrl-C ends a task within a \
-second, and finished parts are kept. [Exit statuses](exit-statuses.md) are the same for all.
+begins with `next:`. Help and tables take 80 columns in a pipe. Ctrl-C ends a task within \
+seconds, and finished parts are kept. [Exit statuses](exit-statuses.md) are the same for all.
 
 From other folders, or without a checkout: see [Install and upgrade](../guides/upgrade.md#install).
 
