@@ -17,10 +17,10 @@ from stacks.bench import rows as bench_rows
 from stacks.bench import store
 from stacks.bench.result import slug
 from stacks.bench.schedule import BenchOptions, split
-from stacks.cluster.dispatch import ClusterError, Job, Worker, connected, dispatch, print_line
+from stacks.cluster.dispatch import ClusterError, Job, Worker, connected, dispatch
 from stacks.cluster.messages import NO_DEVICE, Answer, Order, Outcome, Share
 from stacks.core import console
-from stacks.core.console import plural, print_table
+from stacks.core.console import plural, print_line, print_table
 from stacks.core.disk import write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace

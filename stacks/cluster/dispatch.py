@@ -27,7 +27,7 @@ from distributed.versions import VersionMismatchWarning
 
 from stacks.cluster.messages import Answer, Order, RemoteError
 from stacks.cluster.programs import LABEL, NAME_PREFIX
-from stacks.core.console import as_typed, duration, plural
+from stacks.core.console import as_typed, duration, plural, print_line
 from stacks.core.errors import StacksError, UsageError
 
 # Seconds.
@@ -212,11 +212,6 @@ async def _version_at(address: str) -> str:
     async with distributed.rpc(address, connection_args=connection) as scheduler:
         versions = await scheduler.versions()
     return str(versions["packages"]["distributed"])
-
-
-def print_line(worker: str, line: str) -> None:
-    """Print a line of a worker, after its name."""
-    print(f"{worker}: {line}", file=sys.stderr, flush=True)
 
 
 def dispatch(

@@ -100,6 +100,11 @@ def display_path(path: Path) -> str:
     return str(path.relative_to(working)) if path.is_relative_to(working) else str(path)
 
 
+def print_line(worker: str, line: str) -> None:
+    """Print a line of a cluster's worker, after its name."""
+    print(f"{worker}: {line}", file=sys.stderr, flush=True)
+
+
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun: `1 file`, `2 files`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
