@@ -78,6 +78,7 @@ REFUSED = re.compile(
     r"An index(?: URL)? \((\S+)\)[^\n]*\b(40[13])\b"
     r"|\b(40[13]) (?:Client )?Error[^\n]* (https?://\S+)"
 )
+BROKEN = re.compile(r"Failed to [a-z ]+ `([^`:/]+)`")
 NO_EXTRA = re.compile(
     r"[Tt]he package `(\S+?)==(\S+)` does not have an extra named `(\S+)`"
     r"|WARNING: (\S+) (\S+) does not provide the extra '(\S+)'"
@@ -95,7 +96,9 @@ def warn_of_extras(messages: str, file: str) -> None:
 
 
 def raise_for_index(error: CommandError, file: str) -> None:
-    """Raise FetchError if an index cannot be read, UsageError if none has what `file` names.
+    """Raise FetchError for an index that cannot be read, UsageError for a package of `file`.
+
+    No index has that, or it is broken.
 
     error: of uv, or of pip 20 on Python 2.7.
     """
@@ -112,6 +115,13 @@ def raise_for_index(error: CommandError, file: str) -> None:
             f"{public_url(url)}: the package index answered {status}: it refuses the access",
             fix="check the user and password in pip's index-url and extra-index-url "
             "(pip config list), or in ~/.netrc",
+        ) from error
+    if broken := BROKEN.search(error.output):
+        raise UsageError(
+            f"{file}: {broken[1]} cannot be used",
+            expected="a package that can be read and built, and asks for others by their names",
+            found=error.output,
+            fix="ask for another version of it under `pip:`, or leave it out",
         ) from error
     if unknown := UNKNOWN.search(error.output):
         raise UsageError(

@@ -217,6 +217,8 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> None:
         spellings = (f(place) for place in (folder, prefix) for f in (Path.absolute, Path.resolve))
         paths = list(dict.fromkeys(map(str, spellings)))
         environment = pip_install.environment(alias, folder)
+        # The machine's would give the headers of its Python.
+        environment["PKG_CONFIG"] = "/bin/false"
         # By a path without blanks: build tools split it.
         (folder / "compilers").symlink_to(compilers.absolute())
         for variable, program in COMPILERS.items():

@@ -167,6 +167,15 @@ REFUSED = (
     ("message", "status", "error", "expected"),
     [
         ("a depends on scipy<1.8", 1, UsageError, "do not fit theano-1.0.5 on Python 3.9\n.*scipy"),
+        (
+            "error: Failed to resolve dependencies for package `a==1.0`\n"
+            "  cause: Package `six` was included as a URL dependency. URL dependencies must be",
+            *(1, UsageError, "stack.yaml: a==1.0 cannot be used\n"),
+        ),
+        (
+            "error: Failed to download `a==1.0`\n  cause: Invalid zip file structure",
+            *(1, UsageError, "stack.yaml: a==1.0 cannot be used\n"),
+        ),
         ("error: No space left", 2, CommandError, "No space left"),
         ("  cause: Failed to fetch: http://x/six/", 1, FetchError, "the package index cannot be"),
         (UNKNOWN, 1, UsageError, "no package index has zork\n  fix: +check its spelling"),

@@ -66,9 +66,11 @@ def gain(framework: str) -> str:
     found = view.gain(SAMPLING, framework)
     if not found.ratio:
         return ""
+    runner = ", numba" if framework == "pytensor-3.3.7" else ""
     if not found.ratio.significant:
-        return "uncertain, numba" if framework == "pytensor-3.3.7" else "uncertain"
-    return f"over {int(found.ratio.value)}" if found.is_bound else f"{found.ratio.value:.1f}"
+        return f"uncertain{runner}"
+    value = found.ratio.value
+    return (f"over {int(value)}" if found.is_bound else f"{value:.1f}") + runner
 
 
 def test_every_figure_is_that_of_the_campaign(campaign: dict[str, Result]) -> None:
