@@ -76,6 +76,7 @@ print(repin(default_workspace(), [DebRequest("bookworm", "hostname")], []).debs[
 
 
 def test_a_suite_is_pinned_by_its_signature_without_gpg(machine: BareMachine) -> None:
-    done = machine.run(f"PYTHONPATH=. .venv/bin/python -c {shlex.quote(PIN)}")
+    tools = "./invoke --list >/dev/null"
+    done = machine.run(f"{tools} && PYTHONPATH=. .venv/bin/python -c {shlex.quote(PIN)}")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("pool/main/h/hostname/hostname_")

@@ -143,7 +143,7 @@ def test_ctrl_c_ends_a_task_that_verifies_in_one_line(prefix: Prefix) -> None:
         start_new_session=True,
     )
     assert process.stderr
-    assert process.stderr.readline().startswith("verifying: about 1 to 2 min on an idle machine ")
+    assert process.stderr.readline().startswith("verifying: about 15 s on an idle machine ")
     # As a terminal does it: to all processes of the foreground.
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate()[1] == "\ninterrupted; what was finished is kept\n"
