@@ -59,14 +59,21 @@ def main() -> None:
             own, _, pip = stack.partition(",")
             for model in arguments.models.split(","):
 
-                def start(way: str, own: str = own, pip: str = pip, model: str = model) -> Start:
+                def start(
+                    way: str,
+                    limit: float | None = arguments.limit,
+                    own: str = own,
+                    pip: str = pip,
+                    model: str = model,
+                ) -> Start:
                     python = python_of(pip if way.startswith("pip") else own)
                     variables = ONE_THREAD if way.endswith("one") else {}
-                    return sample([python, *command, model], variables, arguments.limit)
+                    return sample([python, *command, model], variables, limit)
 
-                # Two threads may not end: what is compiled, one thread compiles.
-                first = {"pip-one" if way.startswith("pip") else "one" for way in ways}
-                in_turn(1, sorted(first), start)
+                # Two threads may not end: what is compiled, one thread compiles. Without a limit:
+                # what it does not compile, a start that is counted would.
+                for way in sorted({"pip-one" if way.startswith("pip") else "one" for way in ways}):
+                    start(way, limit=None)
                 found = in_turn(arguments.rounds, ways, start)
                 for way, starts in found.items():
                     texts = "; ".join(each.text for each in starts)
@@ -89,7 +96,7 @@ class Start:
     seconds: float | None
 
 
-def sample(command: list[str], variables: dict[str, str], limit: float) -> Start:
+def sample(command: list[str], variables: dict[str, str], limit: float | None) -> Start:
     """Return a start's seconds and mean; its chains are ended with it, at the limit or ctrl-C."""
     program = subprocess.Popen(
         command,
