@@ -1,4 +1,4 @@
-"""The program that runs an order (programs.module_command starts it).
+"""The program that runs an order (programs.module_command starts it), and what supervises it.
 
 It reads one line of JSON, the order, and writes one, the answer; progress goes to standard error.
 It stops, with all that it has started, when its standard input ends.
@@ -9,12 +9,15 @@ from __future__ import annotations
 import base64
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from stacks.bench import candidates
 from stacks.bench import command as bench_command
@@ -33,6 +36,7 @@ from stacks.cluster.messages import (
 )
 from stacks.core.disk import hold_lock, scratch
 from stacks.core.errors import StacksError, StaleError, UsageError
+from stacks.core.process import TAIL, failed, start
 from stacks.core.workspace import Workspace, default_workspace, revision
 from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
@@ -42,8 +46,9 @@ from stacks.environments.use.run import variables
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
-# Seconds that a stopped build may take to clean up.
-GRACE = 10.0
+# Seconds: a stopped build may take so long to clean up, its program so long to end; and how often
+# its supervisor looks whether it is still wanted.
+GRACE, ENDS, POLL = 10.0, 15.0, 0.5
 # Bytes of a log that are sent; the last ones of a longer one.
 MOST_LOG = 8 << 20
 
@@ -169,6 +174,86 @@ def _stop_with_input() -> None:
     os.killpg(0, signal.SIGINT)
     time.sleep(GRACE)
     os.killpg(0, signal.SIGKILL)
+
+
+def run_supervised(
+    arguments: Sequence[str | Path],
+    line: str,
+    on_line: Callable[[str], None],
+    is_wanted: Callable[[], bool],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> str | None:
+    """Run a program while it is wanted; return its standard output, None if it was stopped.
+
+    The program reads `line` on standard input. That stays open; when it is closed, also by the end
+    of this process, the program must stop. `on_line` gets each line of its standard error, in
+    another thread. The program runs in a session of its own, which is killed in the end. Raises
+    CommandError as process.call does.
+    """
+    process = start(
+        arguments,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout and process.stderr
+    tail: deque[str] = deque(maxlen=TAIL)
+    output: list[str] = []
+
+    def listen(stream: IO[str]) -> None:
+        for text in stream:
+            tail.append(text.rstrip())
+            on_line(tail[-1])
+
+    threads = [
+        threading.Thread(target=listen, args=(process.stderr,), daemon=True),
+        threading.Thread(target=output.extend, args=(process.stdout,), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    stopped = False
+    try:
+        # A program that ended at once does not read it; its status says why.
+        with suppress(BrokenPipeError):
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+        while process.poll() is None and not stopped:
+            try:
+                process.wait(POLL)
+            except subprocess.TimeoutExpired:
+                stopped = not is_wanted()
+        if stopped:
+            _close(process)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for thread in threads:
+            thread.join()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with suppress(BrokenPipeError):
+                stream.close()
+    if stopped:
+        return None
+    if process.returncode:
+        raise failed(arguments, "\n".join(tail), (0,), process.returncode)
+    return "".join(output)
+
+
+def _close(process: subprocess.Popen[str]) -> None:
+    """Close a program's standard input and give it time to end."""
+    assert process.stdin
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(ENDS)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ from distributed.cli import dask_scheduler, dask_worker
 from distributed.comm.addressing import parse_address, parse_host_port
 
 from stacks.bench.result import NAME
-from stacks.cluster.messages import Answer, RemoteError, run_supervised
+from stacks.cluster.job import run_supervised
+from stacks.cluster.messages import Answer, RemoteError
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError

@@ -16,7 +16,8 @@ from distributed.cli import dask_scheduler, dask_worker
 
 from stacks.bench.schedule import BenchOptions
 from stacks.cluster import job, messages, programs
-from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share, run_supervised
+from stacks.cluster.job import run_supervised
+from stacks.cluster.messages import Answer, Order, Outcome, RemoteError, Share
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace, revision
