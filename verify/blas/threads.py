@@ -223,6 +223,12 @@ def processor_time(who):
     return usage.ru_utime + usage.ru_stime
 
 
+def _clocks():
+    """Return the seconds: `wall`; of processor time `cpu`, all threads', and `own`, this one's."""
+    cpu, own = (processor_time(who) for who in (resource.RUSAGE_SELF, RUSAGE_THREAD))
+    return {"wall": time.time(), "cpu": cpu, "own": own}
+
+
 def fault_in_child(product):
     """Return what a process that is forked now does instead of multiplying, or ""."""
     reader, writer = os.pipe()
@@ -249,19 +255,11 @@ def main(argv):
     product = product_of(argv[0])
     product()
     is_single, calls = os.environ.get(EVERY_VARIABLE[-1]) == "1", 0
-    start, cpu, own = (
-        time.time(),
-        processor_time(resource.RUSAGE_SELF),
-        processor_time(RUSAGE_THREAD),
-    )
+    before = _clocks()
     while True:
         product()
         calls += 1
-        times = {
-            "cpu": processor_time(resource.RUSAGE_SELF) - cpu,
-            "own": processor_time(RUSAGE_THREAD) - own,
-            "wall": time.time() - start,
-        }
+        times = {name: now - before[name] for name, now in _clocks().items()}
         is_seen = is_single or _others(times) > 2 * OTHERS_AT_LEAST
         if calls > 1 and times["wall"] > (LEAST if is_seen else MOST):
             break

@@ -216,20 +216,14 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> None:
         pip_install.link_or_copy(archive, source)
         spellings = (f(place) for place in (folder, prefix) for f in (Path.absolute, Path.resolve))
         paths = list(dict.fromkeys(map(str, spellings)))
-        environment = pip_install.environment(alias, folder)
-        # The machine's would give the headers of its Python.
-        environment["PKG_CONFIG"] = "/bin/false"
         # By a path without blanks: build tools split it.
         (folder / "compilers").symlink_to(compilers.absolute())
-        for variable, program in COMPILERS.items():
-            text = COMPILER.format(
-                places=" ".join(f"{shlex.quote(path)}/*/" for path in paths),
-                program=shlex.quote(str(alias / "bin" / program)),
-                flags=shlex.join(f"-ffile-prefix-map={path}=/build" for path in paths),
-            )
-            (compilers / program).write_text(text)
-            (compilers / program).chmod(0o755)
-            environment[variable] = shlex.quote(str(folder / "compilers" / program))
+        _write_compilers(compilers, alias / "bin", paths)
+        programs = {name: folder / "compilers" / each for name, each in COMPILERS.items()}
+        environment = pip_install.environment(alias, folder)
+        environment |= {name: shlex.quote(str(path)) for name, path in programs.items()}
+        # The machine's would give the headers of its Python.
+        environment["PKG_CONFIG"] = "/bin/false"
         try:
             call(
                 [
@@ -251,6 +245,18 @@ def _compile(prefix: Path, pin: IndexPin, archive: Path, target: Path) -> None:
         _check_paths(pin, wheel, paths)
         (target / sha256_of(wheel)).mkdir(parents=True)
         shutil.copy(wheel, target / sha256_of(wheel))
+
+
+def _write_compilers(folder: Path, programs: Path, paths: Sequence[str]) -> None:
+    """Write a COMPILER for each of `programs` into a folder; paths: those of the folders."""
+    for program in COMPILERS.values():
+        text = COMPILER.format(
+            places=" ".join(f"{shlex.quote(path)}/*/" for path in paths),
+            program=shlex.quote(str(programs / program)),
+            flags=shlex.join(f"-ffile-prefix-map={path}=/build" for path in paths),
+        )
+        (folder / program).write_text(text)
+        (folder / program).chmod(0o755)
 
 
 def _check_paths(pin: IndexPin, wheel: Path, paths: Sequence[str]) -> None:

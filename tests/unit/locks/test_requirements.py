@@ -172,10 +172,7 @@ REFUSED = (
             "  cause: Package `six` was included as a URL dependency. URL dependencies must be",
             *(1, UsageError, "stack.yaml: a==1.0 cannot be used\n"),
         ),
-        (
-            "error: Failed to download `a==1.0`\n  cause: Invalid zip file structure",
-            *(1, UsageError, "stack.yaml: a==1.0 cannot be used\n"),
-        ),
+        ("error: Failed to download `a==1.0`", 1, UsageError, "a==1.0 cannot be used\n"),
         ("error: No space left", 2, CommandError, "No space left"),
         ("  cause: Failed to fetch: http://x/six/", 1, FetchError, "the package index cannot be"),
         (UNKNOWN, 1, UsageError, "no package index has zork\n  fix: +check its spelling"),
