@@ -30,7 +30,7 @@ from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin
 
 # The cache's folder of compiled wheels; the number is raised when they are compiled otherwise.
-WHEELS, REVISION = "wheels", 3
+WHEELS, REVISION = "wheels", 4
 # A line of an `__init__.py` that is empty or only declares a namespace.
 NAMESPACE = re.compile(
     r"(#.*|try:|except \w+:|import (pkgutil|pkg_resources)"
