@@ -47,21 +47,28 @@ def note(step):
     _write(CLEAR + step + " ...", True)
 
 
+@contextlib.contextmanager
 def beat():
-    """From now on, write to a log every BEAT seconds what this process does."""
-    if sys.stderr.isatty():
-        return
+    """In the block, write to a log every BEAT seconds what this process does."""
+    ended = []
 
     def write():
         began = time.time()
         while True:
             # Not the wait of an event, for which Python 2 wakes up twenty times a second.
             time.sleep(BEAT)
+            if ended:
+                return
             still(_steps[0], time.time() - began)
 
     thread = threading.Thread(target=write)
     thread.daemon = True
-    thread.start()
+    if not sys.stderr.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.append(True)
 
 
 def log(message):

@@ -35,7 +35,11 @@ RAN, NO_DEVICE = 0, 3
 
 def main(argv):
     """Run the program and return its exit status."""
-    return program.exit_status("the workload", run, parse(argv))
+    arguments = parse(argv)
+    if arguments.show or arguments.stay or arguments.quiet:
+        return program.exit_status("the workload", run, arguments)
+    with progress.beat():
+        return program.exit_status("the workload", run, arguments)
 
 
 def parse(argv):
@@ -120,8 +124,6 @@ def run(arguments):
     program.check_folders(arguments.json, arguments.compile_folder, arguments.share_modules)
     if arguments.stay:
         process.end_with_parent()
-    elif not arguments.quiet:
-        progress.beat()
     expectation = expectations.load(arguments.expect) if arguments.expect else None
     # What NumPy and the framework read when they are imported.
     if arguments.blas_threads:
