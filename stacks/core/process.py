@@ -96,6 +96,8 @@ def _running(words: list[str], fix: str = "", **options: Any) -> Iterator[subpro
             if threading.current_thread() is not threading.main_thread():
                 _OF_THREADS.add(process)
                 stack.callback(_OF_THREADS.discard, process)
+                if _ENDING.is_set():
+                    _terminate(process.pid)
         yield process
 
 
@@ -188,6 +190,8 @@ def start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[A
 
 # Programs that other threads than the main one run, and wait for.
 _OF_THREADS: set[subprocess.Popen[Any]] = set()
+# Whether they are to end: a thread may be about to start one when the signal comes.
+_ENDING = threading.Event()
 
 
 def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandError:
@@ -241,6 +245,7 @@ def ended_once() -> Iterator[None]:
         count += 1
         if count == 1:
             # Threads get no signal, and the main one waits for them.
+            _ENDING.set()
             for process in tuple(_OF_THREADS):
                 _terminate(process.pid)
         if count != 2:
@@ -251,7 +256,10 @@ def ended_once() -> Iterator[None]:
                 os.write(sys.stderr.fileno(), ENDING_TWICE)
 
     with _handled(end):
-        yield
+        try:
+            yield
+        finally:
+            _ENDING.clear()
 
 
 @contextmanager
