@@ -80,7 +80,8 @@ def command(tiny_model: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Comma
     release.release(Workspace(REPOSITORY, root / "cache"), root / "release")
     [wheel] = (root / "release").glob("theano_stacks-*.whl")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / "venv"], check=True)
-    command = Command(root / "venv", root / "home, é", tiny_model.cache)
+    copytree(tiny_model.cache, root / "tiny")
+    command = Command(root / "venv", root / "home, é", root / "tiny")
     python = str(command.venv / "bin/python")
     pip = [sys.executable, "-m", "pip", "--python", python, "install"]
     subprocess.run([*pip, "--quiet", "--no-index", "--no-deps", wheel], check=True)
