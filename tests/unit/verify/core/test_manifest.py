@@ -110,6 +110,15 @@ def moved(folder: Path, linked: bool) -> None:
     folder.symlink_to(away) if linked else folder.touch()
 
 
+def test_whoever_shares_an_environment_may_make_it_read_only(prefix: Path) -> None:
+    path = add(prefix, LIBRARY)
+    write_manifest(prefix)
+    path.chmod(0o444)
+    assert differences(prefix) == []
+    path.chmod(0o400)
+    assert differences(prefix) == [(LIBRARY, "changed: mode 400, not 644")]
+
+
 SPECIAL = "a pipe, socket or device, not a file"
 
 
