@@ -47,8 +47,10 @@ PROGRAMS = {
 
 def main(argv):
     """Run the program that the first argument names, else the verification; return its status."""
-    # Its lines would stand between those of the programs that the suite starts.
-    os.environ.pop("LD_DEBUG", None)
+    importlib.import_module("verify.core.surroundings").open_streams()
+    # Their lines would stand between those of the programs that the suite starts.
+    for name in ("LD_DEBUG", "LD_SHOW_AUXV"):
+        os.environ.pop(name, None)
     parent = os.environ.pop("THEANO_STACKS_PARENT", "")
     if parent.isdigit():
         # The builder. A shell that has started the suite may end before it.

@@ -26,6 +26,7 @@ from stacks.core.process import ended_once, quoted
 from stacks.tasks.help import name_of, text_of, with_each_file
 from stacks.tasks.options import is_variant
 from stacks.tasks.task import DECLARED, INTERRUPTED
+from verify.core import surroundings
 
 
 class Config(invoke.config.Config):
@@ -210,6 +211,7 @@ def words_of(words: Sequence[str]) -> list[str]:
 
 def main() -> None:
     """Run the tasks of the command line."""
+    surroundings.open_streams()
     # A path may have letters that the terminal's encoding lacks.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

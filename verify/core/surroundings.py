@@ -6,11 +6,13 @@ Each variable is dropped, named, or not in the table. The suite and the builder 
 
 from __future__ import absolute_import, division, print_function
 
+import fcntl
 import fnmatch
 import glob
 import importlib
 import os
 import re
+import sys
 
 # (names with blanks between, what each does, as a sentence's end). No program of an environment
 # gets these.
@@ -23,6 +25,7 @@ DROPPED = (
         "would have pip install into another folder",
     ),
     ("PIP_DRY_RUN", "keeps pip from installing"),
+    ("LD_SHOW_AUXV", "prints lines before the output of each program"),
     ("PIP_REQUIRE_VIRTUALENV", "keeps pip from working in an environment"),
 )
 # Those of pip's variables that the builder's pip gets: they say how files are fetched, others what
@@ -53,6 +56,7 @@ NAMED = (
     ("MKL_VERBOSE KMP_SETTINGS OPENBLAS_VERBOSE BLIS_ARCH_DEBUG", "[1-9]* t*", _PRINTS),
     ("OMP_DISPLAY_ENV OMP_DISPLAY_AFFINITY", "t* v* 1", _PRINTS),
     ("GLIBC_TUNABLES", "*hwcap*", "selects the C library's functions for another processor"),
+    ("GLIBC_TUNABLES", "*static_tls*", "limits the memory for variables of threads"),
     ("GLIBC_TUNABLES", "*malloc.check=[1-9]* *malloc.perturb=[1-9]*", _SLOW_MEMORY),
     ("PYTHONSAFEPATH", ANY, "keeps the folder of a script off Python's path"),
     ("PYTHON_GIL", ANY, "changes how Python runs threads"),
@@ -60,6 +64,7 @@ NAMED = (
     ("LD_LIBRARY_PATH", ANY, "has the loader search its folders first"),
     ("LD_AUDIT", ANY, "has a library decide what the loader takes"),
     ("LD_BIND_NOW", ANY, "has a library fail that lacks a function which nobody calls"),
+    ("LD_BIND_NOT", ANY, "has the loader look up a function at each of its calls"),
     ("LD_RUN_PATH", ANY, "has compiled modules search its folders"),
     ("GCONV_PATH LOCPATH", ANY, "leads the C library to another one's files"),
     ("GCC_EXEC_PREFIX COMPILER_PATH", ANY, "leads the compiler to another one's files"),
@@ -100,6 +105,22 @@ def reason_of(name, value):
         if _fits(names, name) and _fits(values, value.lower()):
             return reason
     return None
+
+
+def open_streams():
+    """Open what is closed of standard input, output and error, to nothing.
+
+    Else the next file that is opened has its number, and gets what is printed.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # It gets the lowest number that is free, which is this one; so do started programs.
+            os.open(os.devnull, os.O_RDWR)
+            fcntl.fcntl(number, fcntl.F_SETFD, 0)
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r"))
 
 
 def _fits(patterns, text):
