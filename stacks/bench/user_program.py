@@ -84,7 +84,8 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
     """
     text, marks = list[bytes](), list[float]()
     with scratch() as folder:
-        env = hook_variables(runs.variables(candidate.place), FOLDER_VARIABLE, folder)
+        env = runs.variables(candidate.variant, candidate.place)
+        env = hook_variables(env, FOLDER_VARIABLE, folder)
         # The marks are to come when they are printed.
         env["PYTHONUNBUFFERED"] = "1"
         (reading, writing), (ended, running) = os.pipe(), os.pipe()

@@ -112,7 +112,7 @@ def run_share(workspace: Workspace, variant: Variant, share: Share) -> tuple[Run
     prefix = pipeline.make_environment(workspace, variant)
     # This process is for this order alone.
     os.chdir(share.folder)
-    env = shared_out(variant, variables(prefix), share.at_once, len(share.jobs))
+    env = shared_out(variant, variables(variant, prefix), share.at_once, len(share.jobs))
     runs = []
     with scratch() as logs:
 

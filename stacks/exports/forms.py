@@ -47,7 +47,9 @@ def as_devcontainer(subject: Subject) -> Export:
         content |= {"hostRequirements": {"gpu": True}, "runArgs": ["--gpus", "all"]}
     # Root's own: an editor's features and apt-get run as root, with its home and programs.
     of_root = {"PATH": f"{PREFIX}/bin:$PATH", "HOME": "", "USER": ""}
+    own = subject.variant.exported(PREFIX)
     variables = {n: of_root.get(n, value) for n, value in subject.image.environment.items()}
+    variables |= {n: re.sub(r'(["$\\])', r"\\\1", v) for n, v in own.items()}
     environment = " ".join(f'{n}="{value}"' for n, value in variables.items() if value)
     # An editor gives the user, and the group that is the user's own, the numbers of yours.
     dockerfile = f"""\
@@ -119,9 +121,9 @@ def as_compose(subject: Subject) -> Export:
 def as_modulefile(subject: Subject) -> Export:
     """Return a module file in Tcl for Environment Modules and Lmod.
 
-    It names PATH only: the environment's Python reads its settings by itself, however it is
-    started. One environment is loaded at a time: unloading the second of two would take the
-    variables of the first.
+    It sets PATH, and the variables of a stack.yaml unless they are set: the environment's Python
+    reads its settings by itself, however it is started. One environment is loaded at a time:
+    unloading the second of two would take the variables of the first.
     """
     prefix = str(subject.environment)
     lines = [
@@ -133,6 +135,12 @@ def as_modulefile(subject: Subject) -> Export:
         *(f"unsetenv {name}" for name in surroundings.dropped() if name.startswith("PYTHON")),
         *(f"setenv {k} {_tcl_word(v)}" for k, v in own_variables(subject.environment).items()),
     ]
+    for name, value in subject.variant.exported(subject.environment).items():
+        word = _tcl_word(value)
+        # The module's own is set when it is unloaded.
+        lines.append(
+            f"if {{![info exists env({name})] || $env({name}) eq {word}}} {{setenv {name} {word}}}"
+        )
     usage = (
         f"./invoke build {subject.variant.option} && module use {{folder}} && module load {{name}}"
     )

@@ -83,6 +83,7 @@ def config_of(workspace: Workspace, variant: Variant) -> ImageConfig:
             # Theano's keys of some modules contain Python's hash of a text. With a random seed,
             # each process would compile these modules again.
             "PYTHONHASHSEED": "0",
+            **variant.exported(PREFIX),
         },
         labels={
             "org.opencontainers.image.title": repository,

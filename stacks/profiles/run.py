@@ -106,7 +106,7 @@ def profile_program(
     """
     runs.warn(variant, prefix)
     with scratch() as folder:
-        env = runs.variables(prefix)
+        env = runs.variables(variant, prefix)
         status = run_attached(command, env=profiling_variables(variant, env, folder, memory=memory))
         processes = read_processes(folder)
         content = {"schema": PROGRAM_SCHEMA, "variant": variant.id, "command": list(command)}

@@ -60,6 +60,7 @@ EARLY = {
     "PYTHON* LANG LC_* LOCPATH TZ TZDIR": "Python reads it when it starts",
     "LD_*": "the loader reads it when a program starts",
     "GLIBC_TUNABLES MALLOC_* GCONV_PATH": "the C library reads it when a program starts",
+    "HOME USER LOGNAME SHELL PWD TERM": "each session sets it, and what is set stays",
 }
 # Variables that the environment sets itself at each start, as patterns, and what to write instead.
 ITS_OWN = {

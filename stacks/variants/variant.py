@@ -9,7 +9,7 @@ PATH/stack.yaml             a flavour with packages of one's own; see stacks/var
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from pydantic import Field
@@ -95,6 +95,19 @@ class Variant(Strict):
             is_clear = self.file.name == stack.NAME and "/" in folder
             return f"--variant {quoted([folder if is_clear else display_path(self.file)])}"
         return f"--variant {self.name if self.framework.default else self.id}"
+
+    def exported(self, prefix: PurePath) -> dict[str, str]:
+        """Return the variables of its stack.yaml that every program gets in an environment there.
+
+        Python sets them at its start, with those of the flavour, and alone chooses a folder that
+        can be written below the environment's var.
+        """
+        own = self.declared.get("environment", {}).items()
+        return {
+            name: value.replace("{prefix}", str(prefix))
+            for name, value in own
+            if not value.startswith("{prefix}/var/")
+        }
 
     @property
     def one_blas(self) -> bool:

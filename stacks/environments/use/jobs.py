@@ -108,7 +108,7 @@ def run_jobs(
     check_number(at_once)
     warn(variant, prefix)
     with recorded(folder, len(jobs)) as record:
-        env = shared_out(variant, variables(prefix), at_once, len(jobs))
+        env = shared_out(variant, variables(variant, prefix), at_once, len(jobs))
         run_each(jobs, at_once, folder, env, record)
 
 

@@ -64,7 +64,7 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
         )
     words = quoted(command[:1])
     fix = f"check the spelling, or name what runs the file: -- python {words}"
-    _replace_by(list(command), variables(prefix), fix)
+    _replace_by(list(command), variables(variant, prefix), fix)
 
 
 def shell(variant: Variant, prefix: Path) -> None:
@@ -72,7 +72,7 @@ def shell(variant: Variant, prefix: Path) -> None:
 
     Raises UsageError if the shell does not start, or is for accounts that may not log in.
     """
-    env = variables(prefix)
+    env = variables(variant, prefix)
     command, shell_variables = shell_of(variant.name, env)
     name = Path(command[0]).name
     fix = f"name another one: SHELL=bash {as_typed(f'./invoke shell {variant.option}')}"
@@ -91,9 +91,13 @@ def shell(variant: Variant, prefix: Path) -> None:
     _replace_by(command, shell_variables, fix)
 
 
-def variables(prefix: Path) -> dict[str, str]:
-    """Return the environment variables for a person's program in an environment."""
-    return environment(prefix) | settings.for_uv(prefix, os.environ)
+def variables(variant: Variant, prefix: Path) -> dict[str, str]:
+    """Return the environment variables for a person's program in a variant's environment.
+
+    What the person has set comes before those of the stack.yaml.
+    """
+    own = variant.exported(prefix)
+    return {**own, **environment(prefix), **settings.for_uv(prefix, os.environ)}
 
 
 def _replace_by(command: list[str], env: dict[str, str], fix: str) -> None:

@@ -52,6 +52,9 @@ def subject(name: str, framework: str = "theano-1.0.5") -> Subject:
 
 
 MKL = subject("mkl")
+# Of a stack.yaml.
+OWN = {"A": '{prefix}/$x "b"', "B": "{prefix}/var/b"}
+STACK = replace(MKL, variant=MKL.variant.model_copy(update={"declared": {"environment": OWN}}))
 
 
 def files(form: str, of: Subject = MKL) -> dict[str, str]:
@@ -132,6 +135,10 @@ def test_forms_of_the_image_have_the_code_in_its_work_folder_and_pass_a_gpu_thro
     assert "FROM theano-mkl:1.0.5 AS theano\n" in dockerfile
     # Root keeps its home, and its programs.
     assert 'ENV PATH="/opt/theano/bin:$PATH" LANG="C.UTF-8" PYTHONHASHSEED="0"\n' in dockerfile
+    own = replace(STACK, image=config_of(CHECKOUT, STACK.variant))
+    assert own.image.environment["A"] == '/opt/theano/$x "b"' and "B" not in own.image.environment
+    of_stack = files("devcontainer", own)[".devcontainer/Dockerfile"]
+    assert ' PYTHONHASHSEED="0" A="/opt/theano/\\$x \\"b\\""\n' in of_stack
     content = json.loads(made[".devcontainer/devcontainer.json"])
     assert (content["name"], content["build"]) == ("theano-1.0.5-mkl", {"dockerfile": "Dockerfile"})
     assert content["workspaceMount"] == "source=${localWorkspaceFolder},target=/work,type=bind"
@@ -177,6 +184,10 @@ def test_modulefile_sets_what_activation_sets() -> None:
     unset = [f"unsetenv PYTHON{name}" for name in ("HOME", "PLATLIBDIR", "EXECUTABLE")]
     setting = [f'setenv CONDA_PREFIX "{place}"', 'setenv PYTHONNOUSERSITE "1"']
     assert lines == [f'prepend-path PATH "{place}/bin"', *unset, *setting]
+    [text] = files("modulefile", STACK).values()
+    word = f'"{PLACE}/\\$x \\"b\\""'
+    line = f"if {{![info exists env(A)] || $env(A) eq {word}}} {{setenv A {word}}}"
+    assert text.splitlines()[-1] == line
 
 
 def test_kernelspec_starts_the_environments_kernel() -> None:

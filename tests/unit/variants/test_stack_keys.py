@@ -23,6 +23,7 @@ from unit.variants.test_stack import refused
                 ("LD_PRELOAD", "the loader"),
                 ("GLIBC_TUNABLES", "the C library"),
                 ("MALLOC_ARENA_MAX", "the C library"),
+                ("HOME", "each session"),
             )
         ),
         *(

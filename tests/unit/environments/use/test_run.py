@@ -64,6 +64,8 @@ def test_a_program_has_the_environments_variables_and_none_of_another_python(
         (tmp_path / folder).mkdir(parents=True)
     kept = {"PIP_INDEX_URL": "/index", "PYTHONOPTIMIZE": "2", "OMP_NUM_THREADS": "2"}
     kept["THEANO_FLAGS"] = "blas.ldflags="
+    own = {"A": "{prefix}/a", "B": "{prefix}/var/b", "OMP_NUM_THREADS": "9"}
+    variant = variant.model_copy(update={"declared": {"environment": own}})
     left = dict.fromkeys(("VIRTUAL_ENV", "CONDA_DEFAULT_ENV", "PYTHONHOME"), "/another")
     path = f"{tmp_path}/mine:{tmp_path}/project"
     others = {"PIP_USER": "1", "CONDA_PREFIX": "/another", "PYTHONPATH": path}
@@ -73,7 +75,8 @@ def test_a_program_has_the_environments_variables_and_none_of_another_python(
     assert command == ["python", "-c", "a b"]
     assert env["PATH"].startswith(f"{prefix}/bin:")
     assert env.items() >= {**kept, "CONDA_PREFIX": str(prefix), "PYTHONNOUSERSITE": "1"}.items()
-    assert not {*left, "PIP_USER"} & set(env)
+    assert env["A"] == f"{prefix}/a"
+    assert not {*left, "B", "PIP_USER"} & set(env)
     warnings = capsys.readouterr().err
     assert "PYTHONOPTIMIZE=2 leaves out the checks" in warnings
     assert warnings.count("'-lblas_threads -lopenblas': this is no longer openblas\n") == 1
