@@ -1,7 +1,5 @@
 """Files of kept graphs: written whole, and used only where they are whole and fit."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Compiling modules: options, background jobs, precompiled headers, a folder that others clean."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

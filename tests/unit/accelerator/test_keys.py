@@ -1,7 +1,5 @@
 """What names a graph; the folder of compiled modules that environments share."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Which module computes a node of a stored graph: known again in the next start, or named anew."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Every variant, one framework at a time, stopped and started again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The bench from its options to its file: which variants and options, what is stored, shown."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 from typing import Any

@@ -1,7 +1,5 @@
 """What is said of samples: medians, ratios, intervals, winners, and the table."""
 
-from __future__ import annotations
-
 import random
 import statistics
 

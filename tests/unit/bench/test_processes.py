@@ -1,7 +1,5 @@
 """Programs that answer line by line and busy loops; the machine of a result, and its noise."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

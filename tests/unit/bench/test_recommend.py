@@ -1,7 +1,5 @@
 """The flavour for a processor: by timing the built ones, and by stored results."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

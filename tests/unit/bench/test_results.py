@@ -1,7 +1,5 @@
 """Results: what they may contain, and their files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

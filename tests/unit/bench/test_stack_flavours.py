@@ -1,7 +1,5 @@
 """A stack.yaml on other flavours: which, what their files say, and what is printed."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable

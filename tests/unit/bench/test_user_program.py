@@ -1,7 +1,5 @@
 """A user's program on several variants: one run, the rounds, the table."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """What a fork ends before it begins: forks.c beside copies of libgomp that count how often."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

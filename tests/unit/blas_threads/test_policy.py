@@ -1,7 +1,5 @@
 """How many threads a call gets, by the policy in C; what a call of BLAS or LAPACK is known by."""
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How processes that compute at the same time divide the machine: share.c on a /proc of files."""
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Packages that are built, by processes, and those that channels have."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """What the channel offers: packages of recipes and of settings, its index, and how they solve."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

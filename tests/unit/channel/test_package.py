@@ -1,7 +1,5 @@
 """A package from its recipe to the cache: its name, its file, its place."""
 
-from __future__ import annotations
-
 import errno
 import json
 import shutil

@@ -3,8 +3,6 @@
 tests/integration/test_channel.py tries the Pythons and the compiler, test_reproducible.py all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import random
 import sys

@@ -1,7 +1,5 @@
 """Recipes: their mistakes, their pins, and what may be published with which sources."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The texts of a variant's settings, as the framework and Python read them; the device's hook."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import shutil
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from integration.programs import called
 from pydantic import ValidationError
 
 from stacks.channel.settings_files import (
@@ -106,9 +105,7 @@ def test_nasty_values_come_out_of_the_hook_as_they_are(
     )
     path = tmp_path / "hook.py"
     path.write_text(hook)
-    done = subprocess.run(
-        [python, "-c", program, str(path)], capture_output=True, text=True, check=False, env={}
-    )
+    done = called([python, "-c", program, str(path)], env={})
     assert done.stderr == ""
     value, [processor] = json.loads(done.stdout)
     assert value == NASTY.replace("{prefix}", str(prefix))
@@ -143,7 +140,7 @@ def imported(
         "import theano; print('imported')"
     )
     words = [sys.executable, "-I", "-S", "-c", code]
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+    return called(words, env=env)
 
 
 def test_a_device_that_was_not_opened_is_an_error(tmp_path: Path) -> None:

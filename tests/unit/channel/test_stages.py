@@ -3,8 +3,6 @@
 Those of Python packages, of Python itself and its compiler have tests of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What an environment's start hooks set: settings, compiler, pip, threads, compile folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

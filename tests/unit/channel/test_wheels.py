@@ -1,7 +1,5 @@
 """The stages of wheels: scripts, records, GCC's libraries, and the environment's BLAS."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

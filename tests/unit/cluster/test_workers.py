@@ -1,7 +1,5 @@
 """Workers and what they are sent: programs, orders, answers, files, addresses."""
 
-from __future__ import annotations
-
 import os
 import select
 import socket

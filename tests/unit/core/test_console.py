@@ -1,7 +1,5 @@
 """Steps, tables and progress, in a log and on a terminal; the log of a run."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -3,8 +3,6 @@
 Disks that refuse, and the folders that killed processes leave.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The texts that a file may hold, and the list of a folder's files."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs, their signals, and the locks between real processes."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

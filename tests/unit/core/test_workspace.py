@@ -1,7 +1,5 @@
 """The folders of a checkout, of the installed command and of the user; version, commit, tools."""
 
-from __future__ import annotations
-
 import errno
 import importlib.metadata
 import os

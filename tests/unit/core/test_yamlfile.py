@@ -1,7 +1,5 @@
 """What a person is told of a YAML file that is wrong."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A published channel: in a folder, signed, with what Dockerfiles build with, and in a registry."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

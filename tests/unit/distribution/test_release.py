@@ -1,7 +1,5 @@
 """The files of a release: the same bytes for the same commit, and what a tag needs."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import email
@@ -15,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
@@ -189,9 +188,7 @@ def test_it_holds_the_whole_suite_and_every_python_runs_it(app: Path, tmp_path: 
     assert os.access(app, os.X_OK)
     # A Python without a framework, and another program of the suite.
     for words, status in ((["--help"], 0), ([], 2), (["files", "--prefix", str(tmp_path)], 2)):
-        done = subprocess.run(
-            [sys.executable, "-I", app, *words], capture_output=True, text=True, check=False
-        )
+        done = called([sys.executable, "-I", app, *words])
         assert done.returncode == status and "Traceback" not in done.stderr
         assert status or done.stdout.startswith("usage: verify")
     assert str(tmp_path) in done.stderr

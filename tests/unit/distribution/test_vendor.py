@@ -1,7 +1,5 @@
 """Vendored folders and their archives; signatures of a channel."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tarfile

@@ -3,8 +3,6 @@
 What a process uses, another does not remove: real processes, checked by what they print.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import subprocess

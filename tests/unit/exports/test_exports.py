@@ -1,7 +1,5 @@
 """Each form of a variant, as the tool that reads it would; writing it, and the command."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Debs, tar archives and zip archives made in memory."""
 
-from __future__ import annotations
-
 import io
 import lzma
 import tarfile

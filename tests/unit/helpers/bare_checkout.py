@@ -1,7 +1,5 @@
 """A machine with a checkout and few programs, on which ./invoke is started."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Runs, subjects and results as the tests of the bench need them."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """This checkout, for tests that only read it: parametrized ones, and fixtures of a module."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Conda archives made in memory, sound and hostile ones, and a channel of small packages."""
 
-from __future__ import annotations
-
 import bz2
 import hashlib
 import io

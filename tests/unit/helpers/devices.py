@@ -1,7 +1,5 @@
 """Results of the steps on a device, made by hand."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Small environments with a manifest, as the builder makes them, and manifests of real ones."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """Small reports of workloads, such as verify/workloads writes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from unit.helpers.verification import document

@@ -1,7 +1,5 @@
 """A small publication of two packages and a source; a registry on this machine to push it to."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Results below a root, and what is published of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Web servers on this machine that do as a test plans, and remember what they were asked."""
 
-from __future__ import annotations
-
 import hashlib
 import socket
 import socketserver

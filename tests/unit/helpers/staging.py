@@ -1,7 +1,5 @@
 """Packages made of small sources, for the tests of stages."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import tarfile

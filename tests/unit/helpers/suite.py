@@ -1,7 +1,5 @@
 """Import modules of verify/ where NumPy is not installed."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Reports and contexts of the verification suite, made by hand."""
 
-from __future__ import annotations
-
 import importlib
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The locked base: made from debs, never with a file of this machine, and kept in the cache."""
 
-from __future__ import annotations
-
 import io
 import lzma
 import tarfile

@@ -1,7 +1,5 @@
 """The engine, by a server at a socket that answers as docker and podman do."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """What is compiled for an image, and the hook that gives each process its compile folder."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """An image's layers, the same everywhere; its names, its bill, what its Dockerfile builds with."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

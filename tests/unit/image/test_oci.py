@@ -1,7 +1,5 @@
 """An image's archive, and the layers in it: the same bytes everywhere."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

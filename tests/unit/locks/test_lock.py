@@ -1,7 +1,5 @@
 """Writing a lock, reading it again, and what other programs read in it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Other channels: locked, fetched, installed; and everything that can be wrong with one."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

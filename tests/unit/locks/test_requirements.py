@@ -3,8 +3,6 @@
 A small program stands for uv: it writes down what it is given, and answers as told.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import zipfile

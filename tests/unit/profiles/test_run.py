@@ -1,7 +1,5 @@
 """Profiles of workloads and of a user's program, and their reports."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os
@@ -12,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from integration.programs import called
 
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError
@@ -30,12 +29,7 @@ FAST = profile(tables("Dot22", 0.5, 400, "C", 4), tables("Gemm", 0.6, 10, "C"))
 
 
 def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, SUITE, profile_runs.PROGRAM, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return called([sys.executable, SUITE, profile_runs.PROGRAM, *words])
 
 
 def test_workload_options_become_the_programs_words() -> None:
@@ -149,9 +143,7 @@ def environment(variant: Variant, tmp_path: Path) -> dict[str, str]:
 
 
 def run(environment: dict[str, str], text: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", text], env=environment, capture_output=True, text=True, check=False
-    )
+    return called([sys.executable, "-c", text], env=environment)
 
 
 def test_the_flags_of_the_person_come_first(variant: Variant, tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Which files are pinned; `pin --alive`: which place still has each, and what a user must know."""
 
-from __future__ import annotations
-
 import json
 import threading
 from contextlib import nullcontext

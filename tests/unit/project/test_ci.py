@@ -1,7 +1,5 @@
 """The workflows of CI: a job for each variant, nothing untrusted in them, nothing unpinned."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

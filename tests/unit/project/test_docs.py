@@ -4,8 +4,6 @@ That links lead somewhere, Sphinx checks (tests/integration/test_page.py). Code,
 of code spans are not prose. Pages made from code or results are judged where they are written.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 from collections.abc import Iterator

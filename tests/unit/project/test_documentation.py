@@ -1,7 +1,5 @@
 """The JSON schemas take what the models take; a folder that no site replaces."""
 
-from __future__ import annotations
-
 import json
 import runpy
 from dataclasses import replace

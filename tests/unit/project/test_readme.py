@@ -1,7 +1,5 @@
 """The figures in the README, and of chains in the PyMC guide, are those in results/."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The shell scripts of the workflows, run with programs that only note what they are asked."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a conda archive installs, and the archives that are refused before anything is written."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import json

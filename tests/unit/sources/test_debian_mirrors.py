@@ -2,8 +2,6 @@
 
 GnuPG signed with keys made for these tests."""
 
-from __future__ import annotations
-
 import base64
 import platform
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Pinned files from the cache, a vendored folder or one mirror."""
 
-from __future__ import annotations
-
 import signal
 import stat
 import subprocess

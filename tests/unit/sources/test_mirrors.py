@@ -1,7 +1,5 @@
 """What pip's and conda's configuration say of indexes and channels."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Pins: their file, and new ones of index files."""
 
-from __future__ import annotations
-
 import stat
 from dataclasses import replace
 from pathlib import Path

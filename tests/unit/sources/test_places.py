@@ -1,7 +1,5 @@
 """Places of pinned files: which channels are asked, where each has a package, who has what."""
 
-from __future__ import annotations
-
 import subprocess
 import threading
 from collections.abc import Sequence

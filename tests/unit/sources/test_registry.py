@@ -3,8 +3,6 @@
 The layout of what is pushed is in the tests of `distribution`.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

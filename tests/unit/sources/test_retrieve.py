@@ -1,7 +1,5 @@
 """Pinned files from several places: their order, redirects, servers that fail, the error."""
 
-from __future__ import annotations
-
 import platform
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Debs and tar archives: what is unpacked, and what is refused."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Zip archives: what is unpacked, and what is refused; absolute links that are made relative."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

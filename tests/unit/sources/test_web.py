@@ -1,7 +1,5 @@
 """What servers may answer: garbled and slow answers, and those that are too long."""
 
-from __future__ import annotations
-
 import gzip
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The command line of ./invoke in this process."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a command line asks of the rooms below, and what it prints after their work."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

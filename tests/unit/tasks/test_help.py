@@ -1,7 +1,5 @@
 """The help of the tasks, and tasks.py as another invoke loads it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

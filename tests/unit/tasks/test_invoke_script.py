@@ -1,7 +1,5 @@
 """./invoke on machines that lack something, in odd places, killed, and started twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The program of the command line: the list of tasks, interrupts, colours, odd surroundings."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """Command lines that are refused, one table: mistyped, and options that do not go together."""
 
-from __future__ import annotations
-
 import pytest
 
 from unit.tasks.conftest import CommandLine

@@ -1,7 +1,5 @@
 """What a user sees when a task ends well, fails, or is stopped; the order of the checks."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Reports of devices and figures of samplers: which are taken, and what is shown of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

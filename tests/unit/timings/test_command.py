@@ -1,7 +1,5 @@
 """`publish`: which results it takes, keeps, names and refuses, and when its files are stale."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

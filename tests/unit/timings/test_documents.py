@@ -1,7 +1,5 @@
 """The documents that are drawn from the view: table, picture and page."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree as Tree
 

@@ -3,8 +3,6 @@
 The three documents are drawn from this view; test_documents.py reads them.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Variants by their names, what they are made of, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

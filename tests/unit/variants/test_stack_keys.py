@@ -1,7 +1,5 @@
 """The keys and variables that people write into a stack.yaml, where other words are meant."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

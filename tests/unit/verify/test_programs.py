@@ -1,7 +1,5 @@
 """What the suite's programs share: how they start and end, arguments, temporary folders."""
 
-from __future__ import annotations
-
 import ast
 import fcntl
 import importlib
@@ -15,6 +13,7 @@ from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
+from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
 
@@ -27,9 +26,7 @@ progress = importlib.import_module("verify.core.progress")
 
 
 def verify(*argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, REPOSITORY / "verify", *argv], capture_output=True, text=True, check=False
-    )
+    return called([sys.executable, REPOSITORY / "verify", *argv])
 
 
 def test_every_program_has_a_module_with_a_main_function(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,12 +72,9 @@ def test_a_suite_that_cannot_start_names_the_file(
     numpy = tmp_path / "path/numpy"
     numpy.mkdir()
     (numpy / "__init__.py").write_text("__version__ = '1'")
-    done = subprocess.run(
+    done = called(
         [sys.executable, tmp_path / "verify"],
         env={"PATH": os.defpath, "PYTHONPATH": str(tmp_path / "path")},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
@@ -184,7 +178,7 @@ def test_a_program_that_cannot_run_has_status_2_and_a_fix(
 def test_without_a_framework_the_suite_cannot_run_and_leaves_no_files(tmp_path: Path) -> None:
     before = sorted((REPOSITORY / "verify").iterdir())
     words = [sys.executable, str(REPOSITORY / "verify")]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = called(words, cwd=tmp_path)
     assert done.returncode == 2
     assert "this Python has no Theano, Aesara, PyTensor or NumPy" in done.stderr
     assert "fix: " in done.stderr and "Traceback" not in done.stderr

@@ -1,7 +1,5 @@
 """The report: its file and schema, as a table for people, and as JUnit's XML."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import json

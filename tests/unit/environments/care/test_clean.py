@@ -1,7 +1,5 @@
 """A clean removes what it names; what killed processes leave is collected, and nothing else."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """The table of `./invoke list`, from locks, environments and reports on disk."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

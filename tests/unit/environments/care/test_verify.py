@@ -1,7 +1,5 @@
 """What becomes of a verification that ends without a report: where a library hangs, for one."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

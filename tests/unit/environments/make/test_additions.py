@@ -1,7 +1,5 @@
 """What a user adds to an environment that is made again, and the import of what a user asks for."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from pathlib import Path, PurePosixPath

@@ -1,7 +1,5 @@
 """What packages install together, what differs on disk, and the list of an environment's files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

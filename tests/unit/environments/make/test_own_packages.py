@@ -1,7 +1,5 @@
 """A stack's own wheels and source archives: what they may not replace, and what is compiled."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import zipfile

@@ -1,7 +1,5 @@
 """An environment of one small package, made and repaired."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -11,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import UsageError
@@ -197,14 +196,7 @@ def test_a_shell_enters_the_environment_after_the_persons_files(shell: str, tmp_
     env["CONDA_PREFIX"] = str(prefix)
     command, variables = run_module.shell_of("openblas", env)
     prompt = "fish_prompt" if shell == "fish" else 'echo "$PS1"'
-    done = subprocess.run(
-        command,
-        input=f"{SHOWN}\n{prompt}\nexit\n",
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = called(command, input=f"{SHOWN}\n{prompt}\nexit\n", env=variables)
     shown = done.stdout.replace(f"{prefix}/bin /usr/bin /bin", path)
     assert f"read:{path}:{prefix}:\n" in shown
     assert "(openblas) mine> " in shown

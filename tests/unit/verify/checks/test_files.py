@@ -1,7 +1,5 @@
 """The check of an environment's files, and the program that does it by another Python."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import json
@@ -12,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
 from stacks.environments.make.contents import write_manifest
@@ -40,12 +39,7 @@ def prefix(tmp_path: Path) -> Path:
 
 
 def verified(prefix: Path, *more: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, SUITE, "files", "--prefix", prefix, *more],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return called([sys.executable, SUITE, "files", "--prefix", prefix, *more])
 
 
 def found(prefix: Path) -> list[str]:

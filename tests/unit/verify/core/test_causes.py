@@ -1,7 +1,5 @@
 """What an error's own words name, and only where this Python agrees; imports that fail."""
 
-from __future__ import annotations
-
 import importlib
 import resource
 import subprocess

@@ -3,8 +3,6 @@
 Each kind of damage is named, and only what changed is read.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

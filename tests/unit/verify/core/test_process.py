@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
 
@@ -82,9 +83,7 @@ def test_a_process_whose_parent_has_ended_already_is_killed() -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
     code += "process.end_with_parent(parent=1); print('alive')"
     root = process.SUITE.rpartition("/")[0]
-    done = subprocess.run(
-        [sys.executable, "-c", code, root], capture_output=True, text=True, check=False
-    )
+    done = called([sys.executable, "-c", code, root])
     assert (done.returncode, done.stdout) == (-9, "")
 
 
@@ -113,9 +112,7 @@ def test_children_are_ended_but_those_named() -> None:
     code += "process.end_children(but=kept)\n"
     code += "print(process.children() == kept == {first.pid}); first.kill()"
     root = process.SUITE.rpartition("/")[0]
-    done = subprocess.run(
-        [sys.executable, "-c", code, root], capture_output=True, text=True, check=False, timeout=30
-    )
+    done = called([sys.executable, "-c", code, root], timeout=30)
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
@@ -163,9 +160,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=REPOSITORY, check=False
-    )
+    done = called([sys.executable, "-c", program], cwd=REPOSITORY)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
@@ -179,11 +174,5 @@ from verify.core import process
 pid = process.in_child(lambda: {run})
 print(os.waitpid(pid, 0)[1] >> 8)
 """
-    done = subprocess.run(
-        [sys.executable, "-uc", program],
-        capture_output=True,
-        text=True,
-        cwd=REPOSITORY,
-        check=False,
-    )
+    done = called([sys.executable, "-uc", program], cwd=REPOSITORY)
     assert (done.stdout.split()[-1], done.stderr) == (str(status), "")

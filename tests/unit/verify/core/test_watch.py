@@ -1,7 +1,5 @@
 """The supervisor of the suite: it kills one that hangs, and reports one that dies."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -4,8 +4,6 @@ The loader of OpenCL, drivers that are too old or do not answer, GPUs of another
 tests/integration/test_device.py.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The checks and timings of a device."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

@@ -4,8 +4,6 @@ Wrong numbers and libraries are found in real environments: tests/integration/te
 test_amdlibm.py and test_fixes.py. What is compiled beside other checks.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

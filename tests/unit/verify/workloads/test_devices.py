@@ -1,7 +1,5 @@
 """Functions on the device that JAX computes on, and waiting for a device."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 from typing import Any

@@ -4,8 +4,6 @@ They run for real in tests/integration/test_workloads.py; the profile's form is 
 ./invoke profile. The hook that times a person's own program.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
