@@ -11,51 +11,18 @@ from stacks.core.disk import REPOSITORY
 from stacks.variants.variant import ACCELERATOR, SCAN_FIX
 
 Load = Callable[..., Any]
-# What the accelerator imports of other packages.
-STUBS = (
-    "numpy",
-    "theano",
-    "theano.configparser",
-    "theano.compile",
-    "theano.compile.function_module",
-    "theano.compile.mode",
-    "theano.compile.profiling",
-    "theano.gof",
-    "theano.gof.cc",
-    "theano.gof.cmodule",
-    "theano.gof.fg",
-    "theano.gof.graph",
-    "theano.gof.op",
-    "theano.gof.opt",
-    "theano.gof.toolbox",
-    "theano.gof.type",
-    "theano.gof.utils",
-    "theano.gof.vm",
-    "theano.misc",
-    "theano.misc.frozendict",
-    "theano.misc.ordered_set",
-    "theano.scalar",
-    "theano.scalar.basic",
-    "theano.scan_module",
-    "theano.scan_module.scan_op",
-    "theano.scan_module.scan_opt",
-    "theano.scan_module.scan_utils",
-    "theano.tensor",
-    "theano.tensor.basic",
-    "theano.tensor.subtensor",
-    "theano.tensor.type",
-    "theano.tensor.type_other",
-)
-
-# What theano_stacks_links takes of Theano when it is imported.
-REPLACED: dict[str, dict[str, object]] = {
-    "theano_gof_cc": {"_CThunk": type("_CThunk", (), {"__init__": lambda self: None})},
-    "theano_gof_cmodule": {
-        "gcc_version": lambda: "12.2",
-        "ModuleCache": type("ModuleCache", (), {"module_from_key": None}),
-    },
-    "theano_gof_op": {"Op": type("Op", (), {"make_c_thunk": None})},
+# What the accelerator imports of other packages: modules, each after its package.
+MODULES = {
+    "theano": "configparser compile gof misc scalar scan_module tensor",
+    "theano.compile": "function_module mode profiling",
+    "theano.gof": "cc cmodule fg graph op opt toolbox type utils vm",
+    "theano.misc": "frozendict ordered_set",
+    "theano.scalar": "basic",
+    "theano.scan_module": "scan_op scan_opt scan_utils",
+    "theano.tensor": "basic subtensor type type_other",
 }
+STUBS = ["numpy", "theano"]
+STUBS += [f"{package}.{name}" for package, names in MODULES.items() for name in names.split()]
 
 
 class Stub(ModuleType):

@@ -2,8 +2,6 @@
 
 import errno
 import os
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -93,27 +91,6 @@ def test_forked_process_takes_nothing_of_its_parents(world: World) -> None:
     world.compiler.BACKGROUND.process = os.getpid() + 1
     world.compile_str("m1", "a")
     assert world.compiler.BACKGROUND.jobs, "the parent's job is left to it"
-
-
-@pytest.fixture
-def module(load: Load, tmp_path: Path) -> Any:
-    """The module under test, with a compile folder of its own."""
-    return load(
-        "theano_stacks_headers",
-        numpy={"__version__": "1.21.6"},
-        theano={
-            "__version__": "1.0.5",
-            "config": SimpleNamespace(cxx="g++", compiledir=tmp_path / "compiledir"),
-        },
-        theano_gof_cmodule={"gcc_version": lambda: "10.2.1", "std_include_dirs": list},
-    )
-
-
-def options(module: Any, monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> list[Any]:
-    """Return the options of three modules that the compiler gets the same options for."""
-    monkeypatch.setattr(subprocess, "check_call", run)
-    source = module.TEXT + "int x;"
-    return [module.HEADERS.options(source, ["-O3"], ["include"]) for _ in range(3)]
 
 
 @pytest.mark.parametrize(

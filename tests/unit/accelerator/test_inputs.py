@@ -17,7 +17,6 @@ COMPILER = """\
 #!/bin/sh
 echo ' cc1plus "-march=znver4" -mavx512f --param "l1-cache-size=32"' >&2
 """
-ELF = b"\x7fELF"
 
 
 @pytest.fixture

@@ -97,17 +97,6 @@ def test_function_keeps_no_old_scan(replaced: Any) -> None:
     assert not hasattr(feature, "scan_successors")
 
 
-@pytest.fixture
-def scan(load: Load) -> Any:
-    utils = {"equal_computations": lambda left, right: left == right}
-    options = {"PushOutScanOutput": type("PushOutScanOutput", (), {"push_out_inner_vars": None})}
-    return load(
-        "theano_stacks_scan",
-        theano_scan_module_scan_utils=utils,
-        theano_scan_module_scan_opt=options,
-    )
-
-
 SOURCES = REPOSITORY / "recipes/theano-stacks/src"
 
 
