@@ -3,10 +3,7 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +15,7 @@ from rattler import exceptions
 from stacks.channel import package
 from stacks.channel.assemble import CondaError, translated
 from stacks.channel.build import build_packages
-from stacks.channel.build_process import ROOT, BuildProcess
+from stacks.channel.build_process import BuildProcess
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.offers import Channel, offer_of
 from stacks.core.errors import DiskError, StacksError
@@ -28,6 +25,7 @@ from stacks.sources.pins import Pins
 from stacks.sources.places import Place, channel_at, release_at
 from stacks.sources.web import Web
 from stacks.variants.load import load_variant
+from unit.helpers.processes import read_line, started, wait_until_ended
 from unit.helpers.serving import Answer, Site, drip, raw_serving, serving, sha256
 
 
@@ -69,7 +67,6 @@ def test_a_killed_process_is_an_error(process: BuildProcess) -> None:
 
 def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_killed() -> None:
     code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from stacks.channel.build_process import BuildProcess\n"
         "from stacks.core.process import call\n"
         "process = BuildProcess()\n"
@@ -77,11 +74,8 @@ def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_kille
         "process.begin(call, ['sh', '-c', 'exec sleep 1000'])\n"
         "process.result()\n"
     )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert parent.stdout
-    pid = int(parent.stdout.readline())
+    parent = started(code)
+    pid = int(read_line(parent))
     child = psutil.Process(pid)
     while not any(each.name() == "sleep" for each in child.children(recursive=True)):
         assert child.is_running()
@@ -89,16 +83,7 @@ def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_kille
     parent.send_signal(signal.SIGKILL)
     # The child, too, holds the pipe until it has ended.
     assert parent.communicate()[1] == ""
-    until = time.monotonic() + 60
-    while any(map(_runs, (child, *below))):
-        assert time.monotonic() < until
-
-
-def _runs(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    wait_until_ended(child, *below)
 
 
 FULL = "No space left on device"

@@ -4,7 +4,6 @@ import fcntl
 import os
 import signal
 import stat
-import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from stacks.core import locking, process
-from stacks.core.disk import REPOSITORY, hold_lock
+from stacks.core.disk import hold_lock
 from stacks.core.process import CommandError, call, run_attached
+from unit.helpers.processes import read_line, started
 
 PYTHON = sys.executable
 
@@ -144,23 +144,15 @@ with hold_lock(Path(sys.argv[1]), "it"):
 """
 
 
-def holder(target: Path) -> subprocess.Popen[str]:
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-c", HOLDER, str(target)]
-    return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
-    )
-
-
 def test_a_lock_is_waited_for_and_what_was_left_is_removed(tmp_path: Path) -> None:
     target = tmp_path / "a"
     for name in (".a.12345678.part", ".a.b.12345678.part", ".ab.12345678.part"):
         (tmp_path / name).mkdir()
-    with holder(target) as first:
-        assert first.stdout and first.stdout.readline() == "held\n"
+    with started(HOLDER, target) as first:
+        assert read_line(first) == "held\n"
         left = sorted(path.name for path in tmp_path.iterdir())
         assert left == [".a.b.12345678.part", ".a.lock", ".ab.12345678.part"]
-        with holder(target) as second:
+        with started(HOLDER, target) as second:
             assert second.stderr
             line = second.stderr.readline()
             # A lock falls with its holder.

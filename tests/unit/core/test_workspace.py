@@ -3,7 +3,6 @@
 import errno
 import importlib.metadata
 import os
-import subprocess
 import sys
 from importlib.metadata import PathDistribution
 from pathlib import Path
@@ -17,6 +16,7 @@ from stacks.core.errors import DiskError, UsageError
 from stacks.core.paths import cache_root, home_root
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace, default_workspace
+from unit.helpers.checkout import git
 
 NAMES = [name for name, value in vars(Workspace).items() if isinstance(value, property)]
 
@@ -52,17 +52,13 @@ def test_the_project_takes_its_version_from_here() -> None:
 
 
 def test_the_commit_of_a_checkout(tmp_path: Path) -> None:
-    def git(*words: str) -> str:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-        return subprocess.check_output(["git", "-C", checkout, *identity, *words], text=True)
-
     checkout = tmp_path / "checkout"
     (checkout / "results").mkdir(parents=True)
     (checkout / "file").touch()
-    git("init", "-q")
-    git("add", "file")
-    git("commit", "-q", "-m", "first")
-    commit = git("rev-parse", "HEAD").strip()
+    git(checkout, "init", "-q")
+    git(checkout, "add", "file")
+    git(checkout, "commit", "-q", "-m", "first")
+    commit = git(checkout, "rev-parse", "HEAD").strip()
     (checkout / "results/new").touch()
     assert workspace.revision(checkout) == (commit, False)
     assert workspace.described(checkout) == f"{workspace.VERSION}, commit {commit[:12]}"

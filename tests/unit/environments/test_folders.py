@@ -5,8 +5,6 @@ What a process uses, another does not remove: real processes, checked by what th
 
 import dataclasses
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,7 @@ from stacks.locks.lock import Lock, lock_folder
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
+from unit.helpers.processes import read_line, started
 
 LOCK = Lock(packages=(), requirements=())
 PACKAGE = LockedPackage("six", "1", "0", "u/noarch/six-1-0.conda", "1" * 64, "0" * 32, 1)
@@ -145,18 +144,6 @@ run._replace_by(["cat"], {{"PATH": "/usr/bin:/bin"}}, "a fix")
 CLEANER = f"{PROGRAM}with folders.hold_exclusive(lock, 'it'):\n    {WAIT.replace(chr(10), ';')}"
 
 
-def start(program: str, lock: Path, *words: str) -> subprocess.Popen[str]:
-    pipe, command = subprocess.PIPE, [sys.executable, "-c", program, *words, str(lock)]
-    return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
-    )
-
-
-def line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout
-    return process.stdout.readline()
-
-
 def refusal(lock: Path) -> InUseError:
     with pytest.raises(InUseError) as caught, folders.hold_exclusive(lock, "it"):
         pass
@@ -165,10 +152,10 @@ def refusal(lock: Path) -> InUseError:
 
 def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
     lock = tmp_path / "new/lock"
-    with start(USER, lock, "first") as first:
-        assert line(first) == "held\n"
-        with start(USER, lock, "second") as second:
-            assert line(second) == "held\n"
+    with started(USER, "first", lock) as first:
+        assert read_line(first) == "held\n"
+        with started(USER, "second", lock) as second:
+            assert read_line(second) == "held\n"
             found = str(refusal(lock).found)
             assert f"process {first.pid}: " in found and f"process {second.pid}: " in found
             assert "first" in found and "; process" in found and "\n" not in found
@@ -182,11 +169,11 @@ def test_a_folder_in_use_is_not_removed(tmp_path: Path) -> None:
 
 def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    with start(RUNNER, lock) as user:
+    with started(RUNNER, lock) as user:
         assert user.stdin
         user.stdin.write("cat\n")
         user.stdin.flush()
-        assert line(user) == "cat\n"
+        assert read_line(user) == "cat\n"
         error = refusal(lock)
         assert str(error.found).startswith(f"process {user.pid}: ")
         assert error.what == "it is in use: nothing was removed"
@@ -197,19 +184,19 @@ def test_a_program_that_takes_the_place_of_a_user_uses_it_too(tmp_path: Path) ->
 
 def test_users_wait_for_a_removal_to_end_and_name_one_that_does_not(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    with start(CLEANER, lock) as cleaner:
-        assert line(cleaner) == "held\n"
+    with started(CLEANER, lock) as cleaner:
+        assert read_line(cleaner) == "held\n"
         assert f"process {cleaner.pid}: " in str(refusal(lock).found), "two cleans at once"
         with pytest.raises(InUseError) as caught:
             folders.hold_shared(lock, limit=0.1)
         assert str(caught.value.found).startswith(f"process {cleaner.pid}: ")
         assert caught.value.expected == "a removal that ends within 0.1 s"
-        with start(USER, lock) as user:
+        with started(USER, lock) as user:
             assert user.stderr
             holder = f"waiting: what this uses is being removed by process {cleaner.pid}: "
             assert user.stderr.readline().startswith(holder)
             cleaner.communicate("\n")
-            assert line(user) == "held\n"
+            assert read_line(user) == "held\n"
             # The file that it waited for is gone: it holds the one by that name now.
             assert f"process {user.pid}: " in str(refusal(lock).found)
             user.communicate("\n")

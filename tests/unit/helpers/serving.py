@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stacks.core.workspace import Workspace
 from stacks.sources.debian_mirrors import WHEEL_FILE
-from stacks.sources.pins import DebPin, cached_path
+from stacks.sources.pins import DebPin, IndexPin, cached_path
 
 BODY = bytes(range(256)) * 4000
 POOL = "/pool/main/f/foo/foo_1.0_amd64.deb"
@@ -38,6 +38,12 @@ def deb(body: bytes = BODY, path: str = POOL) -> DebPin:
         size=len(body),
         sha256=sha256(body),
     )
+
+
+def index_file(body: bytes, filename: str, name: str = "foo", version: str = "1.0") -> IndexPin:
+    """Return the pin of a file of a package index."""
+    digest = sha256(body)
+    return IndexPin(name=name, version=version, filename=filename, size=len(body), sha256=digest)
 
 
 def closed_port() -> int:

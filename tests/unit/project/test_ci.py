@@ -24,6 +24,7 @@ from stacks.project.checks import (
     fault_options,
 )
 from stacks.variants.load import all_variants, load_variant
+from unit.helpers.checkout import git
 
 WORKFLOWS = REPOSITORY / ".github/workflows"
 FILES, ACTION = sorted(WORKFLOWS.iterdir()), REPOSITORY / "action.yml"
@@ -137,11 +138,6 @@ FRAMEWORKS = (
     *("theano-0.8.2", "theano-1.0.5", "theano-pymc-1.1.2"),
 )
 SAMPLE = [f"{framework}/openblas" for framework in FRAMEWORKS]
-
-
-def git(folder: Path, *words: str) -> None:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
-    subprocess.run(["git", "-C", folder, *identity, *words], check=True, capture_output=True)
 
 
 @pytest.fixture

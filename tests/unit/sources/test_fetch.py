@@ -3,7 +3,6 @@
 import signal
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from stacks.core import disk
 from stacks.core.errors import DiskError, FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import download
@@ -20,6 +18,7 @@ from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import VARIABLE, vendored_folder, vendored_path
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import DebPin, cached_path
+from unit.helpers.processes import started
 from unit.helpers.serving import BODY, DEB, POOL, Answer, Site, closed_port, deb, part_of, sha256
 
 pytestmark = pytest.mark.usefixtures("room")
@@ -185,10 +184,7 @@ except KeyboardInterrupt:
 
 
 def another(pin: DebPin) -> subprocess.Popen[str]:
-    words = [sys.executable, "-c", PROGRAM, pin.path, str(pin.size), pin.sha256]
-    return subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=disk.REPOSITORY
-    )
+    return started(PROGRAM, pin.path, str(pin.size), pin.sha256)
 
 
 @pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGKILL])

@@ -10,7 +10,7 @@ from stacks.sources import places
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings
 from stacks.sources.pins import IndexPin
-from unit.helpers.serving import BODY, SECRET, Answer, Site, serving, sha256
+from unit.helpers.serving import BODY, SECRET, Answer, Site, index_file, serving, sha256
 
 WHEEL = "foo_bar-1.0-py3-none-any.whl"
 pytestmark = pytest.mark.usefixtures("room")
@@ -18,9 +18,7 @@ Got = Callable[..., bytes]
 
 
 def wheel(body: bytes = BODY) -> IndexPin:
-    return IndexPin(
-        name="Foo_Bar", version="1.0", filename=WHEEL, size=len(body), sha256=sha256(body)
-    )
+    return index_file(body, WHEEL, "Foo_Bar")
 
 
 def configure(
@@ -54,7 +52,7 @@ def test_an_index_in_html_and_in_json(got: Got, index: Site) -> None:
 
 
 def test_a_project_is_looked_up_once(workspace: Workspace, index: Site) -> None:
-    other = IndexPin(**{**vars(wheel(b"2")), "filename": "foo.bar-2.tar.gz", "name": "foo-bar"})
+    other = index_file(b"2", "foo.bar-2.tar.gz", "foo-bar")
     index.files["/simple/foo-bar/"] = (
         f'<base href="/f/"><a href="{WHEEL}"></a><a href="foo.bar-2.tar.gz">x</a>'.encode()
     )
@@ -109,7 +107,7 @@ def test_a_file_that_no_index_has(
 ) -> None:
     address = index.url.replace("//", f"//me:{SECRET}@")
     configure(monkeypatch, f"{address}/simple", f"{address}/empty", find_links=(f"{room}/none",))
-    pin = IndexPin(**{**vars(wheel()), "filename": "foo_bar-9-py3-none-any.whl", "version": "9"})
+    pin = index_file(BODY, "foo_bar-9-py3-none-any.whl", "Foo_Bar", "9")
     with pytest.raises(FetchError) as caught:
         got(pin)
     message = str(caught.value)

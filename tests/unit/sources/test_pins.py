@@ -10,28 +10,13 @@ from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import repin as repin_module
 from stacks.sources.mirrors import PipSettings
-from stacks.sources.pins import DebPin, IndexPin, Pins, cached_path, read_pins, write_pins
+from stacks.sources.pins import IndexPin, Pins, cached_path, read_pins, write_pins
 from stacks.sources.repin import FileRequest, difference, repin
-from unit.helpers.serving import BODY, SECRET, Site, sha256
+from unit.helpers.serving import BODY, SECRET, Site, deb, index_file, sha256
 
-DEB = DebPin(
-    suite="bullseye",
-    name="libfoo1",
-    version="1:1.10-2+deb11u1~x",
-    path="pool/main/f/foo/libfoo1_1.10-2_amd64.deb",
-    size=7,
-    sha256="12345678" * 8,
-)
-WHEEL = IndexPin(
-    name="Foo_Bar",
-    version="1.10",
-    filename="Foo_Bar-1.10-py3-none-any.whl",
-    size=8,
-    sha256="0123abcd" * 8,
-)
-SDIST = IndexPin(
-    name="foo-bar", version="1.10", filename="foo-bar-1.10.tar.gz", size=9, sha256="0" * 64
-)
+DEB = replace(deb(), name="libfoo1", version="1:1.10-2+deb11u1~x")
+WHEEL = index_file(b"wheel", "Foo_Bar-1.10-py3-none-any.whl", "Foo_Bar", "1.10")
+SDIST = index_file(b"sdist", "foo-bar-1.10.tar.gz", "foo-bar", "1.10")
 
 
 def test_written_pins_are_read_again_and_stand_one_in_a_line(tmp_path: Path) -> None:
@@ -48,21 +33,16 @@ def test_written_pins_are_read_again_and_stand_one_in_a_line(tmp_path: Path) -> 
     assert read_pins(tmp_path / "empty") == Pins()
 
 
-def test_all_files_of_a_source_package_are_written_and_read(tmp_path: Path) -> None:
+def test_a_pin_is_found_by_its_name_and_a_source_package_has_all_its_files(tmp_path: Path) -> None:
     files = (DEB, replace(DEB, path="pool/main/f/foo/foo.dsc", size=3))
-    write_pins(tmp_path / "lock", Pins((DEB,), (WHEEL,), files))
+    write_pins(tmp_path / "lock", Pins((DEB,), (WHEEL, SDIST), files))
     pins = read_pins(tmp_path / "lock")
-    assert pins == Pins((DEB,), (WHEEL,), tuple(sorted(files)))
     assert pins.source("bullseye", "libfoo1") == tuple(sorted(files))
     for suite, name in (("bookworm", "libfoo1"), ("bullseye", "foo")):
         with pytest.raises(UsageError, match=f"no source package {name} of {suite} is pinned"):
             pins.source(suite, name)
-
-
-def test_lookups() -> None:
-    pins = Pins((DEB,), (WHEEL, SDIST))
-    assert pins.deb("bullseye", "libfoo1") is DEB
-    assert pins.file(SDIST.filename) is SDIST
+    assert pins.deb("bullseye", "libfoo1") == DEB
+    assert pins.file(SDIST.filename) == SDIST
     assert pins.version("FOO.bar", "1.10") == (WHEEL, SDIST)
     with pytest.raises(UsageError, match=r"(?s)libfoo1 of trixie.*\./invoke pin"):
         pins.deb("trixie", "libfoo1")
@@ -157,7 +137,7 @@ def offer(site: Site, digest: str | None) -> None:
     site.files["/simple/foo/"] = f'<a href="{FOO}{fragment}">{FOO}</a>'.encode()
 
 
-PINNED = IndexPin(name="foo", version="1.0", filename=FOO, size=len(BODY), sha256=sha256(BODY))
+PINNED = index_file(BODY, FOO)
 
 
 @pytest.mark.parametrize("digest", [sha256(BODY), None])
@@ -173,9 +153,8 @@ def test_a_file_is_pinned_by_its_own_bytes(
     assert index.paths().count(f"/simple/foo/{FOO}") == (1 if digest else 2)
 
 
-def test_other_bytes_than_the_index_announces_are_refused(
-    workspace: Workspace, index: Site, room: Path
-) -> None:
+def test_what_is_not_pinned(workspace: Workspace, index: Site, room: Path) -> None:
+    """Other bytes than the index announces, and a file that no index has."""
     offer(index, "0" * 64)
     with pytest.raises(IntegrityError) as caught:
         repin(workspace, [], [FileRequest("foo", "1.0", FOO)])
@@ -184,9 +163,6 @@ def test_other_bytes_than_the_index_announces_are_refused(
     assert f"found:    sha256 {sha256(BODY)}" in message
     assert SECRET not in message
     assert list((room / "cache").rglob("foo*")) == []
-
-
-def test_a_file_missing_from_every_index_is_an_error(workspace: Workspace, index: Site) -> None:
     with pytest.raises(FetchError) as caught:
         repin(workspace, [], [FileRequest("foo", "2.0", "foo-2.0.tar.gz")])
     assert "foo 2.0: no index has foo-2.0.tar.gz" in str(caught.value)
@@ -194,30 +170,21 @@ def test_a_file_missing_from_every_index_is_an_error(workspace: Workspace, index
     assert SECRET not in str(caught.value)
 
 
-def pinned(version: str, digit: str = "a", name: str = "foo", end: str = ".tar.gz") -> IndexPin:
-    return IndexPin(
-        name=name, version=version, filename=f"{name}-{version}{end}", size=1, sha256=digit * 64
-    )
+def pinned(name: str, version: str, body: bytes = b"a") -> IndexPin:
+    return index_file(body, f"{name}-{version}.tar.gz", name, version)
 
 
 def test_the_difference_is_listed_in_lines() -> None:
-    old_deb = DebPin(
-        suite="bookworm", name="a", version="1", path="pool/a", size=1, sha256="a" * 64
-    )
-    new_deb = DebPin(**{**vars(old_deb), "version": "2"})
-    gone = DebPin(**{**vars(old_deb), "suite": "bullseye"})
-    old = Pins((old_deb, gone), (pinned("1"), pinned("1", name="bar"), pinned("7", name="same")))
+    gone = replace(DEB, name="a", version="1")
+    old_deb = replace(gone, suite="bookworm")
+    same, bar, other = pinned("same", "7"), pinned("bar", "1"), pinned("bar", "1", b"b")
+    old = Pins((old_deb, gone), (pinned("foo", "1"), bar, same))
     new = Pins(
-        (new_deb,),
-        (
-            pinned("2"),
-            pinned("1", "b", name="bar"),
-            pinned("7", name="same"),
-            pinned("1", name="n"),
-        ),
+        (replace(old_deb, version="2"),), (pinned("foo", "2"), other, same, pinned("n", "1"))
     )
+    bytes_ = f"sha256 {bar.sha256} -> {other.sha256}"
     assert difference(old, new) == [
-        f"OTHER BYTES under the same version: bar-1.tar.gz 1: sha256 {'a' * 64} -> {'b' * 64}",
+        f"OTHER BYTES under the same version: bar-1.tar.gz 1: {bytes_}",
         "added    n-1.tar.gz 1",
         "changed  bookworm/a 1 -> 2",
         "changed  foo 1 -> 2",

@@ -1,6 +1,5 @@
 """Places of pinned files: which channels are asked, where each has a package, who has what."""
 
-import subprocess
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from stacks.sources.places import (
     release_at,
 )
 from stacks.sources.web import TransientError, Web
+from unit.helpers.checkout import git
 from unit.helpers.serving import BODY, POOL, Answer, Request, Site, deb, web_server
 
 pytestmark = pytest.mark.usefixtures("room")
@@ -41,10 +41,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "checkout").mkdir()
     return Workspace(tmp_path / "checkout", tmp_path / "cache")
-
-
-def git(root: Path, *words: str) -> None:
-    subprocess.run(["git", "-C", root, *words], check=True, capture_output=True)
 
 
 def test_the_order_is_vendored_environment_committed_release(

@@ -70,10 +70,16 @@ def test_files_of_a_deb_are_unpacked(
     assert modes == {"usr/tool": 0o755, "set": 0o775, "locked": 0o755}
 
 
-def test_two_debs_are_unpacked_into_one_folder(tmp_path: Path) -> None:
-    unpack_deb(deb(tmp_path / "a.deb", (FOLDER, b""), (member("./usr/a"), b"1")), tmp_path / "out")
-    unpack_deb(deb(tmp_path / "b.deb", (FOLDER, b""), (member("./usr/a"), b"2")), tmp_path / "out")
+def test_of_two_debs_in_one_folder_the_second_wins_and_a_link_is_not_followed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "secret").write_bytes(b"secret")
+    first = [(FOLDER, b""), file("./usr/a", b"1"), link("./l", str(tmp_path / "secret"))]
+    unpack_deb(deb(tmp_path / "a.deb", *first, file("./l", b"new")), tmp_path / "out")
+    unpack_deb(deb(tmp_path / "b.deb", (FOLDER, b""), file("./usr/a", b"2")), tmp_path / "out")
     assert (tmp_path / "out/usr/a").read_bytes() == b"2"
+    assert (tmp_path / "secret").read_bytes() == b"secret"
+    assert (tmp_path / "out/l").read_bytes() == b"new"
 
 
 @pytest.mark.parametrize("name", UNUSUAL)
@@ -136,14 +142,6 @@ def test_nothing_is_written_outside_of_the_folder(
     assert (outside / "secret").read_bytes() == b"secret"
     assert (outside / "secret").stat().st_nlink == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.deb", "out", "outside"]
-
-
-def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    (tmp_path / "secret").write_bytes(b"secret")
-    link = member("./l", tarfile.SYMTYPE, str(tmp_path / "secret"))
-    unpack_deb(deb(tmp_path / "a.deb", (link, b""), (member("./l"), b"new")), tmp_path / "out")
-    assert (tmp_path / "secret").read_bytes() == b"secret"
-    assert (tmp_path / "out/l").read_bytes() == b"new"
 
 
 GOOD = tar((member("./a"), bytes(5000)))

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -154,25 +153,14 @@ def test_characters_that_the_encoding_lacks_become_question_marks(
     assert output.getvalue() == b"lib?\n"
 
 
-def content(*checks: Any) -> dict[str, Any]:
-    return {
-        "variant": None,
-        "framework": {"name": "numpy-2.0"},
-        "checks": [check._asdict() for check in checks],
-    }
-
-
 def test_each_check_is_a_test_with_its_result() -> None:
-    suite = ElementTree.fromstring(
-        table.junit(
-            content(
-                report.passed("threads", "2\x00\x1b[1m threads"),
-                report.failed("kernels", "SSE2 <slow> & old: é", "export A=1"),
-                report.skipped("versions", "no lock"),
-            )
-        )
+    checks = (
+        report.passed("threads", "2\x00\x1b[1m threads"),
+        report.failed("kernels", "SSE2 <slow> & old: é", "export A=1"),
+        report.skipped("versions", "no lock"),
     )
-    counts = {"name": "numpy-2.0", "tests": "3", "failures": "1", "skipped": "1"}
+    suite = ElementTree.fromstring(table.junit({**document(*checks), "variant": None}))
+    counts = {"name": "theano-1.0.5", "tests": "3", "failures": "1", "skipped": "1"}
     assert (suite.tag, dict(suite.items())) == ("testsuite", counts)
     assert [test.get("name") for test in suite] == ["threads", "kernels", "versions"]
     [output], [failure], [skipped] = suite

@@ -3,15 +3,12 @@
 import importlib
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.care import clean
@@ -24,6 +21,7 @@ from stacks.environments.folders import (
     workload_reports,
 )
 from stacks.variants.load import load_variant
+from unit.helpers.processes import read_line, started
 
 DAY = 24 * 3600.0
 # Each is a folder if it ends in a slash.
@@ -76,23 +74,15 @@ KEPT_IN_TMPDIR = (
     "other/file",
 )
 # Programs that hold something until they read a line.
-PROGRAM = "import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n{}"
-USER = (
-    "from stacks.environments import folders\nfolders.hold_shared(path)\nprint('held', flush=True)"
-    "\nsys.stdin.readline()"
-)
-LOCKER = "from stacks.core.disk import hold_lock\nwith hold_lock(path, 'it'):\n    "
+PROGRAM = "import sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n"
+USER = f"{PROGRAM}from stacks.environments import folders\nfolders.hold_shared(path)\n"
+USER += "print('held', flush=True)\nsys.stdin.readline()"
+LOCKER = f"{PROGRAM}from stacks.core.disk import hold_lock\nwith hold_lock(path, 'it'):\n    "
 LOCKER += "print('held', flush=True)\n    sys.stdin.readline()"
-HOLDER = "from stacks.core import disk\nwith disk.scratch() as folder, "
+HOLDER = f"{PROGRAM}from stacks.core import disk\nwith disk.scratch() as folder, "
 HOLDER += "disk.replace_atomically(path) as made:\n    made.touch()\n    "
 HOLDER += "print(folder, flush=True)\n    sys.stdin.readline()"
 NOTE = "removed what interrupted or killed programs left in"
-
-
-def process(program: str, path: Path) -> subprocess.Popen[str]:
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-c", PROGRAM.format(program), str(path)]
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=REPOSITORY)
 
 
 def fill(root: Path, *names: str) -> None:
@@ -156,8 +146,8 @@ def test_leftovers_are_collected_and_counted(
 @pytest.fixture
 def user(filled: Workspace) -> Iterator[None]:
     """Let a process use the cache."""
-    with process(USER, folders.lock_of_cache(filled)) as running:
-        assert running.stdout and running.stdout.readline() == "held\n"
+    with started(USER, folders.lock_of_cache(filled)) as running:
+        assert read_line(running) == "held\n"
         yield
         running.communicate("\n")
 
@@ -173,9 +163,8 @@ def test_a_running_process_keeps_its_temporary_folders_and_a_killed_one_does_not
     workspace: Workspace, scratch_folder: Path
 ) -> None:
     target = workspace.cache / "packages/0a1b"
-    with process(HOLDER, target) as holder:
-        assert holder.stdout
-        folder = Path(holder.stdout.readline().strip())
+    with started(HOLDER, target) as holder:
+        folder = Path(read_line(holder).strip())
         assert folder.parent == scratch_folder and folder.name.startswith("theano-stacks-scratch-")
         [part] = target.parent.glob(".0a1b.*.part")
         clean.collect(workspace, ("cache",))
@@ -187,8 +176,8 @@ def test_a_running_process_keeps_its_temporary_folders_and_a_killed_one_does_not
 
 def test_a_lock_file_in_use_stays(workspace: Workspace) -> None:
     target = workspace.cache / "packages/0a1b"
-    with process(LOCKER, target) as holder:
-        assert holder.stdout and holder.stdout.readline()
+    with started(LOCKER, target) as holder:
+        assert read_line(holder)
         clean.collect(workspace, ("cache",))
         assert (target.parent / ".0a1b.lock").exists()
         holder.communicate("\n")

@@ -2,7 +2,6 @@ import fcntl
 import os
 import signal
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments.use import jobs
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.processes import wait_until_ended
 
 
 @pytest.fixture
@@ -162,11 +162,8 @@ def test_a_signal_ends_the_runs(number: int, variant: Variant, tmp_path: Path) -
         assert raised.value.code == 128 + number
     child, *trace = (tmp_path / "1.log").read_text().splitlines()
     assert trace[-1] == "KeyboardInterrupt"
-    # A killed process takes a moment to end.
-    until = time.monotonic() + 60
     with suppress(psutil.NoSuchProcess):
-        while psutil.Process(int(child)).status() != psutil.STATUS_ZOMBIE:
-            assert time.monotonic() < until
+        wait_until_ended(psutil.Process(int(child)))
     assert not (tmp_path / "2.log").exists()
 
 

@@ -79,14 +79,6 @@ def test_an_error_of_the_caller_kills_the_program() -> None:
         process.follow([sys.executable, "-c", SILENT], 60, None, fail)
 
 
-def test_a_process_whose_parent_has_ended_already_is_killed() -> None:
-    code = "import sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
-    code += "process.end_with_parent(parent=1); print('alive')"
-    root = process.SUITE.rpartition("/")[0]
-    done = called([sys.executable, "-c", code, root])
-    assert (done.returncode, done.stdout) == (-9, "")
-
-
 @pytest.mark.parametrize("function", ["call(words, 600)", "follow(words, 600, None, print)"])
 def test_a_program_ends_with_a_killed_parent(function: str, tmp_path: Path) -> None:
     code = "import sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
@@ -102,18 +94,6 @@ def test_a_program_ends_with_a_killed_parent(function: str, tmp_path: Path) -> N
         # It has the pipe's writing end until it ends.
         assert select.select([pipe], [], [], 10)[0]
         assert pipe.read() == ""
-
-
-def test_children_are_ended_but_those_named() -> None:
-    code = "import subprocess, sys; sys.path[:0] = sys.argv[1:]\nfrom verify.core import process\n"
-    code += "process.adopt_orphans()\n"
-    code += "first = subprocess.Popen(['sleep', '60'])\nkept = process.children()\n"
-    code += "subprocess.call(['sh', '-c', '(sleep 60 & sleep 60) & true'])\n"
-    code += "process.end_children(but=kept)\n"
-    code += "print(process.children() == kept == {first.pid}); first.kill()"
-    root = process.SUITE.rpartition("/")[0]
-    done = called([sys.executable, "-c", code, root], timeout=30)
-    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 @pytest.mark.parametrize(
@@ -147,32 +127,41 @@ def test_what_the_linker_says_of_flags(flags: str, message: str | None, tmp_path
     assert found == message or (message and message in found)
 
 
-@pytest.mark.parametrize(
-    "start", ["Started([sys.executable, '-c', ''], os.devnull)", "in_child(int)"]
-)
-def test_an_interrupt_within_a_fork_is_not_lost(start: str) -> None:
-    program = f"""
-import os, signal, sys
-from verify.core import process
+INTERRUPTED = """
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
 try:
-    process.{start}
+    process.{}
 except KeyboardInterrupt:
     print("interrupted")
 """
-    done = called([sys.executable, "-c", program], cwd=REPOSITORY)
-    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+FORKED = "pid = process.in_child(lambda: {})\nprint(os.waitpid(pid, 0)[1] >> 8)"
+CHILDREN = """
+process.adopt_orphans()
+first = subprocess.Popen(["sleep", "60"])
+kept = process.children()
+subprocess.call(["sh", "-c", "(sleep 60 & sleep 60) & true"])
+process.end_children(but=kept)
+print(process.children() == kept == {first.pid})
+first.kill()
+"""
 
 
 @pytest.mark.parametrize(
-    ("run", "status"), [("print('child')", 0), ("1 / 0", 1), ("sys.exit(7)", 1)]
+    ("code", "status", "last"),
+    [
+        # Its parent has ended already.
+        ("process.end_with_parent(parent=1); print('alive')", -9, ""),
+        # Children are ended, but those named.
+        (CHILDREN, 0, "True"),
+        # An interrupt within a fork is not lost.
+        (INTERRUPTED.format("Started([sys.executable, '-c', ''], os.devnull)"), 0, "interrupted"),
+        (INTERRUPTED.format("in_child(int)"), 0, "interrupted"),
+        # A forked process ends with its function.
+        *((FORKED.format("print('child')"), 0, "0"), (FORKED.format("1 / 0"), 0, "1")),
+        (FORKED.format("sys.exit(7)"), 0, "1"),
+    ],
 )
-def test_a_forked_process_ends_with_its_function(run: str, status: int) -> None:
-    program = f"""
-import os, sys
-from verify.core import process
-pid = process.in_child(lambda: {run})
-print(os.waitpid(pid, 0)[1] >> 8)
-"""
-    done = called([sys.executable, "-uc", program], cwd=REPOSITORY)
-    assert (done.stdout.split()[-1], done.stderr) == (str(status), "")
+def test_what_becomes_of_processes(code: str, status: int, last: str) -> None:
+    head = "import os, signal, subprocess, sys\nfrom verify.core import process\n"
+    done = called([sys.executable, "-uc", head + code], cwd=REPOSITORY, timeout=30)
+    assert (done.returncode, done.stdout.split()[-1:], done.stderr) == (status, last.split(), "")
