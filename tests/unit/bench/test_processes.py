@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +66,19 @@ input()
 """
 
 
+@contextmanager
+def opened(code: str, limit: float = 30.0) -> Iterator[SuspendedProcess]:
+    staying = SuspendedProcess([sys.executable, "-c", code], os.environ, limit)
+    try:
+        yield staying
+    finally:
+        staying.kill()
+
+
 @pytest.fixture
 def program() -> Iterator[SuspendedProcess]:
-    staying = SuspendedProcess([sys.executable, "-c", PROGRAM], os.environ, 30.0)
-    yield staying
-    staying.kill()
+    with opened(PROGRAM) as staying:
+        yield staying
 
 
 def state(pid: int) -> str:
@@ -100,12 +108,9 @@ def test_it_answers_is_stopped_after_each_answer_and_killed_is_gone(
 
 
 def test_what_its_ended_children_computed_is_its_time() -> None:
-    parent = SuspendedProcess([sys.executable, "-c", PARENT], os.environ, 30.0)
-    try:
+    with opened(PARENT) as parent:
         parent.answer()
         assert parent.processor_seconds() > 0.15
-    finally:
-        parent.kill()
 
 
 @pytest.mark.parametrize(
@@ -123,12 +128,9 @@ def test_what_is_no_answer(program: SuspendedProcess, asked: str, message: str) 
 
 
 def test_it_that_hangs_is_given_up() -> None:
-    program = SuspendedProcess([sys.executable, "-c", "input()"], os.environ, 0.2)
-    try:
-        with pytest.raises(NoAnswerError, match=r"(?s)an answer within 0.2 s.*--limit"):
-            program.answer()
-    finally:
-        program.kill()
+    late = pytest.raises(NoAnswerError, match=r"(?s)an answer within 0.2 s.*--limit")
+    with opened("input()", 0.2) as program, late:
+        program.answer()
 
 
 def test_the_loops_are_busy_on_any_processor_and_gone_in_the_end() -> None:

@@ -86,22 +86,17 @@ def test_a_count_that_does_not_pay_is_left_and_tried_more_and_more_seldom(
     assert gaps[0] < gaps[1] < gaps[2]
 
 
-@pytest.mark.parametrize("waking", [0.001, 0.004])
-def test_threads_that_have_to_wake_are_kept(
-    program: Callable[[int], Program], waking: float
+# The first call on two threads takes longer: one that has slept begins at the kernel's next tick.
+@pytest.mark.parametrize(
+    ("before", "slow", "after"), [(4, 0.0015, 5000), (4, 0.0045, 5000), (100, 0.0025, 100)]
+)
+def test_a_slow_call_is_forgiven_where_the_count_gains(
+    program: Callable[[int], Program], before: int, slow: float, after: int
 ) -> None:
-    """A thread that has slept begins at the kernel's next tick: the first call takes longer."""
     machine = program(2)
-    machine.calls(4, ideal)
-    assert machine.call(lambda threads: ideal(threads) + waking) == 2
-    assert is_kept(machine.calls(5000, ideal), 2)
-
-
-def test_a_slow_call_is_forgiven_where_the_count_gains(program: Callable[[int], Program]) -> None:
-    machine = program(2)
-    machine.calls(100, ideal)
-    assert machine.call(lambda threads: 0.0025) == 2
-    assert is_kept(machine.calls(100, ideal), 2)
+    machine.calls(before, ideal)
+    assert machine.call(lambda threads: slow) == 2
+    assert is_kept(machine.calls(after, ideal), 2)
 
 
 @pytest.mark.parametrize("share", [1.0, 1.1, 1.5, 10.0, 20.0])
@@ -237,11 +232,8 @@ def key(library: ctypes.CDLL) -> Callable[..., int]:
     return key_of
 
 
-def test_sizes_that_nearly_agree_are_one(key: Callable[..., int]) -> None:
+def test_sizes_that_nearly_agree_are_one_and_others_are_not(key: Callable[..., int]) -> None:
     assert key(960, 512, 128) == key(1023, 512, 128) == key(1023, 575, 143)
-
-
-def test_others_are_not(key: Callable[..., int]) -> None:
     calls = [(960, 512, 128), (959, 512, 128), (1024, 512, 128), (512, 960, 128), (15, 512, 128)]
     keys = {key(*sizes) for sizes in [*calls, (14, 512, 128), (0, 512, 128), (-1, 512, 1)]}
     keys |= {key(960, 512, 128, letter=b"T"), key(960, 512, 128, name="key_of_dgemm")}
@@ -262,12 +254,6 @@ def test_the_work_of_a_factorisation_follows_from_its_arguments(library: ctypes.
     assert library.work_of_potrf(300) == 300**3 / 3
     # A multiplication and an addition of complex numbers are four of each.
     assert library.work_of_getri(30, 900) == pytest.approx(4 * 30**3 * 4 / 3)
-
-
-def test_a_question_for_the_workspace_is_no_work(library: ctypes.CDLL) -> None:
-    library.work_of_getri.restype = ctypes.c_double
+    # A question for the workspace is no work, and one that ended early teaches nothing.
     assert library.work_of_getri(30, -1) == 0
-
-
-def test_a_factorisation_that_ended_early_teaches_nothing(library: ctypes.CDLL) -> None:
     assert [library.is_recorded(info) for info in (0, 3, -1)] == [1, 0, 0]

@@ -16,25 +16,19 @@ from stacks.core.errors import UsageError
 from stacks.core.process import call
 
 
-def test_a_step_prints_its_last_text_and_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_prints_its_last_text_and_its_time_and_nothing_where_it_fails(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="x"), step("lock", ""):
+        raise ValueError("x")
     with step("lock", "at first") as texts:
         texts.append("3 packages")
     assert re.fullmatch(r"  lock     3 packages +0\.0 s\n", capsys.readouterr().err)
-
-
-def test_a_terminal_shows_which_step_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    # A terminal shows which step runs.
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with step("install", "here"):
         assert capsys.readouterr().err == "  install ...\r"
     assert re.fullmatch(r"  install  here +0\.0 s\n", capsys.readouterr().err)
-
-
-def test_a_step_that_fails_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="x"), step("lock", ""):
-        raise ValueError("x")
-    assert capsys.readouterr().err == ""
 
 
 def test_an_error_is_printed_without_markup(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,12 +49,16 @@ def test_a_workload_ends_with_a_killed_profile(tmp_path: Path) -> None:
     kill_during_import(tmp_path, code, slow_environment(tmp_path))
 
 
-def test_the_error_for_an_unknown_workload_lists_the_known_ones() -> None:
+def test_an_unknown_workload_and_a_missing_report_are_errors_with_what_is_known(
+    workspace: Workspace,
+) -> None:
     with pytest.raises(UsageError, match="no workload ntn") as caught:
         profile_runs.check_workload("ntn")
     assert "ntm, gibbs, scan_gc, scan_outside, lstm, logreg, mlp, lenet, check_blas" in str(
         caught.value
     )
+    with pytest.raises(UsageError, match=r"--variant theano-0\.8\.2/blis --workload scan_gc"):
+        profile_runs.find_report(workspace, "theano-0.8.2/blis", "scan_gc", None)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +75,6 @@ def test_a_file_that_is_not_a_report_is_an_error(tmp_path: Path, text: str, mess
     path.write_text(text)
     with pytest.raises(UsageError, match=message):
         profile_runs.read_report(path)
-
-
-def test_the_error_for_a_missing_report_has_a_fix(workspace: Workspace) -> None:
-    with pytest.raises(UsageError) as caught:
-        profile_runs.find_report(workspace, "theano-0.8.2/blis", "scan_gc", None)
-    assert "--variant theano-0.8.2/blis --workload scan_gc" in str(caught.value)
 
 
 def test_the_program_shows_a_report_in_theanos_form(tmp_path: Path) -> None:
@@ -241,9 +239,7 @@ def test_different_graphs_of_one_framework_are_a_remark(capsys: pytest.CaptureFi
     output = capsys.readouterr().out
     assert "the graphs differ: aaaaaaaaaaaa (3 nodes, 1 scans) -> cccccccccccc" in output
     assert "may be chance" in output
-
-
-def test_without_a_profile_the_calls_still_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    # Without a profile the calls still compare.
     profile_compare.show(report(case(SLOW)), report(case(None)))
     output = capsys.readouterr().out
     assert "10.000 -> 10.000 ms" in output and "has no profile" in output

@@ -202,20 +202,6 @@ def test_requests_that_are_refused(request_: str, reason: str, file: Path) -> No
     assert message.startswith("r.txt:3: ") and reason in message
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        *("six==1.16.0\n# \u00e9\n".encode(e) for e in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
-        b"\xfe\xff" + "six==1.16.0\n".encode("utf-16-be"),
-        b"# -*- coding: latin-1 -*-\nsix==1.16.0 # \xe9\n",
-    ],
-)
-def test_the_encodings_of_a_requirements_file_are_pips(file: Path, data: bytes) -> None:
-    (file.parent / "r.txt").write_bytes(data)
-    file.write_text(TEXT + "requirements: r.txt\n")
-    assert stack.read(file).requests == ("six==1.16.0",)
-
-
 def test_files_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:15: no.txt: No such file" in refused(file, "requirements: no.txt\n")
     assert "stack.yaml:4:15: .: Is a directory" in refused(file, 'requirements: ""\n')
@@ -233,19 +219,25 @@ def test_files_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:1" in refused(file, "piip: [six]\n")
 
 
+SIX = "six==1.16.0\n# \u00e9\n"
+
+
 @pytest.mark.parametrize(
-    ("text", "requests"),
+    ("data", "requests"),
     [
-        ("# data in C:\\data\\\nlasagne==0.1\n", ["lasagne==0.1"]),
-        ("six \\\n  ==1.16.0 \\\r\n  # newer\nlasagne\n", ["six==1.16.0", "lasagne"]),
-        ("six\\", ["six"]),
-        ("six; platform_version == 'a -x'\n", ['six; platform_version == "a -x"']),
+        (b"# data in C:\\data\\\nlasagne==0.1\n", ["lasagne==0.1"]),
+        (b"six \\\n  ==1.16.0 \\\r\n  # newer\nlasagne\n", ["six==1.16.0", "lasagne"]),
+        (b"six\\", ["six"]),
+        (b"six; platform_version == 'a -x'\n", ['six; platform_version == "a -x"']),
+        *((SIX.encode(e), ["six==1.16.0"]) for e in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
+        (b"\xfe\xff" + SIX.encode("utf-16-be"), ["six==1.16.0"]),
+        (b"# -*- coding: latin-1 -*-\nsix==1.16.0 # \xe9\n", ["six==1.16.0"]),
     ],
 )
-def test_lines_of_a_requirements_file_continue_as_for_pip(
-    file: Path, text: str, requests: list[str]
+def test_lines_and_encodings_of_a_requirements_file_are_pips(
+    file: Path, data: bytes, requests: list[str]
 ) -> None:
-    (file.parent / "r.txt").write_text(text)
+    (file.parent / "r.txt").write_bytes(data)
     file.write_text(TEXT + "requirements: r.txt\n")
     assert list(stack.read(file).requests) == requests
 
