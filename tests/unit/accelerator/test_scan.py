@@ -116,19 +116,16 @@ def run(folder: Path, code: str, **variables: str) -> subprocess.CompletedProces
     )
 
 
-def test_unknown_theano_is_imported_once_and_not_patched(tmp_path: Path) -> None:
+def test_unknown_theano_is_imported_once_and_not_patched_nor_where_it_is_switched_off(
+    tmp_path: Path,
+) -> None:
     done = run(tmp_path, "import theano; import theano; print(theano.__file__)")
     assert done.stdout.splitlines() == ["imported", str(tmp_path / "theano/__init__.py")]
     assert done.stderr.startswith("theano_stacks_quick is not in force: ")
     assert done.stderr.count("\n") == 1
-
-
-def test_watch_does_not_import_theano_nor_hide_its_own_spec(tmp_path: Path) -> None:
+    # To watch for it does not import it, nor hide its own spec.
     code = "from importlib.util import find_spec as f; print(f('theano').origin, f('no_such'))"
     assert run(tmp_path, code).stdout.split() == [str(tmp_path / "theano/__init__.py"), "None"]
-
-
-def test_patch_can_be_switched_off(tmp_path: Path) -> None:
     done = run(tmp_path, "import theano", THEANO_STACKS_QUICK="0")
     assert (done.stdout, done.stderr) == ("imported\n", "")
 

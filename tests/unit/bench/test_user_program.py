@@ -8,7 +8,6 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,11 +16,12 @@ from stacks.bench.candidates import Candidate
 from stacks.bench.result import Noise
 from stacks.bench.user_program import ProgramRun, bench, run_once, show
 from stacks.core.errors import UsageError
-from stacks.core.process import CommandError, ended_once, start_in_session
+from stacks.core.process import CommandError, ended_once
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import Lock
 from stacks.profiles.run import ProgramError
 from stacks.variants.load import load_variant
+from unit.helpers.processes import interrupt_at_start
 
 COMPILED = """echo '{"compile": 1.5, "peak": 7000000}' > $THEANO_STACKS_TIMES/7.json; """
 MARKS = "import os, sys\nfor _ in range(4): print('THEANO_STACKS_STEP')\n"
@@ -121,14 +121,7 @@ def test_a_signal_ends_the_program(candidates: list[Candidate], tmp_path: Path) 
 def test_a_signal_while_the_program_is_started_ends_it(
     candidates: list[Candidate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = []
-
-    def start_and_be_interrupted(*arguments: Any) -> Any:
-        started.append(start_in_session(*arguments))
-        os.kill(os.getpid(), signal.SIGINT)
-        return started[0]
-
-    monkeypatch.setattr(user_program, "start_in_session", start_and_be_interrupted)
+    started = interrupt_at_start(monkeypatch, user_program)
     with pytest.raises(KeyboardInterrupt):
         run_once(candidates[0], ["sleep", "1000"])
     assert started[0].returncode == -signal.SIGKILL

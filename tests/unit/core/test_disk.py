@@ -146,15 +146,14 @@ def test_what_cannot_be_replaced(target: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (target / "pipe").is_fifo() and (target / "link").is_symlink()
 
 
-def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+def test_a_pipe_is_written_to_and_stays_and_a_link_is_replaced(
+    target: Path, tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     write_atomically(tmp_path / "pipe", "{}")
     assert os.read(reader, 9) == b"{}" and (tmp_path / "pipe").is_fifo()
     os.close(reader)
-
-
-def test_a_link_is_replaced_and_not_followed(target: Path) -> None:
     link = target.with_name("link")
     link.symlink_to("folder")
     write_atomically(link, "text")

@@ -23,9 +23,7 @@ def test_what_a_program_prints() -> None:
     # Bytes that are no text, and a status that is accepted.
     code = "import os, sys; print('a b', flush=True); os.write(1, b'\\xff'); sys.exit(3)"
     assert call([PYTHON, "-c", code], accepted=(0, 3)) == "a b\n\ufffd"
-
-
-def test_the_error_of_a_program_has_its_output() -> None:
+    # The error of one that fails has its output.
     code = "import sys; print('out'); print('because', file=sys.stderr); sys.exit(3)"
     with pytest.raises(CommandError) as caught:
         call([PYTHON, "-c", code])
@@ -33,14 +31,11 @@ def test_the_error_of_a_program_has_its_output() -> None:
     assert (caught.value.expected, caught.value.found) == ("exit status 0", "exit status 3")
 
 
-def test_a_program_that_is_missing() -> None:
+def test_a_program_that_is_missing_and_the_status_of_one_that_is_there() -> None:
     with pytest.raises(CommandError, match="cannot run no-such-program: No such file"):
         call(["no-such-program", "x y"])
     with pytest.raises(CommandError, match="cannot run no-such-program"):
         run_attached(["no-such-program"])
-
-
-def test_the_status_of_an_attached_program() -> None:
     assert run_attached([PYTHON, "-c", "import sys; sys.exit(7)"]) == 7
 
 

@@ -267,7 +267,7 @@ def test_the_variable_must_name_a_folder(monkeypatch: pytest.MonkeyPatch) -> Non
         vendored_folder()
 
 
-def test_results_of_threads_come_in_the_order_of_the_items() -> None:
+def test_results_of_threads_come_in_the_order_of_the_items_and_a_failure_stops_the_rest() -> None:
     last = threading.Event()
 
     def work(item: int) -> int:
@@ -277,16 +277,13 @@ def test_results_of_threads_come_in_the_order_of_the_items() -> None:
         return item * 10
 
     assert parallel_map(work, [0, 1, 2, 3], threading.Event(), threads=2) == [0, 10, 20, 30]
-
-
-def test_the_first_failure_of_a_thread_stops_the_rest() -> None:
     stop, done = threading.Event(), []
 
-    def work(item: int) -> None:
+    def fail(item: int) -> None:
         done.append(item)
         if item == 1:
             raise ValueError("item 1")
 
     with pytest.raises(ValueError, match="item 1"):
-        parallel_map(work, range(100), stop, threads=1)
+        parallel_map(fail, range(100), stop, threads=1)
     assert stop.is_set() and done == [0, 1]

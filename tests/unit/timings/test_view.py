@@ -99,13 +99,6 @@ def test_the_baseline_comes_first_and_check_blas_is_shown_as_a_rate(tmp_path: Pa
     assert next(iter(table.rows[0].cells.values())).share == "1600%"
 
 
-def test_a_ratio_to_another_framework_is_left_out(tmp_path: Path) -> None:
-    other = subject("openblas", "pytensor-3.3.7")
-    view = published(tmp_path, {BASE: 2.0, other: 5.0})
-    assert [cell.times for row in view.machines[0].rows for cell in row.cells.values()] == ["", ""]
-    assert view.answers == () and view.across is None
-
-
 @pytest.mark.parametrize(
     ("failure", "cell"), [("", "no answer"), ("it was killed by SIGKILL", "failed")]
 )
@@ -169,6 +162,9 @@ def test_figures_beside_busy_loops_have_columns_and_answers_of_their_own(tmp_pat
     ]
     # The article's steps are of an idle machine.
     assert view.steps == ()
+    # Nor is there anything to set beside them without the first of them.
+    two = {subject("mkl"): 0.1, subject("mkl-amdlibm"): 0.1}
+    assert published(tmp_path / "two", two, "ntm step", unit="s").steps == ()
 
 
 def test_a_usual_flavour_is_taken_unless_another_one_is_clearly_faster(tmp_path: Path) -> None:
@@ -203,6 +199,9 @@ def test_an_answer_has_a_choice_for_each_framework(tmp_path: Path) -> None:
 
 
 def test_frameworks_are_compared_in_the_same_rounds_alone(tmp_path: Path) -> None:
+    view = published(tmp_path, {BASE: 2.0, subject("openblas", "pytensor-3.3.7"): 5.0})
+    assert [cell.times for row in view.machines[0].rows for cell in row.cells.values()] == ["", ""]
+    assert view.answers == () and view.across is None
     three = [subject("openblas", name) for name in ("theano-0.8.2", "theano-1.0.5", "aesara-2.8.7")]
     two = {three[0]: 0.4, three[1]: 0.1}
     assert published(tmp_path / "two", two, "lstm merged", unit="s").across is None
@@ -219,11 +218,6 @@ def test_a_newer_session_of_all_frameworks_hides_no_ratio_to_the_baseline(tmp_pa
     after = published(tmp_path, dict.fromkeys(three, 0.2), "mlp step", {"began": LATER}, unit="s")
     assert after.across and after.machines == before.machines
     assert after.answers == before.answers
-
-
-def test_without_the_first_step_there_is_nothing_to_set_beside(tmp_path: Path) -> None:
-    two = {subject("mkl"): 0.1, subject("mkl-amdlibm"): 0.1}
-    assert published(tmp_path, two, "ntm step", unit="s").steps == ()
 
 
 def test_an_environment_is_outdated_if_no_machine_timed_its_lock(tmp_path: Path) -> None:

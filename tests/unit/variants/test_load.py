@@ -14,14 +14,11 @@ from stacks.variants.stack import StackFile
 from unit.variants.conftest import BASE, FRAMEWORK, Envs
 
 
-def test_a_framework_without_its_version(workspace: Workspace) -> None:
+def test_a_framework_without_its_version_and_one_in_the_name(workspace: Workspace) -> None:
     assert load_variant(workspace, "mkl", "aesara").id == "aesara-2.8.7/mkl"
     assert {v.framework.name for v in on_framework(workspace, "aesara")} == {"aesara-2.8.7"}
     with pytest.raises(UsageError, match="unknown framework"):
         load_variant(workspace, "mkl", "theano")
-
-
-def test_a_name_may_carry_its_framework(workspace: Workspace) -> None:
     name = "theano-0.8.2/mkl"
     assert load_variant(workspace, name).id == name
     assert load_variant(workspace, name, "theano-0.8.2").id == name

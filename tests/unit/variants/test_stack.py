@@ -70,7 +70,9 @@ def test_a_stack_has_its_flavours_settings_unless_it_changes_them(
     assert load_variant(workspace, str(file)).settings_label not in labels
 
 
-def test_all_lies_beside_it(workspace: Workspace, file: Path) -> None:
+def test_all_lies_beside_it_and_the_option_that_names_it_is_quoted(
+    workspace: Workspace, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file.write_text(TEXT)
     variant, folder = load_variant(workspace, str(file.parent)), file.parent
     assert lock_folder(workspace, variant) == folder / "stack.lock"
@@ -78,12 +80,6 @@ def test_all_lies_beside_it(workspace: Workspace, file: Path) -> None:
     assert folders.report_path(workspace, variant) == folder / "stack.build/report.json"
     assert variant.option == "--variant stack.yaml"
     assert select(workspace, str(file)) == (variant,)
-
-
-def test_the_option_that_names_it_is_quoted(
-    workspace: Workspace, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file.write_text(TEXT)
     monkeypatch.chdir(file.parents[1])
     variant = load_variant(workspace, "my prøject/stack.yaml")
     assert variant.option == "--variant 'my prøject/stack.yaml'"
@@ -98,9 +94,7 @@ def test_names(file: Path) -> None:
         ("模型/stack.yaml", "stack"),
     ):
         assert stack.name_of(Path("/home") / path) == name
-
-
-def test_names_that_are_no_paths(file: Path) -> None:
+    # Names that are no paths.
     for name in ("openblas", "theano-0.8.2/mkl", "mkl@conda-forge", ""):
         assert stack.file_of(name) is None
     file.write_text(TEXT)

@@ -58,10 +58,7 @@ def test_a_report_into_a_pipe_replaces_nothing(tmp_path: Path) -> None:
         report.write_atomically(str(tmp_path / "stdout"), b"whole")
         assert reader.communicate()[0] == b"whole"
     assert (tmp_path / "pipe").is_fifo() and (tmp_path / "stdout").is_symlink()
-
-
-def test_a_report_into_a_pipe_without_a_path() -> None:
-    """As /dev/stdout before `| jq`."""
+    # One without a path, as /dev/stdout before `| jq`.
     reader, writer = os.pipe()
     report.write_atomically(f"/dev/fd/{writer}", b"whole")
     os.close(writer)

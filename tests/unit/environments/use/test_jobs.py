@@ -4,7 +4,6 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -12,12 +11,12 @@ import pytest
 from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.locking import acquire
-from stacks.core.process import ended_once, start_in_session
+from stacks.core.process import ended_once
 from stacks.core.workspace import Workspace
 from stacks.environments.use import jobs
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
-from unit.helpers.processes import wait_until_ended
+from unit.helpers.processes import interrupt_at_start, wait_until_ended
 
 
 @pytest.fixture
@@ -170,14 +169,7 @@ def test_a_signal_ends_the_runs(number: int, variant: Variant, tmp_path: Path) -
 def test_a_signal_while_a_run_is_started_ends_it(
     variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = []
-
-    def start_and_be_interrupted(*arguments: Any) -> Any:
-        started.append(start_in_session(*arguments))
-        os.kill(os.getpid(), signal.SIGINT)
-        return started[0]
-
-    monkeypatch.setattr(jobs, "start_in_session", start_and_be_interrupted)
+    started = interrupt_at_start(monkeypatch, jobs)
     with pytest.raises(KeyboardInterrupt):
         sweep(variant, tmp_path, "import time; time.sleep(1000)", "1")
     # A Python that is interrupted while it imports its own modules ends with 1.
