@@ -136,11 +136,10 @@ def test_a_stack_without_a_current_lock_is_locked_before_it_is_built_and_verifie
     assert done[3:] == ["make", "verify"]
 
 
-def test_one_flavour_is_no_choice(recommend: Callable[..., None]) -> None:
+def test_one_flavour_is_no_choice_and_one_of_the_project_is_refused(
+    recommend: Callable[..., None], workspace: Workspace
+) -> None:
     with pytest.raises(UsageError, match=r"(?s)nothing to choose from.*found: +openblas"):
         recommend(("openblas",), "openblas")
-
-
-def test_a_flavour_of_the_project_is_refused(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match=r"expected: the path of a stack\.yaml"):
         recommending.recommend_for_stack(workspace, load_variant(workspace, "mkl"), ["train"])

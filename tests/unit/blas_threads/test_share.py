@@ -91,8 +91,13 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         os.close(file)
 
 
-def test_one_process_has_the_machine(machine: Machine) -> None:
+def test_one_process_has_the_machine_and_other_programs_take_from_the_idle_ones_alone(
+    machine: Machine,
+) -> None:
     assert machine.fair() == machine.idle() == 16
+    machine.fair()
+    machine.pass_second({}, programs=12)
+    assert (machine.fair(), machine.idle()) == (16, 4)
 
 
 def test_four_have_a_quarter_each_and_the_rest_when_one_ends(machine: Machine) -> None:
@@ -128,12 +133,6 @@ def test_one_that_waits_counts_as_none(machine: Machine) -> None:
         machine.pass_second({5: 0.02})
         machine.fair()
     assert machine.fair() == 16
-
-
-def test_other_programs_take_from_the_idle_ones_alone(machine: Machine) -> None:
-    machine.fair()
-    machine.pass_second({}, programs=12)
-    assert (machine.fair(), machine.idle()) == (16, 4)
 
 
 def test_a_quota_is_divided(machine: Machine) -> None:

@@ -234,13 +234,10 @@ def test_what_is_refused_unread(file: Path, make: Callable[[Path], object], mess
         tracemalloc.stop()
 
 
-def test_long_keys_and_values_are_cut_in_messages(file: Path) -> None:
+def test_of_many_faults_the_first_are_listed_and_long_values_are_cut(file: Path) -> None:
     message = fault(file, f"? {'n' * 100_000}\n: 1\nname: {'A' * 100_000}\n")
     assert len(message) < 1000
     assert "r.yaml:1:3: " in message and "r.yaml:3:7: " in message
-
-
-def test_of_many_faults_the_first_are_listed(file: Path) -> None:
     lines = fault(file, "name: a\n" + "".join(f"k{i}: 1\n" for i in range(5000))).splitlines()
     assert len(lines) == 21
     assert lines[-1] == "r.yaml: 4980 more faults"

@@ -268,12 +268,16 @@ def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path, workspace: Workspa
     assert found["UV_NO_INDEX"] == "1" and "UV_DEFAULT_INDEX" not in found
 
 
-def test_a_wheel_without_a_name_whose_address_is_quoted() -> None:
+def test_a_wheel_whose_address_is_quoted_and_one_for_another_python() -> None:
     # As uv writes one with a local version, if the index quotes the +.
     wheel = {"url": "https://x.test/cpu/torch-2.0.0%2Bcpu-py3-none-any.whl#sha256=00"}
     assert uv.name_of(wheel) == "torch-2.0.0+cpu-py3-none-any.whl"
     package = {"name": "torch", "wheels": [wheel]}
     assert uv.best_file(package, {Tag("py3", "none", "any"): 1}) == wheel
+    # One for another Python.
+    wheel = {"url": "https://host/b-2.0-cp310-cp310-win32.whl"}
+    with pytest.raises(UsageError, match=r"b 2\.0: the index has no file for this Python"):
+        uv.best_file({"name": "b", "version": "2.0", "wheels": [wheel]}, {})
 
 
 @pytest.mark.parametrize(
@@ -288,9 +292,3 @@ def test_of_two_build_tags_the_higher_is_chosen(files: list[str], best: int) -> 
     wheels = [{"url": f"https://host/{name}"} for name in files]
     ranks = {Tag("py3", "none", "any"): 1, Tag("py2", "none", "any"): 2}
     assert uv.best_file({"name": "b", "wheels": wheels}, ranks) == wheels[best]
-
-
-def test_a_package_without_a_file_for_this_python() -> None:
-    wheel = {"url": "https://host/b-2.0-cp310-cp310-win32.whl"}
-    with pytest.raises(UsageError, match=r"b 2\.0: the index has no file for this Python"):
-        uv.best_file({"name": "b", "version": "2.0", "wheels": [wheel]}, {})

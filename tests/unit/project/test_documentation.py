@@ -100,9 +100,7 @@ def test_a_lock_keeps_what_is_installed_and_what_no_earlier_lock_has() -> None:
     )
     with pytest.raises(SystemExit, match="both==1: no wheel for CPython on Linux"):
         TOOL["reduced"](WHOLE, {"cc", "ee"}, set())
-
-
-def test_no_requirement_is_locked_twice() -> None:
+    # As in the committed locks.
     for lock, (_, earlier) in TOOL["LOCKS"].items():
         names = TOOL["names_in"]((REPOSITORY / lock).read_text())
         for other in earlier:

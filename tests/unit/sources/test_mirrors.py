@@ -58,7 +58,9 @@ def test_a_module_in_the_users_folder_is_not_taken_for_pythons(
     assert pip_settings().index_urls == ("https://first.test/simple",)
 
 
-def test_pip_variables_come_before_its_file(pip: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_variables_come_before_its_file_and_its_own_default_last(
+    pip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pip.write_text(
         "[global]\nindex-url = https://file.test/simple\nextra-index-url = https://x.test\n"
         "find-links = /wheels /more\n"
@@ -71,9 +73,6 @@ def test_pip_variables_come_before_its_file(pip: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PIP_NO_INDEX", "true")
     settings = pip_settings()
     assert (settings.index_urls, settings.find_links) == ((), ("/wheels", "/more"))
-
-
-def test_without_an_index_it_is_pips_own_default(pip: Path) -> None:
     pip.write_text("[global]\nextra-index-url = https://x.test/simple\n")
     default, extra = pip_settings().index_urls
     assert default.startswith("https://") and extra == "https://x.test/simple"

@@ -119,10 +119,15 @@ def test_a_file_that_no_index_has(
     assert SECRET not in message
 
 
-def test_an_index_with_another_hash_is_an_error_before_any_download(got: Got, index: Site) -> None:
+def test_an_index_with_another_hash_or_without_https_is_not_believed(
+    got: Got, index: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(IntegrityError, match=f"(?s){WHEEL}.*expected.*found.*invoke pin"):
         got(wheel(b"other"))
     assert index.paths() == ["/simple/foo-bar/"]
+    configure(monkeypatch, "http://index.invalid/simple")
+    with pytest.raises(FetchError, match=r"(?s)without https.*trusted-host"):
+        got(wheel())
 
 
 def test_the_indexs_password_goes_with_files_on_its_own_host_only(
@@ -140,12 +145,6 @@ def test_the_indexs_password_goes_with_files_on_its_own_host_only(
         elsewhere.files[f"/{WHEEL}"] = b"other"
         got(wheel(b"other"))
     assert "authorization" not in elsewhere.asked[0].headers
-
-
-def test_an_index_without_https_is_not_believed(got: Got, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure(monkeypatch, "http://index.invalid/simple")
-    with pytest.raises(FetchError, match=r"(?s)without https.*trusted-host"):
-        got(wheel())
 
 
 def test_indexes_and_find_links_can_be_folders_and_pages(

@@ -59,10 +59,17 @@ def room(own_workspace: Workspace, tmp_path: Path) -> Room:
     return Room(own_workspace, tmp_path)
 
 
-def test_an_environment_that_cannot_be_verified(room: Room) -> None:
+def test_an_environment_that_cannot_be_verified(room: Room, tmp_path: Path) -> None:
     error = room.fails("/openblas could not be verified")
     assert error.exit_code == 1 and "see the message above" in str(error.fix)
     assert room.kept.read_text() == "{}" and not room.json.exists()
+    prefix, room.prefix = room.prefix, tmp_path
+    assert room.fails("/openblas could not be verified").exit_code == 2
+    assert room.kept.read_text() == "{}"
+    (prefix / EXPECTATION).unlink()
+    room.prefix = prefix
+    room.fails("/openblas is damaged")
+    assert not room.kept.exists()
 
 
 def test_a_damaged_environment_is_not_started(
@@ -96,16 +103,6 @@ def test_a_quiet_verification_has_a_table_only_where_it_fails(
     with pytest.raises(VerifyError, match="failed") if status else nullcontext():
         room.verify(quiet=True)
     assert capfd.readouterr().out == ("the table\n" if status else "")
-
-
-def test_an_environment_without_its_description(room: Room, tmp_path: Path) -> None:
-    prefix, room.prefix = room.prefix, tmp_path
-    assert room.fails("/openblas could not be verified").exit_code == 2
-    assert room.kept.read_text() == "{}"
-    (prefix / EXPECTATION).unlink()
-    room.prefix = prefix
-    room.fails("/openblas is damaged")
-    assert not room.kept.exists()
 
 
 CHECKS = PASS, FAIL = tuple(

@@ -207,14 +207,11 @@ def test_a_source_archive_is_compiled_once_and_again_if_its_wheel_is_damaged(
     assert room.compiled == [A.filename] * 2
 
 
-def test_a_failed_compilation_leaves_nothing(room: Room) -> None:
+def test_a_failed_compilation_leaves_nothing_and_is_tried_after_what_it_needs(room: Room) -> None:
     room.fails = lambda name: True
     with pytest.raises(UsageError, match=r"cannot be compiled(.|\n)*No module named hatchling"):
         room.add(A)
     assert not list(room.wheels.glob("[!.]*"))
-
-
-def test_an_archive_that_needs_another_is_compiled_after_it(room: Room) -> None:
     room.fails = lambda name: name == A.filename and B.filename not in room.compiled
     room.add(A, B)
     assert room.compiled == [B.filename, A.filename]

@@ -65,13 +65,11 @@ def test_what_a_program_was_started_for(script: str, reason: str | None, tmp_pat
         assert started.answer(60, '["a"') == ["a", 1]
 
 
-def test_each_line_restarts_the_limit() -> None:
+def test_each_line_restarts_the_limit_and_an_error_of_the_caller_kills_the_program() -> None:
     lines: list[str] = []
     done = process.follow([sys.executable, "-c", SLOW_LINES], 2, None, lines.append)
     assert (done, lines) == ((0, "", False), ["0\n", "1\n", "2\n", "3\n"])
 
-
-def test_an_error_of_the_caller_kills_the_program() -> None:
     def fail(line: str) -> None:
         raise ValueError(line)
 

@@ -68,6 +68,11 @@ def test_a_pip_of_the_builder_installs_where_the_builder_says() -> None:
     left = dict.fromkeys(("PIP_TARGET", "PIP_NO_DEPS", "PIP_CONSTRAINT", "PIP_NO_BINARY"), "1")
     environ = surroundings.pip({**left, "PIP_CERT": "/ca"})
     assert environ == {"PIP_CERT": "/ca", "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"}
+    # The script ./invoke runs it by its path.
+    code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['pip']({'PIP_USER': '1'}))"
+    words = [sys.executable, "-I", "-S", "-c", code, "verify/core/surroundings.py"]
+    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert "'PIP_USER': '0'" in done.stdout
 
 
 def test_only_folders_that_hide_something_of_the_environment_are_named(tmp_path: Path) -> None:
@@ -82,13 +87,6 @@ def test_only_folders_that_hide_something_of_the_environment_are_named(tmp_path:
         environ = {"LD_LIBRARY_PATH": f"{tmp_path / folder}:/nowhere"}
         assert surroundings.hides(environ, "LD_LIBRARY_PATH", prefix) == hidden
         assert len(surroundings.remarks(environ, prefix)) == len(hidden)
-
-
-def test_the_script_invoke_runs_it_by_its_path() -> None:
-    code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['pip']({'PIP_USER': '1'}))"
-    words = [sys.executable, "-I", "-S", "-c", code, "verify/core/surroundings.py"]
-    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    assert "'PIP_USER': '0'" in done.stdout
 
 
 def test_a_path_is_taken_out_by_its_name_or_by_a_link_to_it(
