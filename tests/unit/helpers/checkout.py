@@ -14,5 +14,5 @@ CHECKOUT = Workspace(REPOSITORY, Path(os.devnull) / "cache")
 def git(folder: Path, *words: str) -> str:
     """Run git in a folder as somebody; return what it prints."""
     identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-    command = ["git", "-C", folder, *identity, *words]
+    command = ["git", "-C", str(folder), *identity, *words]
     return subprocess.check_output(command, text=True, stderr=subprocess.PIPE)

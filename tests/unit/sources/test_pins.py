@@ -163,11 +163,9 @@ def test_what_is_not_pinned(workspace: Workspace, index: Site, room: Path) -> No
     assert f"found:    sha256 {sha256(BODY)}" in message
     assert SECRET not in message
     assert list((room / "cache").rglob("foo*")) == []
-    with pytest.raises(FetchError) as caught:
+    with pytest.raises(FetchError, match=rf"^foo 2\.0: no index has (.|\n)*{index.url}/") as gone:
         repin(workspace, [], [FileRequest("foo", "2.0", "foo-2.0.tar.gz")])
-    assert "foo 2.0: no index has foo-2.0.tar.gz" in str(caught.value)
-    assert f"{index.url}/simple/foo/" in str(caught.value)
-    assert SECRET not in str(caught.value)
+    assert "foo-2.0.tar.gz" in str(gone.value) and SECRET not in str(gone.value)
 
 
 def pinned(name: str, version: str, body: bytes = b"a") -> IndexPin:

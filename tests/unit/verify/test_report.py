@@ -59,11 +59,11 @@ def test_a_report_into_a_pipe_replaces_nothing(tmp_path: Path) -> None:
         assert reader.communicate()[0] == b"whole"
     assert (tmp_path / "pipe").is_fifo() and (tmp_path / "stdout").is_symlink()
     # One without a path, as /dev/stdout before `| jq`.
-    reader, writer = os.pipe()
+    end, writer = os.pipe()
     report.write_atomically(f"/dev/fd/{writer}", b"whole")
     os.close(writer)
-    assert os.read(reader, 99) == b"whole"
-    os.close(reader)
+    assert os.read(end, 99) == b"whole"
+    os.close(end)
 
 
 FIX = "put this into ~/.theanorc:\n[blas]\nldflags = -lx"

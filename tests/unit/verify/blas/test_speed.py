@@ -127,7 +127,8 @@ def test_a_slow_library_gets_smaller_matrices_and_no_check_blas(
 
 
 AVX512 = "avx512f avx512bw avx512cd avx512dq avx512vl"
-ZEN5 = f"sse2 avx avx2 fma {AVX512}"
+AVX2 = "sse2 avx avx2 fma"
+ZEN5 = f"{AVX2} {AVX512}"
 
 
 @pytest.fixture(autouse=True)
@@ -149,23 +150,10 @@ def using(name: str, kernel: str | None, path: Path | str = "/lib/x.so", part: f
     )
 
 
-@pytest.mark.parametrize(
-    ("flags", "level"),
-    [
-        ("sse2", "SSE2"),
-        ("sse2 avx", "AVX"),
-        ("sse2 avx avx2", "AVX"),
-        ("sse2 avx avx2 fma avx512f", "AVX2"),
-        (ZEN5, "AVX-512"),
-    ],
-)
-def test_the_best_instruction_set_of_a_processor(flags: str, level: str) -> None:
-    assert kernels.LEVELS[kernels.level(flags.split())][0] == level
-
-
 BEHIND = "Haswell, for AVX2, where this processor has AVX-512"
 CORETYPE = "set this before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
-NO_BETTER = "this library has no kernels for AVX-512: install a newer one"
+NO = "this library has no kernels for %s: install a newer one"
+NO_BETTER = NO % "AVX-512"
 SELECTED = "OPENBLAS_CORETYPE=Haswell selects these kernels:\nunset OPENBLAS_CORETYPE"
 MKL = "def, for AVX2, where this processor has AVX-512: Gemm reaches 45 % of a processor's peak"
 ADVICE = ["MKL reaches 45 % of this processor's peak: OpenBLAS and BLIS are faster here"]
@@ -184,6 +172,19 @@ COMPARED = "; the other variants are compared with this"
         ("blis", "skx", "", {"BLIS_ARCH_TYPE": "0"}, "pass", ", by BLIS_ARCH_TYPE=0", None),
         ("openblas", "SkylakeX", "", {"BLIS_ARCH_TYPE": "0"}, "pass", "AVX-512", None),
         ("openblas", "Haswell", "", {"OPENBLAS_CORETYPE": "Haswell"}, "fail", "45 %", SELECTED),
+        # The best instruction set of the processor counts.
+        ("openblas", "Barcelona", "", {"flags": "sse2"}, "pass", "Barcelona, for SSE2", None),
+        ("openblas", "Barcelona", "", {"flags": "avx avx2"}, "fail", "has AVX:", NO % "AVX"),
+        ("openblas", "Barcelona", "", {"flags": "avx avx2 fma"}, "fail", "has AVX2:", NO % "AVX2"),
+        (
+            "openblas",
+            "Haswell",
+            "",
+            {"flags": f"{AVX2} avx512f"},
+            "pass",
+            "Haswell, for AVX2",
+            None,
+        ),
         # Slow kernels fail, and the fix is a command.
         ("openblas", "Haswell", "Haswell SkylakeX", {}, "fail", BEHIND, CORETYPE),
         ("openblas", "Barcelona", "Haswell", {}, "fail", "for SSE2, where", NO_BETTER),
@@ -226,7 +227,7 @@ def test_the_kernels_of_a_library(
     for variable in [variable for variable in changes if variable.isupper()]:
         monkeypatch.setenv(variable, changes[variable])
     given = using(name, kernel, path, changes.get("part", 0.45))
-    fields = {"flags": ZEN5, "vendor_id": changes.get("vendor_id")}
+    fields = {"flags": changes.get("flags", ZEN5), "vendor_id": changes.get("vendor_id")}
     monkeypatch.setattr(kernels.machine, "cpu_field", fields.get)
     attributes = ("is_baseline", "peaks", "serving", "reasons")
     vars(given).update({key: value for key, value in changes.items() if key in attributes})
