@@ -58,9 +58,11 @@ def test_each_source_of_addresses_goes_before_the_next(
     assert urls() == ["http://apt.test/debian"]
     monkeypatch.setenv("DEBIAN_MIRROR", "http://mirror.test/debian/")
     assert urls() == ["http://mirror.test/debian"]
+    # The snapshot mirror comes last, and is enough.
     monkeypatch.setenv("DEBIAN_SNAPSHOT_MIRROR", "http://old.test/debian/20250101/")
     assert urls() == ["http://mirror.test/debian", "http://old.test/debian/20250101"]
     monkeypatch.delenv("DEBIAN_MIRROR")
+    (machine / "targets").unlink()
     assert urls() == ["http://old.test/debian/20250101"]
 
 

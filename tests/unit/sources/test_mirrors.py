@@ -61,6 +61,9 @@ def test_a_module_in_the_users_folder_is_not_taken_for_pythons(
 def test_pip_variables_come_before_its_file_and_its_own_default_last(
     pip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pip.write_text("[global]\nextra-index-url = https://x.test/simple\n")
+    default, extra = pip_settings().index_urls
+    assert default.startswith("https://") and extra == "https://x.test/simple"
     pip.write_text(
         "[global]\nindex-url = https://file.test/simple\nextra-index-url = https://x.test\n"
         "find-links = /wheels /more\n"
@@ -73,9 +76,6 @@ def test_pip_variables_come_before_its_file_and_its_own_default_last(
     monkeypatch.setenv("PIP_NO_INDEX", "true")
     settings = pip_settings()
     assert (settings.index_urls, settings.find_links) == ((), ("/wheels", "/more"))
-    pip.write_text("[global]\nextra-index-url = https://x.test/simple\n")
-    default, extra = pip_settings().index_urls
-    assert default.startswith("https://") and extra == "https://x.test/simple"
 
 
 @pytest.mark.parametrize(
