@@ -37,6 +37,9 @@ class Config(invoke.config.Config):
 
     prefix = "theano-stacks"
 
+    def load_base_conf_files(self) -> None:
+        """Load no file: HOME may be a file, or another user's."""
+
 
 class Program(invoke.program.Program):
     """invoke's program for this project's tasks."""

@@ -132,7 +132,12 @@ def _cost(context, found):
         if name in own
     ]
     without[variable] = ",".join(filter(None, [without.get(variable)] + flags))
-    seconds = _probed(context, "cost0", dict(os.environ)), _probed(context, "cost1", without)
+    # The environment's Python may set them again: the program leaves them out.
+    names_left_out = ",".join(sorted(found))
+    seconds = (
+        _probed(context, "cost0", dict(os.environ)),
+        _probed(context, "cost1", without, names_left_out),
+    )
     if None in seconds:
         return "%s: a function could not be timed with and without it" % names
     ratio = seconds[0] / seconds[1]
@@ -183,19 +188,23 @@ def main(argv):
     """Time a small function in the mode that programs run: print the shortest of a few calls.
 
     Arguments: the framework's module, the folder to compile into, and optionally `fork`, to print
-    what a process that is forked after a call does instead of another one, or "".
+    what a process that is forked after a call does instead of another one, or ""; or names of
+    variables, with commas between, to leave out.
     """
     import numpy
 
+    forks = argv[2:] == ["fork"]
+    for name in "".join(argv[2:]).split(","):
+        os.environ.pop(name, None)
     framework = contexts.of_program(*argv[:2]).framework
     dtype = str(framework.flag("floatX"))
     x, y = (framework.variable("matrix", dtype, letter) for letter in "xy")
     # Without a mode: as the user's settings have it.
     function = framework.module.function([x, y], framework.tensor.tanh(x * y + x).sum(axis=0))
     # So large that OpenMP has it run on several threads.
-    matrix = numpy.full([LARGE if argv[2:] else SIZE] * 2, 0.5, dtype)
+    matrix = numpy.full([LARGE if forks else SIZE] * 2, 0.5, dtype)
     function(matrix, matrix)
-    if argv[2:]:
+    if forks:
         print(json.dumps(threads.fault_in_child(lambda: function(matrix, matrix))))
         return
     samples = []

@@ -94,9 +94,10 @@ def test_an_error_has_colours_on_a_terminal_only(terminal: bool, variables: dict
 
 def test_the_persons_own_settings_of_invoke_are_not_read(tmp_path: Path) -> None:
     (tmp_path / ".invoke.yaml").write_text("tasks: {collection_name: mine}\n")
-    env = {**os.environ, "HOME": str(tmp_path), "INVOKE_TASKS_COLLECTION_NAME": "mine"}
     words = [sys.executable, "-I", "-c", RUN, "version"]
-    assert subprocess.check_output(words, text=True, env=env).startswith("theano-stacks ")
+    for home in (str(tmp_path), os.devnull):
+        env = {**os.environ, "HOME": home, "INVOKE_TASKS_COLLECTION_NAME": "mine"}
+        assert subprocess.check_output(words, text=True, env=env).startswith("theano-stacks ")
 
 
 def test_a_name_that_the_terminal_cannot_show_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,14 +152,21 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
         monkeypatch.delenv(name, raising=False)
     for name, value in {"THEANORC": "", **variables}.items():
         monkeypatch.setenv(name, value)
-    outputs = iter(printed)
-    monkeypatch.setattr(settings.process, "call", lambda *_: SimpleNamespace(output=next(outputs)))
+    outputs, commands = iter(printed), []
+
+    def call(command: list[str], *_: object) -> SimpleNamespace:
+        commands.append(command)
+        return SimpleNamespace(output=next(outputs))
+
+    monkeypatch.setattr(settings.process, "call", call)
     user_flags = ",".join(f"{name}={value}" for name, value in flags.items())
     where = context(flags, advice=[], folder="/tmp", user_flags=user_flags)
     where.framework.runs_numba = flags.get("runs_numba", False)
     found = settings.check_cost(where)
     assert (found.status, found.detail, where.advice) == ("pass", detail, [detail] * is_advice)
     assert list(outputs) == []
+    # The environment's Python may set it again.
+    assert not variables or not commands or commands[1][-1] == "NUMBA_DISABLE_JIT"
 
 
 @pytest.mark.parametrize(
