@@ -13,6 +13,7 @@ from __future__ import absolute_import, division, print_function
 
 import importlib
 import os
+import re
 import signal
 import sys
 import types
@@ -28,19 +29,13 @@ if "verify" not in sys.modules:
     sys.modules["verify"] = types.ModuleType("verify")
     sys.modules["verify"].__path__ = [_folder]
 
-# The other programs of the suite, each a module's function, `main` if none is named. The checks,
-# `profile` and the bench start them.
+# The other programs of the suite, each the function `main` of a module. The checks, `profile` and
+# the bench start them.
 PROGRAMS = {
     "bench-probe": "verify.workloads.rounds",
-    "chains-probe": "verify.blas.chains",
-    "cost-probe": "verify.checks.settings",
     "device-probe": "verify.device.check",
     "files": "verify.checks.files",
-    "linkers-probe": "verify.checks.compile_time",
-    "precompile": "verify.elementwise.registers:precompile",
-    "registers-probe": "verify.elementwise.registers",
-    "scan-probe": "verify.checks.scan",
-    "threads-probe": "verify.blas.threads",
+    "probe": "verify.core.process",
     "workload": "verify.workloads.cli",
 }
 
@@ -61,9 +56,8 @@ def main(argv):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         importlib.import_module("verify.core.progress").says_interrupted = False
     program = PROGRAMS.get(argv[0]) if argv else None
-    module, _, function = (program or "verify.cli").partition(":")
-    run_program = getattr(importlib.import_module(module), function or "main")
-    return run_program(argv[1:] if program else argv)
+    module = importlib.import_module(program or "verify.cli")
+    return module.main(argv[1:] if program else argv)
 
 
 def cannot_start(error, trace):
@@ -74,12 +68,15 @@ def cannot_start(error, trace):
     if not os.path.isabs(path):  # importlib's own frame
         path = _folder
     library = os.path.dirname(os.__file__)
-    if path.startswith(_folder):
+    # Python 2 does not name the package.
+    missing = re.search(r"No module named '(\w+)", str(error))
+    if path.startswith(_folder) and (not missing or missing.group(1) == "verify"):
         fix = "the suite's files are damaged or incomplete: take a whole copy"
-    elif path.startswith(library) and "-packages" not in path:
+    elif path.startswith((library, _folder)) and "-packages" not in path:
         fix = "this Python is incomplete: install it again, or take another"
     else:
-        fix = "if it hides a module of Python, rename it, or take its folder off PYTHONPATH"
+        fix = "if it hides a module of Python, rename it"
+        fix += ", or take its folder off PYTHONPATH" if os.environ.get("PYTHONPATH") else ""
     sys.stderr.write("verify cannot start with %s\n" % sys.executable)
     sys.stderr.write("  %s: %s (%s)\n  fix: %s\n" % (type(error).__name__, error, path, fix))
     return 2

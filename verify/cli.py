@@ -3,13 +3,12 @@
 from __future__ import absolute_import, division, print_function
 
 import argparse
-import errno
 import os
 import tempfile
 
 from verify import table
 from verify.blas import threads
-from verify.checks import files
+from verify.checks import files, versions
 from verify.context import IMPORT, Context, find_culprit
 from verify.core import causes, configuration, fixes, manifest, program, progress, report, watch
 from verify.core import expectation as expectations
@@ -78,14 +77,10 @@ def _framework(expectation, folder, user_flags):
     try:
         if expectation:
             return frameworks.load(expectation["module"], fixes.repair_fix(expectation))
-        return frameworks.load()
-    except frameworks.NotInstalledError:
-        if expectation or not frameworks.is_installed("numpy"):
-            raise
-        return frameworks.NumPyAlone()
+        return frameworks.load(or_numpy=True)
     except frameworks.FrameworkError as error:
-        if error.fix == causes.CONFIG_FILE[1]:
-            # Its own words name the file.
+        if not error.name or error.fix == causes.CONFIG_FILE[1]:
+            # There is none. Or its own words name the file.
             raise
         program = IMPORT % {"name": error.name}
         found = find_culprit(program, error.name, folder, user_flags.get(error.name, ""))
@@ -112,16 +107,16 @@ def _duration(expectation, verified):
 
 
 def _check_disk(folder):
-    """Raise EnvironmentError for a folder in which the suite cannot compile."""
+    """Raise FrameworkError for a folder in which the suite cannot compile."""
     status = os.statvfs(folder)
     if status.f_flag & NOEXEC:
-        number, what = errno.EACCES, "nothing may run there (noexec)"
+        reason = "nothing may run in %s (noexec)" % folder
     # Some file systems count no blocks.
     elif status.f_blocks and status.f_bavail * status.f_frsize < LEAST_FREE:
-        number, what = errno.ENOSPC, "less than %d MiB are free there" % (LEAST_FREE >> 20)
+        reason = "less than %d MiB are free in %s" % (LEAST_FREE >> 20, folder)
     else:
         return
-    raise EnvironmentError(number, what + ": set TMPDIR to another folder", folder)
+    raise frameworks.FrameworkError(reason, "set TMPDIR to another folder")
 
 
 def run(arguments, folder):
@@ -185,7 +180,8 @@ def run(arguments, folder):
             checks, timings = suite.run(context, arguments.debug)
     finally:
         progress.end()
-    content = suite.document(context, checks, timings)
+    described = versions.described(context, context.peaks)
+    content = report.document(checks, timings, context.device, context.advice, **described)
     if verified and content["ok"]:
         configuration.make_private(verified)
         for new in kept:

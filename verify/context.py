@@ -74,15 +74,15 @@ class Context(object):
             os.mkdir(copy)
         return copy
 
-    def start(self, program, name, *more, **options):
-        """Start one of the suite's programs beside this process; return the process.Started.
+    def start(self, function, name, *more, **options):
+        """Call a function of the suite beside this process; return the process.Started.
 
         It gets the framework's module, a copy of the compile folder of this name, and more
         arguments. environ: its variables; by default those of this process.
         """
-        words = (self.framework.name, self.compile_folder(name)) + more
+        words = (function, self.framework.name, self.compile_folder(name)) + more
         return process.Started(
-            process.suite_command(program, *words),
+            process.suite_command("probe", *words),
             os.path.join(self.folder, name + ".txt"),
             options.get("environ"),
         )
@@ -103,6 +103,12 @@ class Context(object):
     def is_baseline(self):
         """Whether the slow path is the expected one."""
         return bool(self.expectation and self.expectation["baseline"])
+
+    @property
+    def is_by_numba(self):
+        """Whether programs run numba, and what the C linker would call is nobody's choice."""
+        is_free = not (self.expectation or self.has_ldflags)
+        return is_free and self.framework.runs_numba
 
     @property
     def has_ldflags(self):

@@ -9,7 +9,7 @@ from verify.blas import chains, kernels, operations, serving, threads
 from verify.blas import operations as blas_operations
 from verify.blas import speed as blas_speed
 from verify.checks import compile_time, files, framework_faults, scan, settings, versions
-from verify.core import c_code, configuration, machine, progress, report
+from verify.core import c_code, configuration, progress, report
 from verify.core.fixes import explained
 from verify.device import check as device_check
 from verify.elementwise import libm, loops, registers
@@ -130,18 +130,3 @@ def run(context, debug=False):
         checks += device_checks
         times += device_times
     return checks, times
-
-
-def document(context, checks, times):
-    """Return the report, as report.schema.json describes it."""
-    return report.document(
-        variant=(context.expectation or {}).get("variant"),
-        framework=versions.framework(context),
-        machine=machine.describe(context.peaks),
-        settings=settings.in_force(context),
-        packages=versions.packages(context),
-        checks=checks,
-        timings=times,
-        device=context.device,
-        advice=context.advice,
-    )

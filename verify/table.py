@@ -4,6 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import os
 import re
+import shutil
 import sys
 import textwrap
 from xml.etree import ElementTree
@@ -151,15 +152,10 @@ def _wrapped(head, indent, text, width):
 
 def terminal_width():
     """Return the width in characters: COLUMNS, the terminal's, or 80."""
+    if hasattr(shutil, "get_terminal_size"):
+        return shutil.get_terminal_size((80, 24)).columns
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdigit() and int(columns) > 0:
-        return int(columns)
-    if hasattr(os, "get_terminal_size"):
-        try:
-            return os.get_terminal_size(sys.stdout.fileno()).columns or 80
-        except (OSError, ValueError):
-            pass
-    return 80
+    return int(columns) if columns.isdigit() and int(columns) else 80
 
 
 def wants_colour():

@@ -22,31 +22,6 @@ import types
 SCHEMA = 1
 
 
-class Watch(object):
-    """Adds the seconds in the outermost calls of some functions, in all threads."""
-
-    def __init__(self):
-        self.seconds = 0.0
-        self._local = threading.local()
-
-    def wrap(self, function):
-        """Return a function that does the same, and is timed."""
-
-        def timed(*args, **kwargs):
-            # A scan compiles its inner function while the outer one is compiled.
-            if getattr(self._local, "is_inside", False):
-                return function(*args, **kwargs)
-            self._local.is_inside = True
-            start = time.time()
-            try:
-                return function(*args, **kwargs)
-            finally:
-                self._local.is_inside = False
-                self.seconds += time.time() - start
-
-        return timed
-
-
 def peak():
     """Return the most memory of this process, or of one that it has started, in bytes.
 
@@ -60,11 +35,25 @@ def peak():
 
 def watch(module, folder):
     """Time a module's FunctionMaker; write seconds and peak to folder/PID.json at the end."""
-    clock = Watch()
+    seconds, inside = [], threading.local()
+
+    def timed(function):
+        def call(*args, **kwargs):
+            # A scan compiles its inner function while the outer one is compiled.
+            if getattr(inside, "is_true", False):
+                return function(*args, **kwargs)
+            inside.is_true, start = True, time.time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                inside.is_true = False
+                seconds.append(time.time() - start)
+
+        return call
+
     maker = module.FunctionMaker
-    maker.__init__ = clock.wrap(maker.__init__)
-    maker.create = clock.wrap(maker.create)
-    atexit.register(lambda: _write(folder, {"compile": clock.seconds, "peak": peak()}))
+    maker.__init__, maker.create = timed(maker.__init__), timed(maker.create)
+    atexit.register(lambda: _write(folder, {"compile": sum(seconds), "peak": peak()}))
 
 
 def _write(folder, content):

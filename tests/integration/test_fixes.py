@@ -49,7 +49,7 @@ NOT_FOUND = {"settings": "blas.ldflags is -l", "ldflags": "cannot find -lnothere
             {
                 "settings": "cxx is ",
                 "Gemm": "Gemm is Py",
-                "BatchedDot": "BatchedDot is Py",
+                **dict.fromkeys(("Gemv", "Ger", "Dot22Scalar", "BatchedDot"), " is Py"),
                 "scan": "compiled loop is missing",
             },
         ),

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from integration.conftest import Prefix
-from integration.programs import result, run
+from integration.programs import printed, run
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution import release
@@ -153,10 +153,11 @@ def test_ctrl_c_ends_a_task_that_verifies_in_one_line(prefix: Prefix) -> None:
 def test_the_program_for_processors_on_which_glibc_frees_the_registers(
     prefix: Prefix, tmp_path: Path
 ) -> None:
-    found = result(
+    output = printed(
         prefix("theano-1.0.5", "openblas"),
-        *(SUITE, "registers-probe", "theano", tmp_path),
+        *(SUITE, "probe", "elementwise.registers:examined", "theano", tmp_path),
         GLIBC_TUNABLES="glibc.cpu.hwcaps=Prefer_No_VZEROUPPER",
         THEANO_FLAGS=f"gcc.cxxflags=-mno-vzeroupper,base_compiledir={tmp_path}/compiled",
     )
+    found = json.loads(output.rpartition("verify-result ")[2])
     assert found["count"] == 18 and "sqr" in found["unclean"]

@@ -1,16 +1,12 @@
 """Check what several processes at a time cost, as the chains of a sampler; and what numba calls.
 
 A library starts as many threads in each process as there are processors, so that chains disturb
-one another. It is a program too, which gain_of_one_thread() starts. Arguments: the number of
-processes, the seconds that they compute, and optionally the path of a BLAS library. The processes
-factorise small matrices by SciPy, as a model with a Gaussian process does; then they multiply some
-with the library. It prints a JSON object: {what: the number of calls of all processes}.
+one another.
 """
 
 from __future__ import absolute_import, division, print_function
 
 import importlib
-import json
 import os
 
 from verify.blas import bindings, library, serving, threads
@@ -41,8 +37,10 @@ def check_numba(context):
         return skipped(NUMBA, "linker=%s runs C here: numba is not used" % linker)
     importlib.import_module("scipy.linalg.cython_blas")
     libraries = library.libraries_of(each.library for each in bindings.bindings_of_package("scipy"))
-    if not is_installed("numba") or not libraries:
-        return skipped(NUMBA, "numba is not installed, or SciPy calls no BLAS")
+    if not is_installed("numba"):
+        return skipped(NUMBA, "numba is not installed")
+    if not libraries:
+        return skipped(NUMBA, "SciPy, whose BLAS numba calls, calls none")
     described = " and ".join(library.describe(item) for item in libraries)
     detail = "linker=%s runs numba, which calls SciPy's %s" % (linker, described)
     if context.expectation:
@@ -57,8 +55,9 @@ def check_numba(context):
     if not count:
         return passed(NUMBA, detail)
     # Twice, each way in turn, so that what else the machine does slows both.
-    ratio = gain_of_one_thread(2, 0.5).get(LAPACK, 0)
-    detail = "%s; %s" % (detail, _described(count, {LAPACK: ratio} if ratio else {}))
+    ratios, busy = gain_of_one_thread(2, 0.5)
+    ratio = ratios.get(LAPACK, 0)
+    detail = "%s; %s" % (detail, _described(count, ratios, busy))
     if ratio < LEAST_RATIO:
         return passed(NUMBA, detail)
     return failed(
@@ -82,8 +81,8 @@ def check(context):
     count, largest = max(counts)
     linked = context.serving if context.has_ldflags else None
     measurable = linked and not library.is_part(linked)
-    ratios = gain_of_one_thread(1, 0.1, linked.path if measurable else None)
-    sentence = _described(count, ratios)
+    ratios, busy = gain_of_one_thread(1, 0.1, linked.path if measurable else None)
+    sentence = _described(count, ratios, busy)
     if max(list(ratios.values()) or [0]) >= LEAST_RATIO:
         words = (sentence, threads.variables_of(largest)[0])
         context.advice.append("%s: programs with several processes need %s=1" % words)
@@ -101,51 +100,63 @@ def threads_of_chains(serving_library):
     return chains, chains * serving_library.threads
 
 
-def _described(count, ratios):
-    """Return what chains start and what that costs, as text. ratios: {what: ratio}."""
+def _described(count, ratios, busy):
+    """Return what chains start and what that costs, as text.
+
+    ratios: {what: ratio}. busy: the processors that other programs keep busy.
+    """
     text = "%d chains at a time start %d threads on %d processors" % (
         count + (machine.usable_cores(),)
     )
     if not ratios:
         return text + "; the cost is unknown: SciPy's Cholesky did not run"
-    times = ["%.1f times as fast (%s)" % (ratios[what], what) for what in sorted(ratios)]
-    words = (text, " and ".join(times), SIZE)
-    return "%s: with one thread each they are %s here (n=%d)" % words
+    times = [
+        "%s times as fast (%s)" % (("%.0f" if ratios[what] >= 10 else "%.1f") % ratios[what], what)
+        for what in sorted(ratios)
+    ]
+    beside = ", beside others that keep %.1f busy" % busy if busy > threads.BUSY else ""
+    words = (text, beside, " and ".join(times), SIZE)
+    return "%s%s: with one thread each they are %s here (n=%d)" % words
 
 
 def gain_of_one_thread(rounds, seconds, path=None):
-    """Return {what: how much faster processes that compute at a time are with one thread each}.
+    """Return ({what: how much faster processes that compute at a time are with one thread each},
+    the processors that other programs keep busy meanwhile).
 
     rounds: of both ways, which alternate. seconds: of each computation. path: of a BLAS library
     whose products count, too. What did not run is missing.
     """
     chains = min(MOST_CHAINS, machine.usable_cores())
-    words = ["chains-probe", str(chains), str(seconds)] + [path] * bool(path)
+    words = ["blas.chains:counted", str(chains), str(seconds)] + [path] * bool(path)
     one = dict(os.environ, **dict.fromkeys(threads.EVERY_VARIABLE, "1"))
-    calls = {True: {}, False: {}}
+    calls, before = {True: {}, False: {}}, machine.counters()
     for _ in range(rounds):
         for is_one in (False, True):
             counts, done = process.ask(LIMIT, one if is_one else dict(os.environ), *words)
             if counts is None and not done.timed_out:
-                return {}
+                return {}, 0.0
             for what in counts or ():
                 calls[is_one][what] = calls[is_one].get(what, 0) + counts[what]
-    return {
+    ratios = {
         what: count / max(calls[False].get(what, 0), 1)
         for what, count in calls[True].items()
         if count
     }
+    return ratios, machine.noise_between(before, machine.counters())["others"]
 
 
-def main(argv):
-    """Run each computation in so many processes at once, and print the sums of their calls."""
-    chains, seconds = int(argv[0]), float(argv[1])
+def counted(chains, seconds, path=None):
+    """Compute in so many processes at once, for some seconds; return {what: all their calls}.
+
+    They factorise small matrices by SciPy, as a model with a Gaussian process does; then they
+    multiply some with the BLAS library at `path`.
+    """
     works = {}
     if is_installed("scipy"):
         works[LAPACK] = _factorisation()
-    if argv[2:]:
-        works[PRODUCTS] = threads.product_of(argv[2], SIZE)
-    print(json.dumps({what: _calls(works[what], chains, seconds) for what in works}))
+    if path:
+        works[PRODUCTS] = threads.product_of(path, SIZE)
+    return {what: _calls(works[what], int(chains), float(seconds)) for what in works}
 
 
 def _factorisation():
@@ -176,9 +187,12 @@ def _calls(work, chains, seconds):
         # Python 3.4 cannot format bytes.
         os.write(writer, ("%d\n" % calls).encode("ascii"))
 
-    for _ in range(chains):
-        process.in_child(count)
+    children = [process.in_child(count) for _ in range(chains)]
     os.close(writer)
     os.close(begin)
     with os.fdopen(reader) as file:
-        return sum(int(line) for line in file)
+        calls = sum(int(line) for line in file)
+    # Then the system counts their time as this program's.
+    for child in children:
+        os.waitpid(child, 0)
+    return calls

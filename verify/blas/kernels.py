@@ -68,10 +68,11 @@ def check(context):
     is_fixed = serving.name == "mkl" and not variable
     is_slow = reached is not None and reached < LEAST_SHARE
     # Other programs push its matrices out of the caches.
-    if is_fixed and is_slow and not any(context.reasons.values()):
+    if is_fixed and is_slow and used < best and not any(context.reasons.values()):
+        words = (100 * reached, LEVELS[used][0], LEVELS[best][0])
         context.advice.append(
-            "MKL reaches %.0f %% of this processor's peak: OpenBLAS and BLIS are faster here"
-            % (100 * reached)
+            "MKL reaches %.0f %% of this processor's peak by kernels for %s: OpenBLAS and BLIS "
+            "have some for %s" % words
         )
     detail = "%s, for %s" % (kernel, LEVELS[used][0])
     if variable:
@@ -121,7 +122,7 @@ def fix_if_slower(serving):
         with open(library.behind(serving.path), "rb") as file:
             value = value if value.encode("ascii") in file.read() else None
     if value is None:
-        return "this library has no kernels for %s: install a newer one" % LEVELS[best][0]
+        return "this library has no kernels for %s: install one that has" % LEVELS[best][0]
     return "set this before Python starts:\nexport %s=%s" % (VARIABLES[serving.name], value)
 
 
@@ -183,14 +184,6 @@ def load_peak(compiler, folder):
     kernel.best_rate.restype = double
     kernel.best_rate.argtypes = (number, number, double, double, ctypes.POINTER(double))
     return kernel
-
-
-def peak_rate(kernel, dtype, threads, seconds=MEASUREMENT):
-    """Return the GFLOP/s of the best instruction set, all threads together.
-
-    seconds: of measurement on each thread.
-    """
-    return rate_of(kernel, dtype, best_set(kernel, dtype, threads), threads, seconds)
 
 
 def best_set(kernel, dtype, threads):

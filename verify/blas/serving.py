@@ -31,6 +31,8 @@ def check_ldflags(context):
         if not value:
             return passed(name, "empty, as expected of the baseline")
         return failed(name, "this is not the baseline: %r" % value, ldflags_fix(context))
+    if context.is_by_numba:
+        return skipped(name, "empty, which linker=cvm would read: programs run numba here")
     if not value:
         return failed(name, "empty: matrix products go through NumPy", ldflags_fix(context))
     try:
@@ -58,7 +60,7 @@ def check(context):
     if is_alone:
         import_installed("scipy.linalg", "scipy.linalg.cython_blas")
         if not calls:
-            return failed(NAME, "NumPy calls no BLAS library", numpy_fix())
+            return failed(NAME, "NumPy calls no BLAS library", numpy_fix(context))
     if not calls:
         detail = "neither the framework's modules nor NumPy's call any BLAS library"
         return failed(NAME, detail, ldflags_fix(context))
@@ -85,6 +87,8 @@ def check(context):
     if serving.name == library.UNKNOWN:
         detail += ": not known as a library with fast kernels"
         return failed(NAME, detail, library_fix(context))
+    if context.is_by_numba:
+        return skipped(NAME, "with linker=cvm: " + detail)
     if through_numpy and not is_alone:
         return failed(NAME, detail, ldflags_fix(context))
     return passed(NAME, detail)

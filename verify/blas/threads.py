@@ -3,7 +3,6 @@
 from __future__ import absolute_import, division, print_function
 
 import ctypes
-import json
 import os
 import resource
 import select
@@ -115,10 +114,11 @@ def check(context, alone):
         together, fault = _times(_start(context, counts[0], **{ADAPT_VARIABLE: FIXED}))
         is_idle = together and _others(together) < OTHERS_AT_LEAST
     if is_idle:
-        limit = os.environ.get(LIMIT_VARIABLE)
+        limit = os.environ.get(LIMIT_VARIABLE, "")
+        is_limit = limit.isdigit() and int(limit) < counts[0]
         fix = "%s=%s limits it:\nunset %s" % (LIMIT_VARIABLE, limit, LIMIT_VARIABLE)
         detail = "%s, %s; but the calling one does all the work" % (count, reason)
-        return failed(NAME, detail, fix if limit else library_fix(context))
+        return failed(NAME, detail, fix if is_limit else library_fix(context))
     if together and together["fork"]:
         words = (counts[0], together["fork"])
         detail = "after a product on %d threads, a forked process %s" % words
@@ -176,11 +176,12 @@ def _start(context, count, **more):
     variables.pop("GOTO_NUM_THREADS", None)
     target = context.serving.path if context.has_ldflags else "numpy"
     path = os.path.join(context.folder, "threads-%d.txt" % count)
-    return process.Started(process.suite_command("threads-probe", target), path, variables)
+    words = process.suite_command("probe", "blas.threads:measured", target)
+    return process.Started(words, path, variables)
 
 
 def _times(started):
-    """Return (what `main` prints, None), or (None, why the products did not run)."""
+    """Return (the result of `measured`, None), or (None, why the products did not run)."""
     done = started.finish(120)
     times = process.answer(done)
     if done.timed_out:
@@ -245,14 +246,14 @@ def fault_in_child(product):
     return "crashes in its own" if status else ""
 
 
-def main(argv):
-    """Warm up, multiply, fork, and print the times.
+def measured(path):
+    """Warm up, multiply, fork; return the times of multiplying.
 
-    Argument: the path of a library, or `numpy` for the one that NumPy calls. Prints a JSON object:
-    `wall`, the seconds that it ran, `cpu` and `own`, those of processor time of all threads and of
-    the calling one, and `fork`, what a forked process did instead of multiplying.
+    path: of a library, or `numpy`. `wall` has the seconds that it ran, `cpu` and `own` those of
+    processor time of all threads and of the calling one, and `fork` what a forked process did
+    instead of multiplying.
     """
-    product = product_of(argv[0])
+    product = product_of(path)
     product()
     is_single, calls = os.environ.get(EVERY_VARIABLE[-1]) == "1", 0
     before = _clocks()
@@ -263,5 +264,4 @@ def main(argv):
         is_seen = is_single or _others(times) > 2 * OTHERS_AT_LEAST
         if calls > 1 and times["wall"] > (LEAST if is_seen else MOST):
             break
-    times["fork"] = fault_in_child(product)
-    print(json.dumps(times))
+    return dict(times, fork=fault_in_child(product))

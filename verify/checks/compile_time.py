@@ -6,25 +6,24 @@ its key and load it without a check, so that each program ends with an ImportErr
 
 from __future__ import absolute_import, division, print_function
 
-import json
 import os
 import struct
 import sys
 
 from verify.context import IMPORT
-from verify.core import process, progress
+from verify.core import causes, process, progress
 from verify.core.configuration import compile_flags, share_modules, sources_of, take
-from verify.core.fixes import repair_fix, setting_fix
-from verify.core.packages import import_installed, is_installed, pip_command
-from verify.core.portable import matching, monotonic, native, seconds_of, text
+from verify.core.fixes import fix_of_words, repair_fix, setting_fix, verify_command
+from verify.core.packages import import_installed, is_installed
+from verify.core.portable import monotonic, native, seconds_of, text
 from verify.core.profiles import compile_times_of
 from verify.core.report import failed, passed, skipped, timing
-from verify.core.surroundings import quote
+from verify.core.surroundings import matching, quote
 from verify.theano_stacks_program import peak
 
 # Seconds.
 LIMIT = 120
-LINKERS_CHECK = "linkers"
+LINKERS_CHECK, MODEL = "linkers", "checks.compile_time:model"
 # Linker: the module that it needs.
 LINKERS = (("cvm", None), ("numba", "numba"), ("jax", "jax"))
 # Seconds; numba compiles the model in 30 s on a free processor.
@@ -96,13 +95,14 @@ def linkers(context):
         folder = os.path.join(context.folder, linker)
         flags = [os.environ.get(variable), compile_flags(context.framework.name, folder)]
         environment = dict(os.environ, **{variable: ",".join(filter(None, flags))})
-        result, done = process.ask(LINKER_LIMIT, environment, "linkers-probe", linker)
+        result, done = process.ask(LINKER_LIMIT, environment, MODEL, linker)
         if result is None:
             output = "it ran for %d s" % LINKER_LIMIT if done.timed_out else done.output.strip()
             detail = "linker=%s fails: %s" % (linker, output[-1000:])
-            words = (pip_command(again=True), module or context.framework.name)
-            fix = "install it again:\n%s %s" % words
-            fix = repair_fix(context.expectation) if context.expectation else fix
+            fix = fix_of_words(context, output)
+            if not fix:
+                fix = causes.unknown("%s probe %s %s" % (verify_command(), MODEL, linker))
+                fix = causes.repaired(fix, context.expectation and repair_fix(context.expectation))
             return failed(LINKERS_CHECK, detail, fix), timings
         values[linker] = result["value"]
         timings += [
@@ -122,12 +122,12 @@ def linkers(context):
     return passed(LINKERS_CHECK, detail), timings
 
 
-def main(argv):
+def model(linker):
     """Time the log-density of a linear regression and its gradient, as a sampler calls them.
 
-    Argument: the linker. Prints a JSON object: `compile`, the seconds until the first result;
-    `step`, samples of the seconds of a call; `peak`, the most memory in bytes, of this process or
-    of a compiler that it starts; `value`, what the model computes.
+    Return `compile`, the seconds until the first result; `step`, samples of the seconds of a call;
+    `peak`, the most memory in bytes, of this process or of a compiler that it starts; and `value`,
+    what the model computes.
     """
     import numpy
     import pytensor
@@ -140,15 +140,14 @@ def main(argv):
     error = (y - tensor.dot(x, point[:COLUMNS])) / tensor.exp(point[COLUMNS])
     density = (-0.5 * error**2 - point[COLUMNS]).sum() - 0.5 * (point**2).sum()
     gradient = pytensor.gradient.grad(density, point)
-    outputs, mode = [density, gradient], argv[0].upper()
+    outputs, mode = [density, gradient], linker.upper()
     start = monotonic()
     function = pytensor.function([point], outputs, mode=mode, trust_input=True)
     at = numpy.zeros(COLUMNS + 1)
     value = function(at)
     result = {"compile": monotonic() - start, "value": float(value[0])}
     samples = [seconds_of(lambda: function(at), CALLS) for _ in range(MODEL_SAMPLES)]
-    result.update(step=[seconds / CALLS for seconds in samples], peak=peak())
-    print(json.dumps(result))
+    return dict(result, step=[seconds / CALLS for seconds in samples], peak=peak())
 
 
 FOLDER_CHECK = "compile folder"
@@ -171,7 +170,7 @@ def check_folder(context):
             FOLDER_CHECK,
             "%s may not be written: each program ends at the import" % text(refused),
             "make it yours, or choose another folder before Python starts:\n"
-            "export %s=base_compiledir=FOLDER" % context.framework.flags_variable,
+            'export %s="$%s,base_compiledir=FOLDER"' % ((context.framework.flags_variable,) * 2),
         )
     modules = matching(folder, pattern)
     broken = [path for path in modules if not _is_in_the_making(path) and not is_whole(path)]

@@ -7,7 +7,6 @@ from __future__ import absolute_import, division, print_function
 
 import argparse
 import csv
-import io
 import json
 import os
 import stat
@@ -16,6 +15,7 @@ import sys
 from verify import table
 from verify.core import expectation as expectations
 from verify.core import fixes, machine, manifest, process, program, progress, report
+from verify.core.machine import text_of
 from verify.core.manifest import Difference, display, load, printable, scan, to_bytes
 from verify.core.packages import normal
 from verify.core.report import failed, passed, skipped
@@ -35,9 +35,14 @@ def start(path, full, folder):
     path: of the expectation. It takes as long as the import of the framework, which goes on
     meanwhile.
     """
-    words = ["--prefix", own_prefix(), "--expect", path] + ["--full"] * full
-    command = process.suite_command("files", *words)
+    words = ["checks.files:checked", own_prefix(), path] + ["full"] * full
+    command = process.suite_command("probe", *words)
     return process.Started(command, os.path.join(folder, "files.txt"))
+
+
+def checked(prefix, path, full=""):
+    """Return the check of an environment's folder; path: of the expectation."""
+    return check_prefix(prefix, expectations.load(path), bool(full))
 
 
 def check(context):
@@ -48,7 +53,7 @@ def check(context):
     if not context.expectation:
         return skipped(NAME, "this environment has no manifest of its files")
     if context.files_program:
-        found = process.answer(context.files_program.finish(LIMIT), '["%s"' % NAME)
+        found = process.answer(context.files_program.finish(LIMIT))
         if found:
             return report.Check(*found)
     return check_prefix(own_prefix(), context.expectation, context.full)
@@ -93,7 +98,6 @@ def main(argv):
     )
     parser.add_argument("--prefix", metavar="PREFIX", required=True, help="the environment")
     parser.add_argument("--full", action="store_true", help="read also what has not changed")
-    parser.add_argument("--expect", metavar="FILE", help="print the suite's check as JSON")
     parser.add_argument("--list-added", action="store_true", help="print the user's packages")
     program.add_options(parser, in_environment=False)
     return program.exit_status("verify files", run, parser.parse_args(argv))
@@ -104,10 +108,6 @@ def run(arguments):
     path, record = (os.path.join(arguments.prefix, n) for n in (EXPECTATION, manifest.MANIFEST))
     if not os.path.exists(path) and not os.path.exists(record):
         raise expectations.ExpectationError("%s is not an environment" % arguments.prefix)
-    if arguments.expect:
-        expectation = expectations.load(arguments.expect)
-        print(json.dumps(check_prefix(arguments.prefix, expectation, arguments.full)))
-        return PASSED
     if arguments.list_added:
         print(json.dumps(added_packages(arguments.prefix)))
         return PASSED
@@ -208,7 +208,7 @@ def _installed(prefix, files, entries):
     for path in sorted(files):
         folder, base = os.path.split(path)
         if folder.endswith(b".dist-info") and base == b"INSTALLER" and folder not in locked_folders:
-            installer = _text_of(prefix, path).strip()
+            installer = text_of(os.path.join(prefix, path)).strip()
             stem = display(os.path.basename(folder))[: -len(".dist-info")]
             name, _, version = stem.partition("-")
             if installer in INSTALLERS:
@@ -217,7 +217,7 @@ def _installed(prefix, files, entries):
                 paths = _of_record(prefix, folder) if record in files else ()
                 yield name, version, installer, path, set(paths)
         elif folder == b"conda-meta" and base.endswith(b".json"):
-            record = _conda_record(_text_of(prefix, path))
+            record = _conda_record(text_of(os.path.join(prefix, path)))
             if record:
                 yield record[0], record[1], "conda", path, set(record[2])
 
@@ -225,7 +225,7 @@ def _installed(prefix, files, entries):
 def _of_record(prefix, folder):
     """Yield the paths that a distribution's RECORD has, relative to the environment."""
     site_packages = os.path.dirname(folder)
-    text = _text_of(prefix, os.path.join(folder, b"RECORD"))
+    text = text_of(os.path.join(prefix, folder, b"RECORD"))
     # Python 2's csv reads bytes.
     lines = text.encode("utf-8").splitlines() if str is bytes else text.splitlines()
     try:
@@ -257,11 +257,3 @@ def _is_compiled(path, found):
     # Python 2's place.
     stem, suffix = os.path.splitext(base)
     return suffix in (b".pyc", b".pyo") and os.path.join(folder, stem + b".py") in found
-
-
-def _text_of(prefix, path):
-    try:
-        with io.open(os.path.join(prefix, path), encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except EnvironmentError:
-        return ""

@@ -3,7 +3,6 @@
 from __future__ import absolute_import, division, print_function
 
 import importlib
-import json
 import warnings
 
 import numpy
@@ -15,6 +14,8 @@ from verify.core.report import failed, passed
 from verify.core.surroundings import quote
 
 NAME = "scan in C"
+# What checks, in a process of its own.
+PROBE = "checks.scan:checked"
 STEPS = 50
 # Seconds for the program that checks: it compiles one long module.
 LONGEST = 600
@@ -25,16 +26,18 @@ def start(context):
 
     To compile the loop takes longer than any other check, on one processor.
     """
-    started = context.start("scan-probe", "scan", context.user_flags)
+    started = context.start(PROBE, "scan", context.user_flags)
 
     def finish():
         try:
-            found = report.Check(*started.answer(LONGEST, '["%s"' % NAME))
+            found = report.Check(*started.answer(LONGEST))
         except process.NoAnswerError as error:
             return failed(NAME, "its process failed: %s" % error, _debug_fix(context))
-        # The process does not know what the builder has locked.
-        is_own = found.status == report.FAIL and context.expectation
-        return found._replace(fix=_fix(context)) if is_own else found
+        if found.status == report.FAIL and context.expectation:
+            # The process does not know what the builder has locked.
+            fix, has_compiler = _fix(context), context.framework.flag("cxx")
+            found = found._replace(fix=causes.repaired(found.fix, fix) if has_compiler else fix)
+        return found
 
     return finish
 
@@ -49,8 +52,8 @@ def _fix(context):
 
 def _debug_fix(context):
     """Return what stands for the fix of a failure that is not recognised."""
-    words = (verify_command(), context.framework.name, quote(context.user_flags))
-    return causes.unknown('%s scan-probe %s "$(mktemp -d)" %s' % words)
+    words = (verify_command(), PROBE, context.framework.name, quote(context.user_flags))
+    return causes.unknown('%s probe %s %s "$(mktemp -d)" %s' % words)
 
 
 def check(context):
@@ -126,16 +129,11 @@ def _cumulative(framework):
         scan_class.make_thunk = make_thunk
 
 
-def main(argv):
-    """Check in a process of its own, and print the check as a JSON list.
-
-    Arguments: the framework's module, the folder to compile into, and the framework's flags as the
-    user has set them.
-    """
+def checked(name, folder, user_flags):
+    """Check in a process of its own; return the check. The arguments are those of of_program."""
     warnings.simplefilter("ignore")
-    context = contexts.of_program(*argv)
+    context = contexts.of_program(name, folder, user_flags)
     try:
-        found = check(context)
+        return check(context)
     except Exception as error:
-        found = failed(NAME, *explained(context, error))
-    print(json.dumps(found))
+        return failed(NAME, *explained(context, error))

@@ -2,9 +2,9 @@
 
 from __future__ import absolute_import, division, print_function
 
-import json
 import os
 import re
+import tempfile
 
 from verify import context as contexts
 from verify.blas import threads
@@ -17,11 +17,16 @@ from verify.core.report import failed, passed
 NAME = "settings"
 # Where modules are compiled is the user's choice, and the suite's own folder is another one.
 OWN = ("base_compiledir", "compiledir")
+# {flag: {value: what it does}}.
+LOOP = "runs the loop over operations in Python"
+TESTS = ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "NANGUARDMODE")
 SLOW = {
-    "mode": ("FAST_COMPILE", "DebugMode", "DEBUG_MODE", "NanGuardMode", "NANGUARDMODE"),
-    "linker": ("py", "vm", "vm_nogc"),
-    "optimizer": ("None", "merge", "fast_compile", "o0", "o1"),
-    "cmodule.remove_gxx_opt": ("True",),
+    "mode": dict.fromkeys(TESTS, "is for tests of a graph, not for speed"),
+    "linker": {"py": "runs no C code", "vm": LOOP, "vm_nogc": LOOP},
+    "optimizer": dict.fromkeys(
+        ("None", "merge", "fast_compile", "o0", "o1"), "leaves out optimisations"
+    ),
+    "cmodule.remove_gxx_opt": {"True": "has g++ compile without optimisation"},
 }
 UNOPTIMISED = re.compile("-O[01g]?$")
 COST = "cost of settings"
@@ -52,8 +57,7 @@ def check(context):
         value, fix = context.framework.flag(flag), undo_fix(context, flag)
         # Without a compiler the framework itself takes another linker.
         if flag not in flags and value is not None and str(value) in slow and fix:
-            fault = "%s=%s turns off compiled code or optimisation" % (flag, value)
-            faults.append((fault, fix))
+            faults.append(("%s=%s %s" % (flag, value, slow[str(value)]), fix))
     # The last one counts, and the framework's own -O3 comes before.
     words = str(context.framework.flag("gcc.cxxflags") or "").split()
     level = ([word for word in words if word.startswith("-O")] or [""])[-1]
@@ -133,11 +137,8 @@ def _cost(context, found):
     ]
     without[variable] = ",".join(filter(None, [without.get(variable)] + flags))
     # The environment's Python may set them again: the program leaves them out.
-    names_left_out = ",".join(sorted(found))
-    seconds = (
-        _probed(context, "cost0", dict(os.environ)),
-        _probed(context, "cost1", without, names_left_out),
-    )
+    with_them = _probed(context, "timed", dict(os.environ))
+    seconds = with_them, _probed(context, "timed", without, *sorted(found))
     if None in seconds:
         return "%s: a function could not be timed with and without it" % names
     ratio = seconds[0] / seconds[1]
@@ -152,7 +153,7 @@ def _openmp(context):
     """Return what a process that is forked after a loop of OpenMP does, which may be advice."""
     progress.note("forking a process with openmp=True")
     name = "%s=True" % context.framework.spelled("openmp")
-    fault = _probed(context, "openmp", dict(os.environ), "fork")
+    fault = _probed(context, "forked", dict(os.environ))
     if not fault:
         return "%s: a forked process %s" % (name, "was not tried" if fault is None else "ends")
     fix = undo_fix(context, "openmp") or "set it to False"
@@ -162,10 +163,11 @@ def _openmp(context):
     return sentence
 
 
-def _probed(context, name, environ, *more):
-    """Return what `main` prints in a process with these variables; None if that fails."""
-    folder = os.path.join(context.folder, name)
-    return process.ask(LIMIT, environ, "cost-probe", context.framework.name, folder, *more)[0]
+def _probed(context, function, environ, *more):
+    """Return the result of a function below in a process with these variables, None if it fails."""
+    folder = tempfile.mkdtemp(dir=context.folder)
+    words = ("checks.settings:" + function, context.framework.name, folder) + more
+    return process.ask(LIMIT, environ, *words)[0]
 
 
 def slow_settings(context):
@@ -184,30 +186,37 @@ def slow_settings(context):
     return found
 
 
-def main(argv):
-    """Time a small function in the mode that programs run: print the shortest of a few calls.
+def timed(name, folder, *left_out):
+    """Return the shortest of a few calls of a small function, in seconds.
 
-    Arguments: the framework's module, the folder to compile into, and optionally `fork`, to print
-    what a process that is forked after a call does instead of another one, or ""; or names of
-    variables, with commas between, to leave out.
+    left_out: names of variables.
+    """
+    for variable in left_out:
+        os.environ.pop(variable, None)
+    call, samples = _small_function(name, folder, SIZE), []
+    while len(samples) < SAMPLES and sum(samples) < LONG:
+        samples.append(seconds_of(call))
+    return min(samples)
+
+
+def forked(name, folder):
+    """Return what a process does that is forked after a call, in place of another one, or ""."""
+    # So large that OpenMP has it run on several threads.
+    return threads.fault_in_child(_small_function(name, folder, LARGE))
+
+
+def _small_function(name, folder, size):
+    """Return a small function without arguments, called once, in the mode that programs run.
+
+    name: of the framework's module. folder: to compile into.
     """
     import numpy
 
-    forks = argv[2:] == ["fork"]
-    for name in "".join(argv[2:]).split(","):
-        os.environ.pop(name, None)
-    framework = contexts.of_program(*argv[:2]).framework
+    framework = contexts.of_program(name, folder).framework
     dtype = str(framework.flag("floatX"))
     x, y = (framework.variable("matrix", dtype, letter) for letter in "xy")
     # Without a mode: as the user's settings have it.
     function = framework.module.function([x, y], framework.tensor.tanh(x * y + x).sum(axis=0))
-    # So large that OpenMP has it run on several threads.
-    matrix = numpy.full([LARGE if forks else SIZE] * 2, 0.5, dtype)
+    matrix = numpy.full((size, size), 0.5, dtype)
     function(matrix, matrix)
-    if forks:
-        print(json.dumps(threads.fault_in_child(lambda: function(matrix, matrix))))
-        return
-    samples = []
-    while len(samples) < SAMPLES and sum(samples) < LONG:
-        samples.append(seconds_of(lambda: function(matrix, matrix)))
-    print(json.dumps(min(samples)))
+    return lambda: function(matrix, matrix)

@@ -8,8 +8,10 @@ import platform
 import site
 import sys
 
-from verify.core import fixes, surroundings
+from verify.checks import settings
+from verify.core import fixes, machine, surroundings
 from verify.core import packages as package_metadata
+from verify.core.configuration import MODULES
 from verify.core.report import failed, passed, skipped
 
 NAME = "versions"
@@ -24,7 +26,10 @@ def check(context):
     """
     expectation = context.expectation
     if not expectation:
-        return skipped(NAME, "this environment has no lock")
+        others = [name for name in MODULES if package_metadata.is_installed(name)]
+        others = ", ".join(name for name in others if name != context.framework.name)
+        more = "; installed too, and not verified: " + others if others else ""
+        return skipped(NAME, "this environment has no lock" + more)
     for name in (expectation["module"], "numpy"):
         file = getattr(sys.modules.get(name), "__file__", None)
         folder = file and os.path.dirname(os.path.dirname(os.path.abspath(file)))
@@ -91,19 +96,25 @@ def _versions(package):
     return [version for version in versions if version] or None
 
 
-def framework(context):
-    """Return the framework for the report."""
-    loaded, name = context.framework, (context.expectation or {}).get("framework")
+def described(context, peaks):
+    """Return what a report has of the environment and the machine; peaks: as machine.describe."""
+    loaded, locked = context.framework, context.expectation or {}
     return {
-        "name": name or "%s-%s" % (loaded.name, loaded.version),
-        "module": loaded.name,
-        "version": loaded.version,
-        "python": platform.python_version(),
+        "variant": locked.get("variant"),
+        "framework": {
+            "name": locked.get("framework") or "%s-%s" % (loaded.name, loaded.version),
+            "module": loaded.name,
+            "version": loaded.version,
+            "python": platform.python_version(),
+        },
+        "machine": machine.describe(peaks),
+        "settings": settings.in_force(context),
+        "packages": _packages(context),
     }
 
 
-def packages(context):
-    """Return the packages for the report: those of the lock, else the framework and DIAGNOSED."""
+def _packages(context):
+    """Return the packages of the lock, else the framework and DIAGNOSED."""
     if context.expectation:
         return [
             {"name": p["name"], "version": p["version"], "sha256": p["sha256"]}

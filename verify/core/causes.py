@@ -13,8 +13,7 @@ import resource
 import sys
 import traceback
 
-from verify.core import mismatches, packages
-from verify.core.configuration import flags_of
+from verify.core import configuration, machine, mismatches, packages
 from verify.core.portable import text
 from verify.core.report import UNKNOWN
 
@@ -44,10 +43,16 @@ class Facts(object):
         self.python = sys.version_info[:2]
         self.prefix = text(sys.prefix)
 
+    has_headers = staticmethod(packages.has_headers)
     is_installed = staticmethod(packages.is_installed)
     lost = staticmethod(packages.lost)
     version_of = staticmethod(packages.installed)
     pip = staticmethod(packages.pip_command)
+
+    def source_of(self, flag, word=""):
+        """Return what sets a flag, to a value with a word in it; None if nothing does."""
+        values = configuration.sources(self.framework, self.user_flags, flag.replace("__", "."))
+        return next((source for source, value in values if word in value), None)
 
 
 def of(words, facts):
@@ -61,11 +66,17 @@ def of(words, facts):
                 values["folder"] = os.path.dirname(values.get("path") or "")
                 found = [each % values for each in row[1:]]
             if found:
-                what, fix = found
-                # In an environment of the builder's, nothing else installs.
-                is_repair = facts.repair and re.search(r"\binstall\b", fix)
-                return Cause(what, facts.repair if is_repair else fix)
+                return Cause(found[0], repaired(found[1], facts.repair))
     return None
+
+
+def repaired(fix, repair):
+    """Return a fix, or the builder's of its environment, `repair`, in which nothing else installs.
+
+    Also where it is not recognised what is wrong there.
+    """
+    is_other = fix.startswith(UNKNOWN) or re.search(r"\binstall\b", fix)
+    return repair if repair and is_other else fix
 
 
 def of_error(error, facts):
@@ -106,18 +117,24 @@ def _full_disk(match, facts):
 
 
 def _limit(match, facts):
-    """A limit of the shell's (setrlimit(2)), or of a container."""
-    for pattern, name, unit, option, what in LIMITS:
+    """A limit of the shell's (setrlimit(2)), or of a container: the lower one."""
+    for pattern, name, unit, option, what, file in LIMITS:
         if re.search(pattern, match.group(0)):
             number = resource.getrlimit(getattr(resource, name))[0]
-            if number != resource.RLIM_INFINITY:
-                return "%s: ulimit -%s is %d" % (what, option, number // unit), RAISE % option
-            return what, "look at the limits of the container or the batch job"
+            found = [(number, "ulimit -%s is %d" % (option, number // unit), RAISE % option)]
+            found *= number != resource.RLIM_INFINITY
+            for path, limit in machine.cgroup_files(file) if file else ():
+                found += [(int(limit), "%s is %s" % (path, limit), CONTAINER)] * limit.isdigit()
+            if not found:
+                return what, "look at the limits of the container or the batch job"
+            return "%s: %s" % (what, min(found)[1]), min(found)[2]
     return None
 
 
 def _missing_header(match, facts):
     """Python's header files, which every compiled module needs."""
+    if facts.has_headers():
+        return None
     names = [form % mismatches.text(facts.python) for form in ("python%s-dev", "python%s-devel")]
     names.append("python=" + mismatches.text(facts.python))
     fix = "install them" + packages.system_command(*names)
@@ -133,11 +150,16 @@ def _missing_tool(match, facts):
 
 def _refused_value(match, facts):
     """A flag whose value the framework refuses."""
-    name = facts.framework.upper()
-    source = os.environ.get(name + "RC") or "~/.%src" % facts.framework
-    if match.group("flag") in flags_of(facts.user_flags):
-        source = name + "_FLAGS"
-    return "a value in %s" % source, "correct %s in %s" % (match.group("flag"), source)
+    flag = match.group("flag")
+    source = facts.source_of(flag)
+    return source and ("a value in %s" % source, "correct %s in %s" % (flag, source))
+
+
+def _unknown_option(match, facts):
+    """An option in gcc.cxxflags that the compiler does not know."""
+    option, source = match.group("option"), facts.source_of("gcc.cxxflags", match.group("option"))
+    fix = "take %s out of gcc.cxxflags in %s" % (option, source)
+    return source and ("g++ does not know the option " + option, fix)
 
 
 def _shadowed(match, facts):
@@ -151,17 +173,19 @@ def _shadowed(match, facts):
 
 def _no_blas_name(match, facts):
     """Theano takes the BLAS from a NumPy that names none."""
-    return "the framework needs the name of a BLAS", packages.link_fix()
+    return "the framework needs the name of a BLAS", packages.link_fix(facts.framework)
 
 
-# (what fails, the limit's name in `resource`, ulimit's unit, its option of ulimit, in words).
+# (what fails, the limit's name in `resource`, ulimit's unit, its option of ulimit, in words, a
+# container's file for it).
 LIMITS = (
-    ("Too many open files", "RLIMIT_NOFILE", 1, "n", "too many files are open"),
-    ("File too large", "RLIMIT_FSIZE", 1024, "f", "a file may not become so large"),
-    ("thread|fork|pthread|unavailable", "RLIMIT_NPROC", 1, "u", "no more processes may start"),
-    ("", "RLIMIT_AS", 1024, "v", "memory ran out"),
+    ("Too many open files", "RLIMIT_NOFILE", 1, "n", "too many files are open", None),
+    ("File too large", "RLIMIT_FSIZE", 1024, "f", "a file may not become so large", None),
+    ("thread|fork|unavailable", "RLIMIT_NPROC", 1, "u", "no more processes may start", "pids.max"),
+    ("", "RLIMIT_AS", 1024, "v", "memory ran out", "memory.max"),
 )
 RAISE = "raise it: ulimit -%s with a larger number, or with unlimited"
+CONTAINER = "raise the limit of the container or the batch job"
 CONFIG_FILE = ("%(file)s is not a valid configuration file", "correct, or remove, the file")
 # (a pattern, then a cause and a fix with the pattern's groups in them, or a function that returns
 # both, or None). The first row whose pattern is in the text, and that gives a cause, counts.
@@ -215,7 +239,7 @@ ROWS = (
     ),
     (
         r"Exec format error\W+(?P<path>/[^'\"\s]+)",
-        "%(path)s is no program for this processor",
+        "%(path)s is no program that this machine can run",
         "name another one",
     ),
     (
@@ -223,11 +247,6 @@ ROWS = (
         r"(?:\W+(?P<path>/[^'\"\s]+))?",
         "a disk, or a folder on the network, fails: %(why)s",
         "look at the system's log: dmesg, mount",
-    ),
-    (
-        r"(?P<path>\S+): (?:invalid ELF header|file too short|wrong ELF class)",
-        "%(path)s is damaged, or for another processor",
-        "install again the package that has it",
     ),
     (
         r"version [`'](?P<library>GLIBC|GLIBCXX|CXXABI)_(?P<version>[\d.]+)' not found "
@@ -255,10 +274,14 @@ ROWS = (
     (r"has no member named|was not declared in this scope|lvalue required", mismatches.old_c_code),
     (r"fatal error: Python\.h: No such file", _missing_header),
     (r"(?:cannot execute|execvp[^\n]*)\W+(cc1plus|as|ld|collect2)\b", _missing_tool),
-    (
-        r"unrecognized command.line option \W*(?P<option>-[\w=+-]+)",
-        "g++ does not know the option %(option)s",
-        "take %(option)s out of gcc.cxxflags",
-    ),
+    (r"unrecognized command.line option \W*(?P<option>-[\w=+-]+)", _unknown_option),
     (r"SyntaxError|invalid syntax", mismatches.other_syntax),
+)
+ROWS += tuple(
+    (r"(?P<path>\S+): " + words, "%(path)s " + what, "install again the package that has it")
+    for words, what in (
+        ("invalid ELF header", "is no library"),
+        ("file too short", "is cut off"),
+        ("wrong ELF class", "is for another kind of processor"),
+    )
 )

@@ -6,7 +6,6 @@ Call the functions that change where it compiles, or what is kept of that, befor
 from __future__ import absolute_import, division, print_function
 
 import hashlib
-import io
 import os
 import re
 import shlex
@@ -14,7 +13,7 @@ import shutil
 import stat
 import sys
 
-from verify.core.machine import cpu_field
+from verify.core.machine import cpu_field, text_of
 from verify.core.portable import native, text
 
 if sys.version_info[0] > 2:
@@ -39,15 +38,9 @@ def rc_files(name):
     return os.environ.get(name.upper() + "RC", "~/.%src" % name).split(os.pathsep)
 
 
-def config_file(context):
-    """Return the configuration file that wins, as a person writes its name."""
-    name = context.framework.name
+def config_file(name):
+    """Return a framework's configuration file that wins, as a person writes its name."""
     return rc_files(name)[-1] or "~/.%src" % name
-
-
-def sections_of(path):
-    """Return the names of the sections of a configuration file; none if it cannot be read."""
-    return [header.group(1) for header in map(HEADER.match, _lines(path)) if header]
 
 
 def section_of(flag):
@@ -120,25 +113,18 @@ def flags_of(variable):
 def options_of(path):
     """Return {(section, option in lower case): raw value} of a configuration file.
 
-    Empty if the file cannot be read.
+    Each section has an option "", too. Empty if the file cannot be read.
     """
     options, section = {}, None
-    for line in _lines(path):
+    for line in text_of(path).splitlines():
         header = HEADER.match(line)
         option = re.match(r"([^\s#;=:][^=:]*?)\s*[=:]\s*(.*)$", line)
         if header:
             section = header.group(1)
+            options[section, ""] = ""
         elif option and section:
             options[section, option.group(1).strip().lower()] = option.group(2).strip()
     return options
-
-
-def _lines(path):
-    try:
-        with io.open(path, encoding="utf-8", errors="replace") as file:
-            return file.read().splitlines()
-    except (OSError, IOError):
-        return []
 
 
 def compile_flags(name, folder):
@@ -158,8 +144,7 @@ def verified_modules(expectation):
     """Return the folder of what verifications of the same packages have compiled here, or None.
 
     The builder names its place, in a cache that users may share. What is compiled is executed: so
-    each user has a folder, which nobody else may write, and which make_private makes. What one
-    processor runs, another may not.
+    each user has a folder, which nobody else may write. What one processor runs, another may not.
     """
     place = expectation.get("verified")
     if not place:

@@ -7,17 +7,16 @@ import os
 import re
 import sys
 
-from verify.core import causes, packages, process, surroundings
+from verify.core import c_code, causes, packages, process, surroundings
 from verify.core.configuration import (
     config_file,
     config_lines,
     flags_of,
     options_of,
     section_of,
-    sections_of,
     sources_of,
 )
-from verify.core.portable import matching, native
+from verify.core.portable import native
 
 # Optimisations that put calls of BLAS into graphs, by the names that leave them out.
 BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")
@@ -83,11 +82,12 @@ def setting_fix(context, flag, value):
         names = framework.spelled(flag), framework.flags_variable
         before = "remove %s from %s, then " % names
     section, option = section_of(flag)
-    path = config_file(context)
-    if (section, option.lower()) in options_of(os.path.expanduser(native(path))):
+    path = config_file(context.framework.name)
+    options = options_of(os.path.expanduser(native(path)))
+    if (section, option.lower()) in options:
         return "%sin %s, put %s = %s" % (before, path, option, value)
     lines = config_lines(section, option, value)
-    if section in sections_of(os.path.expanduser(native(path))):
+    if (section, "") in options:
         # The frameworks do not read a file that has a section twice.
         line = lines.partition("\n")[2]
         return "%sput this line into %s, below [%s]:\n%s" % (before, path, section, line)
@@ -137,16 +137,30 @@ def without_flags(context, harmful):
 
 
 def ldflags_fix(context):
-    """Return how to link the framework with a fast BLAS on this machine; a baseline with none."""
+    """Return how to link the framework with a fast BLAS on this machine; a baseline with none.
+
+    Flags are named that were tried here, and that are not the ones in force.
+    """
     if context.expectation:
         return own_fix(context, "blas.ldflags")
-    if context.framework.flag("blas.ldflags") and not context.framework.flag("cxx"):
+    present, cxx = (str(context.framework.flag(n) or "").strip() for n in ("blas.ldflags", "cxx"))
+    if present and not cxx:
         # The line is there: what is missing is what links it.
         return compiler_fix(context)
-    value = packages.link_flags()
-    if value:
-        return setting_fix(context, "blas.ldflags", value)
-    return packages.install_fix(setting_fix(context, "blas.ldflags", "-lopenblas"))
+    for flags in packages.link_flags():
+        if flags != present and _links(cxx, flags, context.folder):
+            return setting_fix(context, "blas.ldflags", flags)
+    flags = "-lopenblas"
+    setting = setting_fix(context, "blas.ldflags", flags) if flags != present else None
+    return packages.install_fix(setting)
+
+
+def _links(compiler, flags, folder):
+    """Return whether flags link a BLAS; True where that cannot be tried."""
+    try:
+        return not (compiler and folder and c_code.link(compiler, flags, folder))
+    except c_code.NoCompilerError:
+        return True
 
 
 def library_fix(context):
@@ -159,23 +173,26 @@ def library_fix(context):
     if fix:
         return fix
     if context.framework.name == "numpy":
-        return numpy_fix()
+        return numpy_fix(context)
     if context.has_ldflags and not context.expectation:
         flags = context.framework.flag("blas.ldflags")
         return "the flags %r lead to it; %s" % (flags, ldflags_fix(context))
     return ldflags_fix(context)
 
 
-def numpy_fix():
+def numpy_fix(context):
     """Return how to get a NumPy that calls a fast BLAS."""
     numpy = importlib.import_module("numpy")
+    if context.serving and context.serving.name == "openblas":
+        # It is what each of these would install.
+        return causes.unknown("%s -c 'import numpy; numpy.show_config()'" % sys.executable)
     if os.path.dirname(numpy.__file__).startswith("/usr/lib/python3/dist-packages"):
         return (
             "install OpenBLAS, which then serves every program in place of the reference BLAS:\n"
             "apt install libopenblas0"
         )
     # Also in a conda environment NumPy may be pip's.
-    if matching(sys.prefix, "conda-meta/numpy-*.json"):
+    if surroundings.matching(sys.prefix, "conda-meta/numpy-*.json"):
         return "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
     return "install NumPy's wheel, which has OpenBLAS in it:\n%s%s" % (
         packages.pip_command(again=True),

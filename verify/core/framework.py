@@ -20,9 +20,9 @@ AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
 
 
 class FrameworkError(Exception):
-    """No framework can be imported; `fix` says what to do.
+    """The framework, or what was asked of it, is not available; `fix` says what to do.
 
-    name, message: of the one whose import fails, and its error; None if there is none.
+    name, message: of the one whose import fails, and its error; None if none is installed.
     """
 
     name = message = None
@@ -30,14 +30,6 @@ class FrameworkError(Exception):
     def __init__(self, message, fix):
         Exception.__init__(self, message)
         self.fix = fix
-
-
-class NotInstalledError(FrameworkError):
-    """There is none."""
-
-
-class LinkerError(FrameworkError):
-    """The linker is not there, or cannot compile or run a graph."""
 
 
 class LoadedFramework(object):
@@ -114,7 +106,7 @@ class LoadedFramework(object):
     def mode(self, linker=None, excluding=()):
         """Return the mode with a linker, by default the virtual machine, and all optimisations.
 
-        excluding: names of optimisations that it leaves out. Raises LinkerError if the framework
+        excluding: names of optimisations that it leaves out. Raises FrameworkError if the framework
         has no JAX.
         """
         if linker == JAX:
@@ -122,7 +114,7 @@ class LoadedFramework(object):
             mode = self.function_modes.predefined_modes.get("JAX")
             if mode is None:
                 words = (self.name, self.version, JAX)
-                raise LinkerError("%s %s has no linker %s" % words, "use PyTensor")
+                raise FrameworkError("%s %s has no linker %s" % words, "use PyTensor")
         else:
             linker = linker or self.linker
             mode = self.function_modes.Mode(linker=linker, optimizer="fast_run")
@@ -201,33 +193,32 @@ class LoadedFramework(object):
         return getattr(self.tensor, kind)(name, dtype=dtype)
 
 
-def load(requested=None, repair=None):
+def load(requested=None, repair=None, or_numpy=False):
     """Import the module `requested`, or the first installed of MODULES; return a LoadedFramework.
 
     repair: how the builder puts the files of its environment back, None of another environment.
-
-    Raises NotInstalledError if there is none, FrameworkError if its import fails.
+    or_numpy: return NumPyAlone where there is none. Raises FrameworkError, with the name of the one
+    whose import fails: another one that is installed does not hide it.
     """
-    failure = None
-    for name in (requested,) if requested else MODULES:
-        if not is_installed(name):
-            continue
-        try:
-            return LoadedFramework(importlib.import_module(name))
-        except Exception as error:
-            cause = causes.of_error(error, causes.Facts(name, repair=repair))
-            message = causes.message_of(error)
-            words = (name, message, "\n  cause: " + cause.what if cause else "")
-            program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
-            fix = cause.fix if cause else causes.unknown(program)
-            failure = failure or FrameworkError("import of %s fails: %s%s" % words, fix)
-            failure.name, failure.message = failure.name or name, failure.message or message
-    if failure:
+    names = (requested,) if requested else MODULES + (NumPyAlone.name,) * or_numpy
+    name = next((each for each in names if is_installed(each)), None)
+    if name is None:
+        raise FrameworkError(
+            "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),
+            "run verify with the Python of the environment that has it",
+        )
+    try:
+        module = importlib.import_module(name)
+        return NumPyAlone(module) if name == NumPyAlone.name else LoadedFramework(module)
+    except Exception as error:
+        cause = causes.of_error(error, causes.Facts(name, repair=repair))
+        message = causes.message_of(error)
+        words = (name, message, "\n  cause: " + cause.what if cause else "")
+        program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
+        fix = cause.fix if cause else causes.unknown(program)
+        failure = FrameworkError("import of %s fails: %s%s" % words, fix)
+        failure.name, failure.message = name, message
         raise failure
-    raise NotInstalledError(
-        "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),
-        "run verify with the Python of the environment that has it",
-    )
 
 
 class NumPyAlone(object):
@@ -236,9 +227,8 @@ class NumPyAlone(object):
     name = "numpy"
     runs_numba = False
 
-    def __init__(self):
-        self.module = importlib.import_module(self.name)
-        self.version = self.module.__version__
+    def __init__(self, module):
+        self.module, self.version = module, module.__version__
 
     def flag(self, name):
         """Return the compiler of the suite's own code; every other flag is unknown."""

@@ -5,8 +5,9 @@ from __future__ import absolute_import, division, print_function
 import collections
 import ctypes
 import hashlib
-import io
 import re
+
+from verify.core.machine import text_of
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|0x[0-9a-fA-F]{6,}")
 STATUS, CLEAR = "/proc/self/status", "/proc/self/clear_refs"
@@ -98,9 +99,7 @@ def peak_of_call(call):
 
 def resident(name):
     """Return a size in /proc/self/status, in bytes."""
-    with io.open(STATUS, encoding="utf-8") as file:
-        [line] = [line for line in file if line.startswith(name + ":")]
-    return 1024 * int(line.split()[1])
+    return 1024 * int(re.search(r"(?m)^%s:\s*(\d+)" % name, text_of(STATUS)).group(1))
 
 
 def kept_bytes(function):
@@ -111,19 +110,15 @@ def kept_bytes(function):
     results, given = {}, set()
     for each in functions_in(function):
         for variable, cell in getattr(machine_of(each), "storage_map", {}).items():
-            array = _owner(cell[0])
+            array = cell[0]
+            # The owner of its memory.
+            while getattr(array, "base", None) is not None:
+                array = array.base
             if variable.owner is None:
                 given.add(id(array))
             else:
                 results[id(array)] = getattr(array, "nbytes", 0)
     return sum(size for key, size in results.items() if key not in given)
-
-
-def _owner(value):
-    """Return the array that owns the memory of an array."""
-    while getattr(value, "base", None) is not None:
-        value = value.base
-    return value
 
 
 # device, host: {name of an op: count}, on the host only of nodes that compute with float arrays;

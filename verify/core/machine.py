@@ -94,7 +94,7 @@ def quota_and_file():
     Of several limits the lowest counts.
     """
     cores = []
-    for path, text in _cgroup_files("cpu.max", "cpu.cfs_quota_us"):
+    for path, text in cgroup_files("cpu.max", "cpu.cfs_quota_us"):
         quota, _, period = text.partition(" ")
         # Version 1 has a file for each; Linux's own period is a tenth of a second.
         period = period or text_of(path.replace("quota", "period")).strip() or "100000"
@@ -103,7 +103,7 @@ def quota_and_file():
     return min(cores) if cores else (None, None)
 
 
-def _cgroup_files(*names):
+def cgroup_files(*names):
     """Return (path, text) of the files with these names of this process's control groups."""
     paths = [os.path.join(folder, name) for folder in cgroup_folders() for name in names]
     texts = [(path, text_of(path).strip()) for path in paths]
@@ -128,7 +128,7 @@ def memory_bytes():
     """Return the bytes of memory this process may use: the machine's, bounded by cgroup limits."""
     total = re.search(r"^MemTotal:\s*(\d+) kB", text_of("/proc/meminfo"), re.MULTILINE)
     sizes = [int(total.group(1)) * 1024] if total else []
-    limits = [text for _, text in _cgroup_files("memory.max", "memory.limit_in_bytes")]
+    limits = [text for _, text in cgroup_files("memory.max", "memory.limit_in_bytes")]
     sizes += [int(text) for text in limits if text.isdigit()]
     return min(sizes) if sizes else 0
 
@@ -251,7 +251,7 @@ def _waited():
 def _throttled():
     """Return the seconds in which a container's limit has stopped it."""
     most = 0.0
-    for _, content in _cgroup_files("cpu.stat"):
+    for _, content in cgroup_files("cpu.stat"):
         for name, value in re.findall(r"(?m)^(throttled_usec|throttled_time) (\d+)", content):
             most = max(most, int(value) / (MICROSECONDS if "usec" in name else NANOSECONDS))
     return most

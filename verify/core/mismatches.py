@@ -11,8 +11,7 @@ import os
 import re
 import sys
 
-from verify.core import packages
-from verify.core.portable import matching
+from verify.core import packages, surroundings
 
 # framework: the name of its module; release: the first one that this is true of; python: the newest
 # that it runs on; numpy: the first version that is too new, or None.
@@ -25,26 +24,21 @@ SUPPORT = (
     Support("aesara", (2,), (3, 11), (1, 25)),
 )
 NEWEST = {"theano": "1.0.5"}
-# What later Pythons no longer have: module: the first Python without it.
-REMOVED = {
-    "asynchat": (3, 12),
-    "asyncore": (3, 12),
-    "cgi": (3, 13),
-    "crypt": (3, 13),
-    "distutils": (3, 12),
-    "formatter": (3, 10),
-    "imp": (3, 12),
-    "parser": (3, 10),
-    "pipes": (3, 13),
-    "smtpd": (3, 12),
-    "symbol": (3, 10),
-}
+# What later Pythons no longer have.
+REMOVED = ("asynchat", "asyncore", "cgi", "crypt", "distutils", "formatter", "imp", "parser")
+REMOVED += ("pipes", "smtpd", "symbol")
+# What some builds of Python lack, as the library that each needs was missing then.
+BUILT = ("_bz2", "_ctypes", "_curses", "_dbm", "_gdbm", "_lzma", "_sqlite3", "_ssl", "_tkinter")
+BUILT += ("_uuid", "readline", "zlib")
+# The setuptools whose distutils lacks `msvccompiler`, which NumPy's `distutils` imports.
+MSVC = (74,)
 # Modules of Python whose names have changed between versions.
 STANDARD = ("ast", "collections", "configparser", "fractions", "gettext", "inspect", "pkgutil")
 STANDARD += ("random", "threading", "time", "types", "typing", "unittest")
 # Modules whose distribution has another name. What is not in the list has its module's name.
 DISTRIBUTIONS = {
     "cons": "logical-unification",
+    "distutils": "setuptools",
     "kanren": "miniKanren",
     "pkg_resources": "setuptools",
     "sklearn": "scikit-learn",
@@ -95,12 +89,22 @@ def missing_module(match, facts):
     name = match.group(1)
     top = name.split(".")[0]
     distribution = DISTRIBUTIONS.get(top, top)
-    removed = REMOVED.get(top)
-    if removed and facts.python >= removed:
-        return _old_framework("Python %s has no module %s" % (text(removed), top), facts)
     if not facts.is_installed(top):
-        fix = "%s %s" % (facts.pip(), distribution)
+        what = "Python %s has no module %s" % (text(facts.python), top)
+        if top in BUILT:
+            return "this %s: it was built without" % what, "install another Python, with it"
+        if top in REMOVED:
+            other = distribution != top and (what, "%s %s" % (facts.pip(), distribution))
+            return _old_framework(what, facts) or other or None
+        support = support_of(facts.framework, facts.version)
+        limit = "<" + text(support.numpy) if support and top == "numpy" else ""
+        requirement = "'%s%s'" % (distribution, limit) if limit else distribution
+        fix = "%s %s" % (facts.pip(), requirement)
         return "the package %s is missing" % distribution, fix
+    found = facts.version_of("setuptools")
+    if top == "distutils" and found and number(found) >= MSVC:
+        what = "setuptools %s, which stands for distutils, has no %s" % (found, name)
+        return what, "%s 'setuptools<%s'" % (facts.pip(), text(MSVC))
     damaged = without_file(r"(^|/)%s(/__init__)?\.(py|[\w.-]*so)," % name.replace(".", "/"), facts)
     if damaged or top == facts.framework:
         return damaged
@@ -127,7 +131,7 @@ def _of_other_pythons(top, name):
     if top == name:
         return []
     inner = os.path.join(*name.split(".")) + ".*.so"
-    found = [path for folder in sys.path for path in matching(folder, inner)]
+    found = [path for folder in sys.path for path in surroundings.matching(folder, inner)]
     tag = "-%d%d" % sys.version_info[:2]
     return [path for path in found if tag not in os.path.basename(path)]
 
@@ -186,18 +190,15 @@ def _too_new(top, facts):
 def other_numpy(match, facts):
     """A package was compiled for another NumPy than the installed one."""
     package = _last_package(facts.frames)
-    what = "%s was compiled for another NumPy than %s"
-    if not package:
-        words = ("the package that is imported last", facts.version_of("numpy"))
-        return what % words, "install it again, for this NumPy"
+    words = (package, facts.version_of("numpy"))
     fix = "install it for this NumPy:\n%s --no-deps %s" % (facts.pip(again=True), package)
-    return what % (package, facts.version_of("numpy")), fix
+    return package and ("%s was compiled for another NumPy than %s" % words, fix)
 
 
 def _last_package(frames):
-    """Return the last package, other than NumPy, that a traceback leads through."""
+    """Return the last distribution, other than NumPy, that a traceback leads through, or None."""
     names = re.findall(r"(?:site|dist)-packages/([A-Za-z0-9_]+)", frames)
-    return next((name for name in reversed(names) if name != "numpy"), None)
+    return next((DISTRIBUTIONS.get(n, n) for n in reversed(names) if n != "numpy"), None)
 
 
 def other_syntax(match, facts):
@@ -218,11 +219,12 @@ def other_syntax(match, facts):
 def missing_library(match, facts):
     """A library that is not installed, not found, or gone from its package."""
     name = os.path.basename(match.group(1))
-    own = matching(facts.prefix, os.path.join("lib", name))
-    if own:
-        folder = os.path.dirname(own[0])
+    folder = os.path.join(facts.prefix, "lib")
+    searched = surroundings.folders(os.environ, "LD_LIBRARY_PATH")
+    if os.path.exists(os.path.join(folder, name)) and folder not in searched:
         what = "the loader does not find %s, which is in %s" % (name, folder)
-        return what, "export LD_LIBRARY_PATH=%s" % folder
+        path = surroundings.quote(":".join([folder] + searched))
+        return what, "export LD_LIBRARY_PATH=" + path
     damaged = without_file(r"(^|/)%s," % re.escape(name), facts)
     if damaged:
         return damaged
@@ -260,10 +262,8 @@ def missing_symbol(match, facts):
         what = "%s is built for another Python: this one has no %s" % (name, symbol)
         return what, "install its package again, for this Python"
     if BLAS_SYMBOL.match(symbol):
-        return (
-            "no library that is linked has BLAS's %s" % symbol,
-            "link a BLAS: correct blas.ldflags, for instance\n[blas]\nldflags = -lopenblas",
-        )
+        fix = packages.link_fix(facts.framework)
+        return "no library that is linked has BLAS's %s" % symbol, fix
     return None
 
 
@@ -278,4 +278,4 @@ def layered_mkl(match, facts):
 def _mkl_fix(prefix):
     """Return how to link MKL by one library, of an environment or of the system."""
     flags = packages.flags_in(os.path.join(prefix, "lib"), ("mkl_rt",))
-    return MKL_ALONE % (flags or "-lmkl_rt")
+    return MKL_ALONE % (flags + ["-lmkl_rt"])[0]

@@ -12,9 +12,8 @@ import sys
 import sysconfig
 
 from verify.core import process
-from verify.core.configuration import config_lines
-from verify.core.portable import matching
-from verify.core.surroundings import quote
+from verify.core.configuration import config_file, config_lines
+from verify.core.surroundings import matching, quote
 
 PY2 = sys.version_info[0] == 2
 if not PY2:
@@ -36,8 +35,14 @@ VARIANTS = (
 
 
 def is_installed(name):
-    """Return whether a module of that name is installed, without running it."""
-    return pkgutil.find_loader(name) is not None if PY2 else find_spec(name) is not None
+    """Return whether a module of that name is installed, without running it.
+
+    A folder without code, as an uninstalled package may leave one, is none.
+    """
+    if PY2:
+        return pkgutil.find_loader(name) is not None
+    spec = find_spec(name)
+    return spec is not None and spec.origin not in (None, "namespace")
 
 
 def import_installed(*names):
@@ -96,6 +101,11 @@ def system_command(debian, fedora, conda):
     return " (Debian, Ubuntu: %s; Fedora: %s; conda: %s)" % (debian, fedora, conda)
 
 
+def has_headers():
+    """Return whether this Python's header files are installed."""
+    return os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h"))
+
+
 def compiler_command(framework, version):
     """Return, after a colon, how to install a C++ compiler and Python's header files.
 
@@ -103,7 +113,7 @@ def compiler_command(framework, version):
     """
     python = "python%d.%d" % sys.version_info[:2]
     names = ["g++", "gcc-c++", "gxx"]
-    if not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")):
+    if not has_headers():
         names = ["g++ %s-dev" % python, "gcc-c++ %s-devel" % python, "gxx"]
     return system_command(*names) + or_environment(framework, version)
 
@@ -176,20 +186,21 @@ def lost(pattern):
     return None
 
 
-def link_fix():
-    """Return how to link with a fast BLAS where the framework cannot be imported."""
-    value = link_flags()
-    lines = config_lines("blas", "ldflags", value or "-lopenblas")
-    setting = "put these lines into ~/.theanorc:\n" + lines
-    return setting if value else install_fix(setting)
+def link_fix(framework):
+    """Return how to link with a fast BLAS where a framework cannot be imported."""
+    flags = link_flags()
+    lines = config_lines("blas", "ldflags", (flags + ["-lopenblas"])[0])
+    setting = "put these lines into %s:\n%s" % (config_file(framework), lines)
+    return setting if flags else install_fix(setting)
 
 
 def install_fix(setting):
     """Return how to install a BLAS and link with it, by the system's packages or without root.
 
-    setting: how to link with OpenBLAS when it is installed.
+    setting: how to link with OpenBLAS when it is installed; None where that is the case.
     """
     command = system_command("libopenblas-dev", "openblas-devel", "openblas")
+    command += "\nthen " + setting if setting else ""
     folder = os.path.join(sys.prefix, "lib")
     without_root = "MKL:\n%s %s\nwith the line\nldflags = -L%s -l:%s -Wl,-rpath,%s" % (
         pip_command(),
@@ -200,15 +211,12 @@ def install_fix(setting):
     )
     if BLANK.search(folder):
         without_root = "MKL by pip in an environment whose path has no blanks"
-    return "there is no BLAS to link with: install OpenBLAS%s\nthen %s\nor, without root, %s" % (
-        command,
-        setting,
-        without_root,
-    )
+    words = (command, without_root)
+    return "there is no BLAS to link with: install OpenBLAS%s\nor, without root, %s" % words
 
 
 def link_flags():
-    """Return linker flags for the best BLAS of the environment or the system, or None.
+    """Return linker flags for each BLAS of the environment and of the system, the best one first.
 
     What the variable of Intel's installer leads to comes before the system's.
     """
@@ -217,27 +225,26 @@ def link_flags():
         library = os.path.join(os.environ["MKLROOT"], "lib")
         # Before 2024 the files were in the inner folder.
         folders += [os.path.join(library, "intel64"), library]
-    files = system_libraries()
-    flags = [flags_in(folder) for folder in folders]
-    flags += [_link_flag(name, files) for name in LIBRARIES]
-    return next((flag for flag in flags if flag), None)
+    flags = [flag for folder in folders for flag in flags_in(folder)]
+    return flags + _link_names(LIBRARIES, system_libraries())
 
 
 def flags_in(folder, names=LIBRARIES):
-    """Return linker flags for the first of these libraries that a folder has, or None."""
+    """Return linker flags for each of these libraries that a folder has."""
     is_usable = os.path.isdir(folder) and not BLANK.search(folder)
-    files = sorted(os.listdir(folder)) if is_usable else []
-    flags = [_link_flag(name, files) for name in names]
-    flag = next((flag for flag in flags if flag), None)
-    return flag and "-L%s %s -Wl,-rpath,%s" % (folder, flag, folder)
+    found = _link_names(names, sorted(os.listdir(folder)) if is_usable else [])
+    return ["-L%s %s -Wl,-rpath,%s" % (folder, name, folder) for name in found]
 
 
-def _link_flag(name, files):
-    if "lib%s.so" % name in files:
-        return "-l" + name
-    # Without the development link, a library is linked by its file name.
-    versioned = [file for file in files if file.startswith("lib%s.so." % name)]
-    return "-l:" + versioned[0] if versioned else None
+def _link_names(names, files):
+    """Return how to link each of these libraries that is among some files."""
+    found = []
+    for name in names:
+        # Without the development link, a library is linked by its file name.
+        versioned = [":" + file for file in files if file.startswith("lib%s.so." % name)]
+        own = [name] * ("lib%s.so" % name in files)
+        found += ["-l" + each for each in (own + versioned)[:1]]
+    return found
 
 
 def system_libraries():

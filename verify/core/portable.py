@@ -1,10 +1,7 @@
-"""What Python 2 and 3 have in different ways: text, files by a pattern, a clock."""
+"""What Python 2 and 3 have in different ways: text, a clock."""
 
 from __future__ import absolute_import, division, print_function
 
-import glob
-import os
-import re
 import time
 
 TEXT = type(b"".decode("ascii"))
@@ -23,15 +20,6 @@ def native(value):
     if isinstance(value, Exception) and len(value.args) == 1:
         value = value.args[0]
     return text(value).encode("utf-8") if str is bytes else text(value)
-
-
-def matching(folder, pattern):
-    """Return the paths below a folder that fit a pattern such as `*/*.so`, sorted.
-
-    In the folder's own name `[` stands for itself. Python 2 has no glob.escape.
-    """
-    escaped = re.sub(r"([*?[])", r"[\1]", folder)
-    return sorted(glob.glob(os.path.join(escaped, pattern)))
 
 
 # Python 2's clock may be set while a program runs.

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import importlib
 import io
 import json
 import os
@@ -23,6 +24,9 @@ SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
 
 # Of a line of a program's messages that names the cause.
 CAUSE = re.compile(r"undefined symbol|cannot find -l|error:|No such file|not found")
+
+# How the line begins that has the result of a function.
+ANSWER = "verify-result "
 
 Done = collections.namedtuple("Done", "status output timed_out")
 
@@ -48,25 +52,32 @@ def call(command, seconds, environment=None):
     return Done(process.returncode, output.decode("utf-8", "replace"), limit.is_over)
 
 
-def ask(seconds, environment, name, *arguments):
-    """Run one of the suite's programs, as `call` does; return (the JSON that it prints, its Done).
+def ask(seconds, environment, function, *arguments):
+    """Call a function of the suite in a process of its own; return (its result, its Done).
 
-    The former is None if it prints none.
+    function, arguments: as `main` takes them. The result is None if it fails.
     """
-    done = call(suite_command(name, *arguments), seconds, environment)
+    done = call(suite_command("probe", function, *arguments), seconds, environment)
     return answer(done), done
 
 
-def answer(done, beginning=""):
-    """Return the JSON in the last line that a program has printed; None if it has none.
-
-    beginning: of the line, where libraries may print others after it.
-    """
-    lines = [line for line in done.output.strip().splitlines() if line.startswith(beginning)]
+def answer(done):
+    """Return the result that `main` has printed, None if it has not. Libraries print, too."""
+    lines = [line for line in done.output.splitlines() if line.startswith(ANSWER)]
     try:
-        return json.loads(lines[-1])
+        return json.loads(lines[-1][len(ANSWER) :])
     except (ValueError, IndexError):
         return None
+
+
+def main(argv):
+    """Call the function of the suite that the first argument names; print its result as JSON.
+
+    It is `MODULE:FUNCTION`, and gets the other arguments as text.
+    """
+    module, _, function = argv[0].partition(":")
+    result = getattr(importlib.import_module("verify." + module), function)(*argv[1:])
+    print("\n" + ANSWER + json.dumps(result))
 
 
 def cause(text):
@@ -96,13 +107,10 @@ class Started(object):
         with io.open(self._path, encoding="utf-8", errors="replace") as file:
             return Done(self._process.returncode, file.read(), limit.is_over)
 
-    def answer(self, seconds, beginning):
-        """Wait as `finish` does; return the JSON that it prints in a line that begins so.
-
-        Libraries may print others, also after it. Raises NoAnswerError.
-        """
+    def answer(self, seconds):
+        """Wait as `finish` does; return the result that `main` prints. Raises NoAnswerError."""
         done = self.finish(seconds)
-        found = answer(done, beginning)
+        found = answer(done)
         if found is not None:
             return found
         if done.timed_out:

@@ -32,11 +32,6 @@ def switched_off(function):
                 machine.time_thunks = timed
 
 
-def silence(framework):
-    """Keep the framework from printing profiles when the program ends."""
-    del framework.profiling._atexit_print_list[:]
-
-
 def forget_calls(function):
     """Reset the profiles of the calls of a function and its scans, not that of the compilation."""
     for each in graph.functions_in(function):

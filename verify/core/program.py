@@ -18,9 +18,10 @@ import stat
 import sys
 import tempfile
 
+from verify.core import causes, process, progress
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
-from verify.core import process, progress
+from verify.core.fixes import verify_command
 from verify.core.portable import native
 
 CANNOT_RUN, INTERRUPTED = 2, 130
@@ -50,7 +51,10 @@ def exit_status(name, run, arguments):
     except EnvironmentError as error:
         if arguments.debug:
             raise
-        fix = "look at the path, its permissions and the space on its disk"
+        if error.errno == errno.ENOENT and error.filename:
+            return cannot_run(name, error, "make %s, or name another one" % error.filename)
+        cause = causes.of(causes.message_of(error), causes.Facts("numpy"))
+        fix = cause.fix if cause else causes.unknown(verify_command() + " --debug")
         return cannot_run(name, error, fix)
 
 

@@ -172,7 +172,7 @@ def hides(environ, name, prefix):
     """Return which files or packages of an environment the folders of a variable have too."""
     patterns = HIDING[name]
     own = set()
-    for folder in [each for pattern in patterns for each in _matching(prefix, pattern)]:
+    for folder in [each for pattern in patterns for each in matching(prefix, pattern)]:
         own.update(_names(folder))
     inside = os.path.realpath(prefix) + os.sep
     others = set()
@@ -180,11 +180,6 @@ def hides(environ, name, prefix):
         if not (os.path.realpath(folder) + os.sep).startswith(inside):
             others.update(_names(folder))
     return sorted((own & others) - UNIMPORTANT)
-
-
-def _matching(prefix, pattern):
-    # The prefix's `[` stands for itself. Python 2 has no glob.escape.
-    return glob.glob(os.path.join(re.sub(r"([*?[])", r"[\1]", prefix), pattern))
 
 
 def _names(folder):
@@ -205,6 +200,15 @@ def suspects(environ):
 def folders(environ, name):
     """Return the folders of a variable that is a list of them."""
     return [part for part in environ.get(name, "").split(os.pathsep) if part]
+
+
+def matching(folder, pattern):
+    """Return the paths below a folder that fit a pattern such as `*/*.so`, sorted.
+
+    In the folder's own name `[` stands for itself. Python 2 has no glob.escape.
+    """
+    escaped = re.sub(r"([*?[])", r"[\1]", folder)
+    return sorted(glob.glob(os.path.join(escaped, pattern)))
 
 
 # Python 2 has it elsewhere.

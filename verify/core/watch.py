@@ -9,14 +9,14 @@ Linux kills the suite, and the next start removes the folder (program.temporary_
 from __future__ import absolute_import, division, print_function
 
 import errno
-import io
 import os
 import select
 import signal
 import sys
 import time
 
-from verify.core import process, program, progress, surroundings
+from verify.core import ends, process, program, progress, surroundings
+from verify.core.machine import text_of
 from verify.core.portable import native
 
 FAILED, INTERRUPTED = 1, 130
@@ -36,33 +36,11 @@ FIRST_GRACE, SECOND_GRACE = 0.3, 0.5
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Of the folder: what C code writes to standard error.
 ERRORS = "errors.txt"
-HANG = "`%s` made no progress for %d s and was killed"
-HANG_FIX = (
-    "a library that it calls does not return, most likely the BLAS: try --blas-threads 1, "
-    "then another library; for a slow machine, raise --limit"
-)
-DEATH = "the process died by signal %d at `%s`"
-# What each signal says, and what to do; of all others: a library has crashed.
-CRASH = ("", "a library that it calls crashed, and the system's log names it: try another library")
-DEATHS = {
-    signal.SIGKILL: (
-        ": it was killed",
-        "the system's log says whether memory ran out: free some, or raise the limit of the "
-        "container or the batch job",
-    ),
-    signal.SIGILL: (
-        ": this processor lacks an instruction",
-        "take a library, and compiler options, for this processor",
-    ),
-    signal.SIGBUS: (
-        ": a file in use was cut off, or its disk is full",
-        "free some space (df -h); install again what was replaced while it ran",
-    ),
-    signal.SIGXCPU: (": its processor time is used up", "raise the limit: ulimit -t unlimited"),
-    signal.SIGXFSZ: (": a file may not become so large", "raise the limit: ulimit -f unlimited"),
-}
+HANG = "`%s` made no progress for %d s%s and was killed"
+HANG_FIX = "try --blas-threads 1, then another library; for a slow machine, raise --limit"
+DEATH = "the process died by signal %d at `%s`%s"
 END = "the process was ended with status %d at `%s`"
-END_FIX = "a library that it calls ended it, and its message is above: try another library"
+END_FIX = "a library that it calls ended it%s: try another library"
 
 
 def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
@@ -120,6 +98,7 @@ class _Supervisor(object):
         self.is_slow_said = False
         self.signals = signals
         self.steps, self.step_writer = process.pipe()
+        self.kills = ends.memory_kills()
 
     def run(self, run):
         """Run the suite in a child; return its exit status, or what ends it.
@@ -132,10 +111,6 @@ class _Supervisor(object):
             return self.watch()
         self.signals.stop()
         process.end_with_parent(parent)
-        self.run_suite(run)
-
-    def run_suite(self, run):
-        """Run the suite in this process, and end with its status."""
         progress.supervisor = self.step_writer
         progress.divert_errors(os.path.join(self.folder, ERRORS))
         try:
@@ -170,20 +145,28 @@ class _Supervisor(object):
                 self.is_slow_said = True
                 self.say_slow()
             if quiet >= self.limit:
+                library = ends.library_of(self.child)
                 self.kill()
-                return self.fail(HANG % (native(self.step), self.limit), HANG_FIX)
+                where = " in %s" % library if library else ""
+                return self.fail(HANG % (native(self.step), self.limit, where), HANG_FIX)
         # The child may have written its last step just before its end.
         while _readable(sources, 0) and self.read_step():
             pass
         if os.WIFSIGNALED(self.status):
             number = os.WTERMSIG(self.status)
-            what, fix = DEATHS.get(number, CRASH)
-            return self.fail(DEATH % (number, native(self.step)) + what, fix)
+            if number in self.signals.came:
+                # It has reached both.
+                return -number
+            kills = ends.memory_kills()
+            kills = None if None in (kills, self.kills) else kills - self.kills
+            what, fix = ends.by_signal(number, self.folder, kills)
+            return self.fail(DEATH % (number, native(self.step), what), fix)
         status = os.WEXITSTATUS(self.status)
         if status == INTERRUPTED:
             progress.interrupted()
         elif not self.finished:
-            return self.fail(END % (status, native(self.step)), END_FIX)
+            message = ", and its message is above" if self.errors() else ""
+            return self.fail(END % (status, native(self.step)), END_FIX % message)
         else:
             sys.stderr.write(self.errors())
         return status
@@ -240,11 +223,7 @@ class _Supervisor(object):
 
     def errors(self):
         """Return what C code has written to standard error."""
-        try:
-            with io.open(os.path.join(self.folder, ERRORS), "rb") as file:
-                return native(file.read())
-        except EnvironmentError:
-            return ""
+        return native(text_of(os.path.join(self.folder, ERRORS)))
 
     def fail(self, message, fix):
         """Print what went wrong, its cause if it is known, and the fix; return the exit status."""

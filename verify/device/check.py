@@ -172,8 +172,7 @@ def opened(name):
     if not getattr(getattr(theano, "gpuarray", None), "pygpu_activated", False):
         raise NoDeviceError(
             "Theano could not open %s: %s" % (name, _reason_of(name)),
-            "the device exists, but Theano cannot use it: see the reason, and whether other "
-            "programs hold its memory (`nvidia-smi`)",
+            "the device exists: see whether other programs hold its memory (`nvidia-smi`)",
         )
     if theano.config.device != name:
         raise NoDeviceError(
@@ -194,7 +193,7 @@ def _reason_of(name):
         return "%s; pygpu comes with the variants gpuarray and gpuarray-cuda" % error
     except Exception as error:
         return fixes.explain(error)
-    return "see Theano's own message above"
+    return "pygpu opens it"
 
 
 def step(name):

@@ -2,6 +2,7 @@
 
 from __future__ import absolute_import, division, print_function
 
+import contextlib
 import ctypes
 
 import numpy
@@ -41,7 +42,7 @@ class Product(object):
         retained = self._driver.cuDevicePrimaryCtxRetain(ctypes.byref(self._context), self._device)
         _check("cuDevicePrimaryCtxRetain", retained)
         try:
-            with _Entered(self._driver, self._context):
+            with _entered(self._driver, self._context):
                 created = self._library.cublasCreate_v2(ctypes.byref(self._handle))
                 _check("cublasCreate", created)
                 # cuBLAS counts by columns: the product of the others, transposed.
@@ -63,7 +64,7 @@ class Product(object):
         b, a, c = self._matrices
         n, (alpha, beta) = self._size, map(ctypes.byref, self._factors)
         arguments = [self._handle, AS_IT_IS, AS_IT_IS, n, n, n, alpha, b, n, a, n, beta, c, n]
-        with _Entered(self._driver, self._context):
+        with _entered(self._driver, self._context):
             _check("cuCtxSynchronize", self._driver.cuCtxSynchronize())
             start = monotonic()
             for _ in range(calls):
@@ -73,7 +74,7 @@ class Product(object):
 
     def close(self):
         """Give back the GPU's memory."""
-        with _Entered(self._driver, self._context):
+        with _entered(self._driver, self._context):
             for pointer in self._matrices:
                 self._driver.cuMemFree_v2(pointer)
             if self._handle:
@@ -83,18 +84,14 @@ class Product(object):
         (release or self._driver.cuDevicePrimaryCtxRelease)(self._device)
 
 
-class _Entered(object):
-    """Makes a context the current one for a block."""
-
-    def __init__(self, driver, context):
-        self._driver, self._context = driver, context
-
-    def __enter__(self):
-        _check("cuCtxPushCurrent", self._driver.cuCtxPushCurrent_v2(self._context))
-
-    def __exit__(self, *error):
-        before = ctypes.c_void_p()
-        self._driver.cuCtxPopCurrent_v2(ctypes.byref(before))
+@contextlib.contextmanager
+def _entered(driver, context):
+    """Make a context the current one for a block."""
+    _check("cuCtxPushCurrent", driver.cuCtxPushCurrent_v2(context))
+    try:
+        yield
+    finally:
+        driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
 
 
 def _check(name, status):

@@ -9,8 +9,7 @@ import re
 import sys
 
 from verify.core.machine import text_of
-from verify.core.portable import matching
-from verify.core.surroundings import quote
+from verify.core.surroundings import matching, quote
 
 # where: its name in Theano's flag `device`; peaks: {precision: nominal GFLOP/s}, where known;
 # is_cpu: whether it is the host's own processor.

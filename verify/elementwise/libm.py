@@ -17,7 +17,7 @@ from verify.blas import bindings
 from verify.core.configuration import source_of
 from verify.core.fixes import (
     compiler_fix,
-    explain,
+    explained,
     own_fix,
     repair_fix,
     setting_fix,
@@ -66,7 +66,10 @@ def check(context):
     try:
         _run(context, "exp")
     except Exception as error:
-        return failed(NAME, "exp does not compile: " + _reason(error), _fix(context))
+        reason, fix = _missing(error), _fix(context)
+        if not reason:
+            reason, fix = explained(context, error)
+        return failed(NAME, "exp does not compile: " + reason, fix)
     library = called(context)
     if library is None:
         detail = "the compiled exp calls none of the array functions, though %s is on" % flag
@@ -135,14 +138,14 @@ def check_loops(context):
     )
 
 
-def _reason(error):
-    """Return why nothing compiles."""
+def _missing(error):
+    """Return which file of the library is missing where nothing compiles, or None."""
     text = str(error)
     if re.search(r"amdlibm\S*\.h: No such file", text):
         return "the compiler finds no header amdlibm.h"
     if "cannot find -lamdlibm" in text or FILE + ": cannot open" in text:
         return "the linker or the loader finds no " + FILE
-    return explain(error)
+    return None
 
 
 def _fix(context, library=None):

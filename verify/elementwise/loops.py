@@ -183,9 +183,9 @@ def reduction_fault(context):
 def _fix(context, linker):
     """Return how to have the right numbers, if it is known what makes them wrong."""
     if linker:
-        fixes_of = [fixes.undo_fix(context, "numba%sfastmath" % dots) for dots in (".", "__")]
-        unknown = "%s: set PyTensor's numba__fastmath to False, and verify again" % UNKNOWN
-        return fixes_of[0] or fixes_of[1] or unknown
+        if context.framework.flag("numba.fastmath"):
+            return fixes.flag_fix(context, "numba.fastmath", "False")
+        return "%s: numba computes them, without its option fastmath" % UNKNOWN
     modules = bindings.modules_below(context.framework.flag("compiledir"))
     libraries = sorted({each.library for each in bindings.bindings_of(modules, SYMBOLS)})
     fix = fixes.without_flags(context, HARMFUL) or loader_fix(libraries)

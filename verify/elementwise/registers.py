@@ -9,7 +9,6 @@ omits it in some functions with the attribute `target`.
 from __future__ import absolute_import, division, print_function
 
 import functools
-import json
 import os
 
 import numpy
@@ -17,7 +16,7 @@ import numpy
 from verify import context as contexts
 from verify.blas import operations as blas_operations
 from verify.blas import speed
-from verify.core import c_code, configuration, fixes, machine, progress
+from verify.core import c_code, causes, configuration, fixes, machine, progress
 from verify.core.configuration import NUMBA
 from verify.core.report import failed, passed, skipped
 from verify.elementwise import loops
@@ -31,6 +30,8 @@ HIDDEN = "the C library frees them between two calls from Python"
 # and Python calls them between an operation and this check.
 TUNABLE = "glibc.cpu.hwcaps=Prefer_No_VZEROUPPER"
 TUNABLES = "GLIBC_TUNABLES"
+# With it GCC 10 ends AVX code by VZEROUPPER.
+NO_IPA_RA = "-fno-ipa-ra"
 # Seconds for each program below. What is not compiled by then, this process compiles.
 LONGEST = 600
 # A multiple of every vector's length, so that no scalar loop over the rest follows.
@@ -52,8 +53,8 @@ def start(context, calls):
     tunables = [item for item in os.environ.get(TUNABLES, "").split(":") if item]
     tunables = [item for item in tunables if item.partition("=")[0] != TUNABLE.partition("=")[0]]
     environ = dict(os.environ, **{TUNABLES: ":".join(tunables + [TUNABLE])})
-    started = context.start("registers-probe", "registers", environ=environ)
-    return lambda: _check(context, started.answer(LONGEST, '{"'))
+    started = context.start("elementwise.registers:examined", "registers", environ=environ)
+    return lambda: _check(context, started.answer(LONGEST))
 
 
 def _check(context, found):
@@ -61,15 +62,16 @@ def _check(context, found):
         return skipped(NAME, found["unknown"])
     if not found["unclean"]:
         return passed(NAME, "free after each of %d operations" % found["count"])
-    harmful = r"-mno-vzeroupper|-fno-expensive-optimizations|-O[01s]"
-    flags = str(context.framework.flag("gcc.cxxflags") or "")
-    return failed(
-        NAME,
+    detail = (
         "still in use after %s: later SSE instructions, also those of other libraries, are slower"
-        % ", ".join(found["unclean"]),
-        fixes.without_flags(context, harmful)
-        or fixes.flag_fix(context, "gcc.cxxflags", (flags + " -fno-ipa-ra").strip()),
     )
+    detail %= ", ".join(found["unclean"])
+    fix = fixes.without_flags(context, r"-mno-vzeroupper|-fno-expensive-optimizations|-O[01s]")
+    words = str(context.framework.flag("gcc.cxxflags") or "").split()
+    if not fix and NO_IPA_RA in words:
+        fix = causes.unknown(fixes.verify_command() + " --debug")
+    flags = " ".join(words + [NO_IPA_RA])
+    return failed(NAME, detail, fix or fixes.flag_fix(context, "gcc.cxxflags", flags))
 
 
 def examine(context, calls):
@@ -113,13 +115,10 @@ def calls_of(context):
                 yield name, functools.partial(function, *values)
 
 
-def main(argv):
-    """Compile the operations that the starter has compiled, and print what examine() returns.
-
-    Arguments: the framework's module, and the folder to compile into.
-    """
-    context = contexts.of_program(*argv)
-    print(json.dumps(examine(context, list(calls_of(context)))))
+def examined(name, folder):
+    """Compile the operations that the starter has compiled; return as examine() does."""
+    context = contexts.of_program(name, folder)
+    return examine(context, list(calls_of(context)))
 
 
 def start_compiling(context, what="precompiled"):
@@ -140,7 +139,7 @@ def start_compiling(context, what="precompiled"):
     if not is_wanted or has_kept or machine.usable_cores() < 2:
         return None
     try:
-        started = context.start("precompile", what)
+        started = context.start("elementwise.registers:precompile", what)
     except EnvironmentError:
         return None
 
@@ -151,13 +150,10 @@ def start_compiling(context, what="precompiled"):
     return finish
 
 
-def precompile(argv):
-    """Compile each elementwise function, or in a folder called NUMBA a product by it.
-
-    Arguments: the framework's module, and the folder to compile into.
-    """
-    framework = contexts.of_program(*argv).framework
-    if os.path.basename(argv[1]) == NUMBA:
+def precompile(name, folder):
+    """Compile each elementwise function, or in a folder called NUMBA a product by it."""
+    framework = contexts.of_program(name, folder).framework
+    if os.path.basename(folder) == NUMBA:
         speed.GemmUpdate(framework, blas_operations.DTYPES[0], mode="NUMBA").run()
         return
     for dtype in loops.DTYPES:

@@ -30,19 +30,14 @@ class _SynchronousThunk(object):
     def __call__(self):
         result = self._thunk()
         for cell in self._thunk.outputs:
-            wait(cell[0])
+            sync = getattr(cell[0], "sync", None)
+            if sync is not None:
+                sync()
         return result
 
     def __getattr__(self, name):
         # Theano's profiles and errors read attributes of thunks.
         return getattr(self._thunk, name)
-
-
-def wait(value):
-    """Wait until an array of the device is computed; do nothing for any other value."""
-    sync = getattr(value, "sync", None)
-    if sync is not None:
-        sync()
 
 
 def at_each_node(function):
@@ -67,12 +62,12 @@ def for_results(function, value):
 
 
 def find_jax():
-    """Return the Device on which JAX computes. Raises LinkerError if there is no JAX."""
+    """Return the Device on which JAX computes. Raises FrameworkError if there is no JAX."""
     try:
         jax = importlib.import_module("jax")
         device = jax.devices()[0]
     except (ImportError, RuntimeError) as error:
-        raise frameworks.LinkerError(
+        raise frameworks.FrameworkError(
             "JAX cannot be used: %s" % error,
             "install jax into this environment; or " + OTHER_LINKER,
         )
@@ -105,7 +100,7 @@ def place_on_jax(function):
 
 @contextlib.contextmanager
 def jax_failures(arguments):
-    """Raise LinkerError for what JAX cannot compile or run in the body.
+    """Raise FrameworkError for what JAX cannot compile or run in the body.
 
     arguments: with `linker`, only that of JAX matters, and `debug`, which lets all through.
     """
@@ -118,7 +113,7 @@ def jax_failures(arguments):
             raise
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         message = "%s: %s" % (type(error).__name__, lines[0] if lines else "without a message")
-        raise frameworks.LinkerError(
+        raise frameworks.FrameworkError(
             "JAX cannot run %s: %s" % (arguments.workload, message),
             OTHER_LINKER + " (--debug prints the whole error)",
         )

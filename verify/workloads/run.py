@@ -6,10 +6,10 @@ import os
 import sys
 import warnings
 
-from verify.checks import settings, versions
+from verify.checks import versions
 from verify.context import Context
 from verify.core import framework as frameworks
-from verify.core import graph, machine, profiles, progress, report
+from verify.core import graph, profiles, progress, report
 from verify.core.portable import monotonic
 from verify.workloads import devices, networks, scans
 from verify.workloads.ops import Ops
@@ -33,7 +33,7 @@ class WorkloadRun(object):
     """A workload's cases, compiled and called once, and the seconds of their timed calls.
 
     arguments: as cli.parse returns them; device: of the report, where the framework has opened one,
-    or JAX. Raises EnvironmentError for an unknown case.
+    or JAX. Raises FrameworkError for an unknown case.
     """
 
     def __init__(self, framework, expectation, arguments, device=None):
@@ -55,7 +55,8 @@ class WorkloadRun(object):
                 devices.place_on_jax(case.function)
         if device:
             self._synchronise()
-        profiles.silence(framework)
+        # They would be printed when the program ends.
+        del framework.profiling._atexit_print_list[:]
         for case in self._cases:
             case.call_first()
 
@@ -66,7 +67,8 @@ class WorkloadRun(object):
         requested, names = self._arguments.case.split(","), [model.name for model in models]
         for name in requested:
             if name not in names:
-                raise EnvironmentError(22, "no case %s; there are: %s" % (name, ", ".join(names)))
+                fix = "take one of: " + ", ".join(names)
+                raise frameworks.FrameworkError("there is no case %s" % name, fix)
         return [model for model in models if model.name in requested]
 
     def _synchronise(self):
@@ -115,24 +117,18 @@ class WorkloadRun(object):
         flags = os.environ.get(framework.flags_variable, "")
         context = Context(framework, expectation, None, flags)
         profile_calls = arguments.profile_calls if self._profiled else 0
-        return report.private(
-            {
-                "schema": SCHEMA,
-                "workload": arguments.workload,
-                "small": arguments.small,
-                "fixed_scan": "theano_stacks_scan" in sys.modules,
-                "dtype": self._dtype,
-                "grad_seconds": framework.grad_seconds,
-                "linker": arguments.linker or framework.linker,
-                "variant": expectation["variant"] if expectation else None,
-                "framework": versions.framework(context),
-                "machine": machine.describe({}),
-                "device": self._device,
-                "settings": settings.in_force(context),
-                "packages": versions.packages(context),
-                "cases": [case.report(profile_calls) for case in self._cases],
-            }
-        )
+        content = {
+            "schema": SCHEMA,
+            "workload": arguments.workload,
+            "small": arguments.small,
+            "fixed_scan": "theano_stacks_scan" in sys.modules,
+            "dtype": self._dtype,
+            "grad_seconds": framework.grad_seconds,
+            "linker": arguments.linker or framework.linker,
+            "device": self._device,
+            "cases": [case.report(profile_calls) for case in self._cases],
+        }
+        return report.private(dict(content, **versions.described(context, {})))
 
 
 class _CompiledCase(object):

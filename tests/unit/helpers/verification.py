@@ -66,6 +66,8 @@ def context(flags: dict[str, Any] | None = None, **attributes: object) -> Simple
             "expectation": None,
             "user_flags": "",
             "second_blas_fix": None,
+            "is_by_numba": False,
+            "serving": None,
             "folder": None,
             **attributes,
         }

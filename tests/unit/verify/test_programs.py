@@ -21,7 +21,7 @@ cli = importlib.import_module("verify.cli")
 program = importlib.import_module("verify.core.program")
 expectation = importlib.import_module("verify.core.expectation")
 framework = importlib.import_module("verify.core.framework")
-portable = importlib.import_module("verify.core.portable")
+surroundings = importlib.import_module("verify.core.surroundings")
 progress = importlib.import_module("verify.core.progress")
 
 
@@ -60,6 +60,11 @@ def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:
         ("verify/suite.py", "import verify.nothing", "take a whole copy"),
         ("verify/core/machine.py", "def", "take a whole copy"),
         ("path/argparse.py", "import nothing", "take its folder off PYTHONPATH"),
+        (
+            "verify/cli.py",
+            "import _bz3",
+            "this Python is incomplete: install it again, or take another",
+        ),
     ],
 )
 def test_a_suite_that_cannot_start_names_the_file(
@@ -137,7 +142,7 @@ def test_a_report_of_an_earlier_run_does_not_outlive_one_that_is_refused(
     disk = SimpleNamespace(f_flag=flag, f_blocks=blocks, f_bavail=free, f_frsize=1)
     monkeypatch.setattr(cli.os, "statvfs", lambda folder: disk)
     words = ["--json", str(tmp_path / "report.json"), "--junit", str(tmp_path / "junit.xml")]
-    with pytest.raises(OSError, match=what):
+    with pytest.raises(framework.FrameworkError, match=what):
         cli.run(cli.parse(words), str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["junit.xml"]
 
@@ -159,7 +164,17 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (
             FileNotFoundError(2, "No such file", "a.json"),
             "[Errno 2] No such file: 'a.json'",
-            "look at the path, its permissions ",
+            "make a.json, or name another one",
+        ),
+        (
+            PermissionError(13, "Permission denied", "/a/b.json"),
+            "[Errno 13] Permission denied: '/a/b.json'",
+            "make it yours, or choose another folder",
+        ),
+        (
+            OSError(22, "Invalid argument"),
+            "[Errno 22] Invalid argument",
+            "not recognised; this shows all of it:",
         ),
     ],
 )
@@ -280,5 +295,5 @@ def test_a_folder_of_any_name(name: str, tmp_path: Path) -> None:
     (tmp_path / name / "one").mkdir(parents=True)
     for file in ("b.so", "a.so", "c.o"):
         (tmp_path / name / "one" / file).touch()
-    found = portable.matching(str(tmp_path / name), "*/*.so")
+    found = surroundings.matching(str(tmp_path / name), "*/*.so")
     assert found == [f"{tmp_path}/{name}/one/{file}" for file in ("a.so", "b.so")]

@@ -20,6 +20,8 @@ SECOND = "not from the lock: numpy and scipy"
 EXPORT = "set this before Python starts, where several chains or processes run:\nexport "
 EXPORT += "OPENBLAS_NUM_THREADS=1"
 LAPACK, BOTH = {chains.LAPACK: 3}, {chains.LAPACK: 3, chains.PRODUCTS: 1}
+BESIDE = "processors, beside others that keep 1.8 busy: with one thread each they are 261 times as "
+BESIDE += "fast (SciPy's Cholesky and solve) here (n=150)"
 THREE = f"{COST}3.0 times as fast (SciPy's Cholesky and solve)"
 
 
@@ -30,13 +32,15 @@ def where(monkeypatch: pytest.MonkeyPatch) -> Any:
     gains: what the measurement finds.
     """
 
-    def made(called: Any, blas: object = None, gains: object = None, **more: object) -> Any:
+    def made(
+        called: Any, blas: object = None, gains: object = None, busy: float = 0, **more: object
+    ) -> Any:
         calls = [bindings.Binding("/scipy/m.so", "dgemm_", called.path)]
         monkeypatch.setattr(bindings, "bindings_of_package", lambda name: calls)
         monkeypatch.setattr(chains.importlib, "import_module", lambda name: None)
         monkeypatch.setattr(chains, "is_installed", lambda name: True)
         monkeypatch.setattr(chains.machine, "usable_cores", lambda: 8)
-        monkeypatch.setattr(chains, "gain_of_one_thread", lambda *_: gains or {})
+        monkeypatch.setattr(chains, "gain_of_one_thread", lambda *_: (gains or {}, busy))
         monkeypatch.setattr(library, "identify", lambda path: called)
         locked = {"variant": "v", "framework": "f", "blas": blas}
         given: dict[str, Any] = {
@@ -62,6 +66,7 @@ def where(monkeypatch: pytest.MonkeyPatch) -> Any:
         (SCIPYS, {**FLAVOUR, "alone": False}, None, {}, "pass", "libscipy_openblas.so)", None),
         (SCIPYS, None, LAPACK, {}, "fail", f"; {THREE} here (n=150)", EXPORT),
         (SCIPYS, None, {chains.LAPACK: 1.2}, {}, "pass", "here (n=150)", None),
+        (SCIPYS, None, {chains.LAPACK: 261.2}, {"busy": 1.8}, "fail", BESIDE, EXPORT),
         (SCIPYS, None, {}, {}, "pass", "the cost is unknown: SciPy's Cholesky did not run", None),
         (OURS._replace(adapts=1), None, LAPACK, {}, "pass", "libblas_threads.so.1)", None),
     ],
@@ -70,7 +75,7 @@ def test_the_library_that_numba_calls(
     called: Any,
     blas: object,
     gains: object,
-    more: dict[str, str],
+    more: dict[str, Any],
     status: str,
     end: str,
     fix: str | None,
@@ -117,9 +122,11 @@ def test_both_ways_are_measured_in_turn(monkeypatch: pytest.MonkeyPatch) -> None
     def call(words: list[str], seconds: float, environ: dict[str, str]) -> Any:
         variables.append(environ.get("MKL_NUM_THREADS", ""))
         count = 30 if variables[-1] == "1" else 10
-        return SimpleNamespace(output=f"noise\n{json.dumps({'a': count})}\n", timed_out=False)
+        return SimpleNamespace(
+            output=f"verify-result {json.dumps({'a': count})}\n", timed_out=False
+        )
 
     monkeypatch.setenv("MKL_NUM_THREADS", "7")
     monkeypatch.setattr(chains.process, "call", call)
-    assert chains.gain_of_one_thread(2, 0.1) == {"a": 3.0}
+    assert chains.gain_of_one_thread(2, 0.1)[0] == {"a": 3.0}
     assert variables == ["7", "1", "7", "1"]

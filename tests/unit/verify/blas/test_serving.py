@@ -159,7 +159,7 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every file be an OpenBLAS, and those below /front/ fronts of those below /lib/."""
     for name in ("LD_PRELOAD", "LD_LIBRARY_PATH", "THEANORC"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(fixes.packages, "link_flags", lambda: "-lopenblas")
+    monkeypatch.setattr(fixes.packages, "link_flags", lambda: ["-lopenblas"])
     monkeypatch.setattr(library, "behind", lambda path: path.replace("/front/", "/lib/"))
     monkeypatch.setattr(library, "identify", identified)
 

@@ -78,6 +78,8 @@ TWO, CANNOT = OPENBLAS._replace(threads=2), "the library cannot be called by its
         Case("fail", WORK, NOT_THE_LIBRARY, alone=FOUR),
         Case("fail", IDLE, LIMITED, together=ONE, variables="OMP_THREAD_LIMIT=1"),
         Case("fail", IDLE, NOT_THE_LIBRARY, together=ONE),
+        # A limit that is no lower is not the reason.
+        Case("fail", IDLE, NOT_THE_LIBRARY, together=ONE, variables="OMP_THREAD_LIMIT=4"),
         Case("fail", CANNOT, alone=ended(1, "no")),
         Case("fail", "matrix products did not end within 120 s", alone=ended(-9, "", True)),
         Case("fail", "the library took no processor time", alone={**ONE, "cpu": 0}),
@@ -135,12 +137,16 @@ def answer_with(
     def started(command: list[str], path: str, variables: dict[str, str]) -> Any:
         count = variables["MKL_NUM_THREADS"]
         assert (command[-2:], path) == (
-            ["threads-probe", "/lib/x.so"],
+            ["blas.threads:measured", "/lib/x.so"],
             f"/folder/threads-{count}.txt",
         )
         is_fixed = fixed and variables.get(threads.ADAPT_VARIABLE) == "fixed"
         times = alone if count == "1" else fixed if is_fixed else together
-        done = ended(0, f"noise\n{json.dumps(times)}\n") if isinstance(times, dict) else times
+        done = (
+            ended(0, f"noise\nverify-result {json.dumps(times)}\n")
+            if isinstance(times, dict)
+            else times
+        )
         return SimpleNamespace(finish=lambda seconds: done)
 
     monkeypatch.setattr(threads.process, "Started", started)

@@ -15,7 +15,6 @@ scan = suite_module("checks.scan")
 Context = suite_module("context").Context
 
 LOCKED = {"variant": "v", "framework": "f"}
-OFF = "%s turns off compiled code or optimisation"
 REMOVE = "remove %s from THEANO_FLAGS"
 LEVEL = "gcc.cxxflags has %s, by which g++ leaves loops as they are"
 UNKNOWN = "correct on_unused_imput below `flags:` in the variant's file, then lock and build it"
@@ -26,7 +25,7 @@ NO_LD, NO_CXX = (
     "blas.ldflags is empty, not -la (nothing sets it)",
     "cxx is empty, not g++ (THEANO_FLAGS)",
 )
-FILE_OFF = f"{OFF % 'linker=py'}; cxx is empty: nothing can be compiled"
+FILE_OFF = "linker=py runs no C code; cxx is empty: nothing can be compiled"
 FILE_FIX = "remove from FILE:\n[global]\nlinker = py\ninstall a C++"
 OWN_FILE = "# own: a repair would change nothing\n[global]\non_unused_imput = 1\n"
 NO_FLAG = "theano 1.0.5 has no flag on_unused_imput"
@@ -46,11 +45,12 @@ MINE, THEIRS = (
         ({"blas.ldflags": ""}, "", "", {"blas.ldflags": "-la"}, NO_LD, REPAIR),
         ({}, "", OWN_FILE, {"on_unused_imput": "warn"}, NO_FLAG, UNKNOWN),
         *(
-            ({flag: value}, setting, "", locked, OFF % setting, REMOVE % setting)
-            for flag, value in (
-                ("mode", "FAST_COMPILE"),
-                ("optimizer", "merge"),
-                ("cmodule.remove_gxx_opt", "True"),
+            ({flag: value}, setting, "", locked, f"{setting} {what}", REMOVE % setting)
+            for flag, value, what in (
+                ("mode", "FAST_COMPILE", "is for tests of a graph, not for speed"),
+                ("linker", "vm", "runs the loop over operations in Python"),
+                ("optimizer", "merge", "leaves out optimisations"),
+                ("cmodule.remove_gxx_opt", "True", "has g++ compile without optimisation"),
             )
             for setting in (f"{flag}={value}",)
             for locked in (None, GXX)
@@ -146,13 +146,14 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
     printed: list[str],
     detail: str,
     is_advice: bool,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("PYTHONMALLOC", "PYTHONDEVMODE", "PYTHONTRACEMALLOC", "NUMBA_DISABLE_JIT"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {"THEANORC": "", **variables}.items():
         monkeypatch.setenv(name, value)
-    outputs, commands = iter(printed), []
+    outputs, commands = iter(f"verify-result {each}" for each in printed), []
 
     def call(command: list[str], *_: object) -> SimpleNamespace:
         commands.append(command)
@@ -160,7 +161,7 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
 
     monkeypatch.setattr(settings.process, "call", call)
     user_flags = ",".join(f"{name}={value}" for name, value in flags.items())
-    where = context(flags, advice=[], folder="/tmp", user_flags=user_flags)
+    where = context(flags, advice=[], folder=str(tmp_path), user_flags=user_flags)
     where.framework.runs_numba = flags.get("runs_numba", False)
     found = settings.check_cost(where)
     assert (found.status, found.detail, where.advice) == ("pass", detail, [detail] * is_advice)
@@ -172,7 +173,11 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
 @pytest.mark.parametrize(
     ("script", "status", "detail"),
     [
-        ("""echo noise; echo '["scan in C", "pass", "50 steps", null]'""", "pass", "50 steps"),
+        (
+            """echo noise; echo 'verify-result ["scan in C", "pass", "50 steps", null]'""",
+            "pass",
+            "50",
+        ),
         ("exit 1", "fail", "its process failed: it printed nothing"),
     ],
 )
@@ -190,8 +195,8 @@ def test_the_result_of_the_other_process(
 
     monkeypatch.setattr(scan.process, "suite_command", command)
     check = scan.start(Context(framework, None, str(tmp_path), "cxx="))()
-    assert commands == [("scan-probe", "theano", f"{tmp_path}/scan", "cxx=")]
+    assert commands == [("probe", "checks.scan:checked", "theano", f"{tmp_path}/scan", "cxx=")]
     assert (tmp_path / "scan/one").is_dir(), "it begins with what is compiled"
-    assert (check.status, check.detail) == (status, detail)
-    command_again = '/verify scan-probe theano "$(mktemp -d)" cxx='
+    assert check.status == status and check.detail.startswith(detail)
+    command_again = '/verify probe checks.scan:checked theano "$(mktemp -d)" cxx='
     assert status == "pass" or check.fix.endswith(command_again)

@@ -25,6 +25,7 @@ def facts(
     made = causes.Facts(framework, version)
     made.python, made.prefix = python, "/nowhere"
     made.is_installed = lambda name: name in ("numpy", "theano")
+    made.has_headers = lambda: False
     made.version_of = {"numpy": "1.22.4"}.get
     made.pip = lambda again=False: "pip install" + " --force-reinstall" * again
     made.lost = lambda pattern: None
@@ -51,6 +52,11 @@ HALF = "cannot import name 'a' from partially initialized module 'numpy.core' (m
 AGAIN = "pip install --force-reinstall --no-deps numpy"
 DAMAGED: dict[str, Any] = {"lost": lambda pattern: ("numpy", "numpy/a.so")}
 NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
+NOTHING, PYTENSOR = facts(is_installed=lambda name: False), facts("pytensor", "2.9", (3, 12))
+MSVC = facts(is_installed=lambda name: True, version_of={"setuptools": "82.0"}.get)
+SCIPY = facts(frames='File "/x/site-packages/scipy/a.py", line 1')
+OPTION = "g++: error: unrecognized command line option '-mfoo'"
+REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
 
 
 @pytest.mark.parametrize(
@@ -60,13 +66,17 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         (SCAN_C, facts(python=(3, 12)), "for Python up to 3.9", "pip install pytensor"),
         ("No module named 'six'", facts(), "six is missing", "pip install six"),
         ("ImportError: No module named yaml", facts(), "PyYAML", "pip install PyYAML"),
+        ("No module named 'numpy'", NOTHING, "numpy is missing", "pip install 'numpy<1.23'"),
+        ("No module named '_lzma'", facts(), "3.9 has no module _lzma", "install another"),
+        ("No module named 'distutils.msvccompiler'", MSVC, "setuptools 82", "'setuptools<74'"),
+        ("No module named 'distutils'", PYTENSOR, "no module distutils", "install setuptools"),
         ("No module named 'imp'", facts(python=(3, 12)), "has no module imp", "pytensor"),
         (ITERABLE, facts(version="0.9.0", python=(3, 10)), "has no Iterable", "pytensor"),
         (NO_BOOL, facts(**NEW), "1.26.4 is too new", "'numpy<1.23'"),
         (NO_BOOL, facts(python=(3, 12), **NEW), "3.9", "pytensor"),
         (NO_GOMP, facts(), "libgomp.so.1 is missing", "libgomp"),
         ("/site/m.so: undefined symbol: PyUnicodeUCS4_Join", facts(), "another Python", "again"),
-        ("/site/m.so: undefined symbol: dgemm_", facts(), "BLAS's dgemm_", "blas.ldflags"),
+        ("/site/m.so: undefined symbol: dgemm_", facts(), "BLAS's dgemm_", "ldflags = "),
         ("m.so: undefined symbol: mkl_serv_x", facts(), "lack mkl_serv_x", "ldflags = -lmkl_rt"),
         (FATAL, facts(ldflags="-lmkl_intel_lp64 -lmkl_core"), "FATAL", "ldflags = -lmkl_rt"),
         (FATAL.upper(), facts(ldflags="-lmkl_rt"), "FATAL ERROR", "install MKL again"),
@@ -87,9 +97,18 @@ NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
         (NOEXEC, facts(), "nothing may run in /tmp/x (noexec)", "TMPDIR"),
         ("[Errno 13] Permission denied: '/home/a/.theano'", facts(), "/home/a/.theano", "yours"),
         (GLIBC, facts(), "a.so needs glibc 2.38", "older systems"),
-        ("RuntimeError: module compiled against API version 0xe", facts(), "NumPy", "again"),
+        ("RuntimeError: module compiled against API version 0xe", SCIPY, "scipy was", AGAIN[:-5]),
         ("a.c:1: fatal error: Python.h: No such file or directory", facts(), "header", "python3.9"),
-        ("g++: error: unrecognized command line option '-mfoo'", facts(), "-mfoo", "gcc.cxxflags"),
+        (OPTION, facts(user_flags="gcc.cxxflags='-O2 -mfoo'"), "-mfoo", "gcc.cxxflags in THEANO"),
+        (REFUSED, facts(user_flags="floatX=float12"), "a value in THEANO_FLAGS", "correct floatX"),
+        *(
+            (f"OSError: /x/a.so: {words}", facts(), f"/x/a.so {what}", "install again")
+            for words, what in (
+                ("file too short", "is cut off"),
+                ("invalid ELF header", "is no library"),
+                ("wrong ELF class: ELFCLASS32", "is for another kind of"),
+            )
+        ),
         ("virtual memory exhausted: Cannot allocate memory", facts(), "memory ran out", ""),
         (CIRCULAR, facts(), "/home/a/numpy.py hides", "rename it"),
         *(
@@ -118,6 +137,11 @@ def test_a_cause_and_its_fix(text: str, true: Any, what: str, fix: str) -> None:
         ("No module named 'imp'", facts(is_installed=lambda name: True)),
         ("the sky is green", facts()),
         ("undefined symbol: my_function", facts()),
+        ("fatal error: Python.h: No such file", facts(has_headers=lambda: True)),
+        (OPTION, facts(user_flags="gcc.cxxflags=-O2")),
+        (REFUSED, facts(user_flags="mode=x")),
+        ("RuntimeError: module compiled against API version 0xe", facts()),
+        ("No module named 'imp'", facts(python=(3, 6))),
     ],
 )
 def test_what_does_not_agree_is_not_recognised(text: str, true: Any) -> None:
@@ -249,13 +273,21 @@ def test_numpy_is_verified_only_where_no_framework_is_installed(
     installed = {"numpy"}
     monkeypatch.setattr(framework, "is_installed", lambda name: name in installed)
     assert cli._framework(None, str(tmp_path), {}).name == "numpy"
+
+    def error(expectation: object = None) -> str:
+        with pytest.raises(framework.FrameworkError) as caught:
+            cli._framework(expectation, str(tmp_path), {})
+        return str(caught.value)
+
     # An environment of theano-stacks has a framework.
-    with pytest.raises(framework.NotInstalledError):
-        cli._framework({"module": "theano", "variant": "v", "framework": "f"}, str(tmp_path), {})
+    assert "has no theano" in error({"module": "theano", "variant": "v", "framework": "f"})
     installed.clear()
-    with pytest.raises(framework.NotInstalledError):
-        cli._framework(None, str(tmp_path), {})
-    installed.update({"numpy", "theano"})
-    monkeypatch.setitem(sys.modules, "theano", None)
-    with pytest.raises(framework.FrameworkError, match="import of theano fails"):
-        cli._framework(None, str(tmp_path), {})
+    assert "has no Theano, Aesara" in error()
+    # One that works does not hide one that does not.
+    installed.update({"numpy", "theano", "aesara"})
+    monkeypatch.setitem(sys.modules, "theano", sys)
+    monkeypatch.setitem(sys.modules, "aesara", None)
+    assert error().startswith("import of aesara fails")
+    installed.intersection_update({"numpy"})
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert error().startswith("import of numpy fails")

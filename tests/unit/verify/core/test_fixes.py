@@ -58,22 +58,17 @@ def test_flags_are_split_as_the_frameworks_split_them(flags: str, found: dict[st
         ("mkl/lib/intel64/libmkl_rt.so", [], "-L{folder} -lmkl_rt -Wl,-rpath,{folder}"),
         ("none", ["libblis.so", "libopenblas.so"], "-lopenblas"),
         ("none", ["libblis.so.4", "libm.so.6"], "-l:libblis.so.4"),
-        ("none", ["libblas.so.3"], None),
+        ("none", ["libblas.so.3"], ""),
     ],
 )
 def test_what_links_the_best_library_that_is_there(
-    file: str,
-    system: list[str],
-    flags: str | None,
-    programs: object,
-    tmp_path: Path,
-    monkeypatch: Patch,
+    file: str, system: list[str], flags: str, programs: object, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     (path := tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     monkeypatch.setenv("MKLROOT", str(tmp_path / "mkl"))
     monkeypatch.setattr(packages, "system_libraries", lambda: system)
-    assert packages.link_flags() == (flags and flags.format(folder=path.parent))
+    assert packages.link_flags()[:1] == [flags.format(folder=path.parent)] * bool(flags)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +127,11 @@ def test_without_any_library_the_fix_installs_one(programs: Callable[..., None])
     start = "there is no BLAS to link with: install OpenBLAS:\napt install libopenblas-dev\nthen "
     end = "put these lines into ~/.theanorc:\n[blas]\nldflags = -lopenblas\nor, without root, MKL:"
     assert fixes.ldflags_fix(context()).startswith(start + end)
+    # What is the case already is no fix.
+    fix = fixes.ldflags_fix(context({"blas.ldflags": "-lopenblas", "cxx": "g++"}))
+    assert (
+        fix.startswith(start.replace("then ", "or, without root, MKL:")) and "theanorc" not in fix
+    )
     fix = fixes.ldflags_fix(context(user_flags="blas.ldflags="))
     assert fix.startswith(f"{start}remove blas.ldflags from THEANO_FLAGS, then {end}")
 
@@ -188,3 +188,15 @@ def test_a_missing_compiler_is_installed_or_comes_with_an_environment(
     assert fixes.ldflags_fix(without) == fix
     error = AssertionError("/usr/lib/python3.11/distutils/core.py")
     assert fixes.explained(without, error) == (f"AssertionError: {error}", fix)
+
+
+def test_flags_are_named_that_link_here_and_are_not_in_force(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    for name in ("THEANORC", "MKLROOT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(packages, "link_flags", lambda: ["-lx", "-lcut", "-lgood"])
+    monkeypatch.setattr(fixes.c_code, "link", lambda *words: "cut" in words[1] and "truncated")
+    flags = {"blas.ldflags": "-lx", "cxx": "g++"}
+    fix = fixes.ldflags_fix(context(flags, folder=str(tmp_path), has_ldflags=True))
+    assert fix.endswith("[blas]\nldflags = -lgood")

@@ -10,7 +10,7 @@ from unit.helpers.suite import suite_module
 
 devices = suite_module("workloads.devices")
 cuda = suite_module("device.drivers")
-LinkerError = devices.frameworks.LinkerError
+LinkerError = devices.frameworks.FrameworkError
 GPU = cuda.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
 EXACT = "JAX 0.11, products in precision highest"
 

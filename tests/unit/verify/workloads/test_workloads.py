@@ -111,7 +111,7 @@ def test_the_requested_cases_take_turns_and_an_unknown_one_is_refused(framework:
     for requested, found in (("second", ["second"]), ("second,first", ["first", "second"])):
         cases = run(framework, case=requested).compiled()
         assert [each["name"] for each in cases] == found
-    with pytest.raises(OSError, match="no case third; there are: first, second"):
+    with pytest.raises(runs.frameworks.FrameworkError, match="there is no case third"):
         run(framework, case="third")
 
 
