@@ -39,7 +39,7 @@ def main(argv):
 
 
 def _cause_of(words, expect):
-    """Return the Cause that the messages of C code name, or None; no framework is imported here."""
+    """Return the Cause that messages of an end name, or None; no framework is imported here."""
     repair = fixes.repair_fix(expectations.load(expect)) if expect else None
     name = next((each for each in frameworks.MODULES if frameworks.is_installed(each)), "numpy")
     flags = configuration.value_set(name, "blas.ldflags") or ""

@@ -276,6 +276,7 @@ ROWS = (
     (r"(?:cannot execute|execvp[^\n]*)\W+(cc1plus|as|ld|collect2)\b", _missing_tool),
     (r"unrecognized command.line option \W*(?P<option>-[\w=+-]+)", _unknown_option),
     (r"SyntaxError|invalid syntax", mismatches.other_syntax),
+    (r"died by signal (?:4|6|7|11)\b", mismatches.crashed),
 )
 ROWS += tuple(
     (r"(?P<path>\S+): " + words, "%(path)s " + what, "install again the package that has it")

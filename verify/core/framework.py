@@ -211,8 +211,10 @@ def load(requested=None, repair=None, or_numpy=False):
         module = importlib.import_module(name)
         return NumPyAlone(module) if name == NumPyAlone.name else LoadedFramework(module)
     except Exception as error:
-        cause = causes.of_error(error, causes.Facts(name, repair=repair))
-        message = causes.message_of(error)
+        facts = causes.Facts(name, repair=repair)
+        cause, message = causes.of_error(error, facts), causes.message_of(error)
+        # Of a long message the line that names the cause.
+        message = next((line for line in message.splitlines() if causes.of(line, facts)), message)
         words = (name, message, "\n  cause: " + cause.what if cause else "")
         program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
         fix = cause.fix if cause else causes.unknown(program)

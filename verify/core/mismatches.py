@@ -118,12 +118,18 @@ def missing_module(match, facts):
 
 
 def without_file(pattern, facts):
-    """A package that lacks a file which its installer has recorded; pattern: that of its path."""
+    """A package with a file that is gone, or has another size, than its installer has recorded."""
     found = facts.lost(pattern)
     if not found:
         return None
-    fix = "install it again:\n%s --no-deps %s" % (facts.pip(again=True), found[0])
-    return "%s is damaged: its file %s is missing" % found, fix
+    name, version, path, problem = found
+    fix = "install it again:\n%s --no-deps %s==%s" % (facts.pip(again=True), name, version)
+    return "%s is damaged: its file %s %s" % (name, path, problem), fix
+
+
+def crashed(match, facts):
+    """A library that was cut off since it was installed, and ends the program."""
+    return without_file(r"\.so[.\d]*,", facts)
 
 
 def _of_other_pythons(top, name):

@@ -3,7 +3,6 @@
 from __future__ import absolute_import, division, print_function
 
 import importlib
-import io
 import json
 import os
 import pkgutil
@@ -13,6 +12,7 @@ import sysconfig
 
 from verify.core import process
 from verify.core.configuration import config_file, config_lines
+from verify.core.machine import text_of
 from verify.core.surroundings import matching, quote
 
 PY2 = sys.version_info[0] == 2
@@ -172,17 +172,23 @@ def _conda_version(name):
 
 
 def lost(pattern):
-    """Return (package, path) of the first file that an installer has recorded and that is gone.
+    """Return (package, version, path, problem) of the first file that is not as it was installed.
 
-    pattern: the regular expression of its path, below a folder of packages. None if there is none.
+    It is gone, or has another size. pattern: the regular expression of its line in a RECORD, which
+    has its path below a folder of packages, a digest and the size. None if there is none.
     """
     for folder in sys.path:
         for record in matching(folder, os.path.join("*.dist-info", "RECORD")):
-            with io.open(record, encoding="utf-8", errors="replace") as file:
-                paths = [line.split(",")[0].strip('"') for line in file if re.search(pattern, line)]
-            gone = [path for path in paths if not os.path.exists(os.path.join(folder, path))]
-            if gone:
-                return os.path.basename(os.path.dirname(record)).partition("-")[0], gone[0]
+            lines = [line for line in text_of(record).splitlines() if re.search(pattern, line)]
+            for name, _, size in (line.rsplit(",", 2) for line in lines if line.count(",") > 1):
+                path, problem = os.path.join(folder, name.strip('"')), None
+                if not os.path.exists(path):
+                    problem = "is missing"
+                elif size.isdigit() and os.path.getsize(path) != int(size):
+                    problem = "has %d bytes in place of %s" % (os.path.getsize(path), size)
+                if problem:
+                    stem = os.path.basename(os.path.dirname(record))[: -len(".dist-info")]
+                    return stem.partition("-")[::2] + (name.strip('"'), problem)
     return None
 
 

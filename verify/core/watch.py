@@ -48,7 +48,7 @@ def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
 
     The folder is temporary and removed at the end. If the child makes no progress for `limit`
     seconds, or dies, print at which step, and return the status of a failed check. cause_of: gets
-    what C code has written to standard error; returns the causes.Cause of an end by it, or None.
+    what C code has written to standard error, and the message; returns a causes.Cause, or None.
     """
     # The signals are the outer ones: a second ctrl-C would end the removal of the folder.
     with _Signals() as signals, program.temporary_folder() as folder:
@@ -229,7 +229,7 @@ class _Supervisor(object):
         """Print what went wrong, its cause if it is known, and the fix; return the exit status."""
         progress.end()
         errors = self.errors()
-        cause = self.cause_of(errors)
+        cause = self.cause_of("%s\n%s" % (errors, message))
         if cause:
             message, fix = "%s\n  cause: %s" % (message, native(cause.what)), native(cause.fix)
         else:

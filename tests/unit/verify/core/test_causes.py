@@ -50,7 +50,7 @@ CIRCULAR = (
 SCAN_C = "mod.cpp:1: error: 'PyThreadState' has no member named 'exc_type'"
 HALF = "cannot import name 'a' from partially initialized module 'numpy.core' (most likely"
 AGAIN = "pip install --force-reinstall --no-deps numpy"
-DAMAGED: dict[str, Any] = {"lost": lambda pattern: ("numpy", "numpy/a.so")}
+DAMAGED: dict[str, Any] = {"lost": lambda pattern: ("numpy", "1", "numpy/a.so", "is missing")}
 NEW: dict[str, Any] = {"version_of": {"numpy": "1.26.4"}.get}
 NOTHING, PYTENSOR = facts(is_installed=lambda name: False), facts("pytensor", "2.9", (3, 12))
 MSVC = facts(is_installed=lambda name: True, version_of={"setuptools": "82.0"}.get)
@@ -84,6 +84,7 @@ REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
         ("No module named 'numpy.core.a'", facts(**DAMAGED), "its file numpy/a.so", AGAIN),
         (f"liba.so: {NO_FILE}", facts(**DAMAGED), "numpy is damaged", AGAIN),
         (HALF, facts(**DAMAGED), "numpy is damaged", AGAIN),
+        ("the process died by signal 7 at `a`", facts(**DAMAGED), "numpy is damaged", AGAIN),
         # In an environment of the builder's nothing else installs.
         ("No module named 'six'", facts(repair="build --repair"), "six", "build --repair"),
         (f"/site/a.so: {DENIED}", facts(), "/site/a.so may not be read", "chmod"),
