@@ -58,34 +58,23 @@ class Context(object):
         self.device_missing = False
         self._culprit = _UNTRIED
 
-    def compile_folder(self, name):
-        """Return a new copy of the compile folder, for a process that runs beside this one.
-
-        Processes that share one wait for each other, Theano's for five seconds or more.
-        """
-        copy = os.path.join(self.folder, name)
-        # Theano keeps its lock after some errors; the copy would wait for it, for two minutes.
-        ignored = shutil.ignore_patterns("lock_dir")
-        folder = str(self.framework.flag("base_compiledir"))
-        if os.path.isdir(folder):
-            shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
-        else:
-            # Nothing is compiled yet.
-            os.mkdir(copy)
-        return copy
-
     def start(self, function, name, *more, **options):
         """Call a function of the suite beside this process; return the process.Started.
 
         It gets the framework's module, a copy of the compile folder of this name, and more
-        arguments. environ: its variables; by default those of this process.
+        arguments: processes that share one wait for each other, Theano's for five seconds or more.
+        environ: its variables; by default those of this process.
         """
-        words = (function, self.framework.name, self.compile_folder(name)) + more
-        return process.Started(
-            process.suite_command("probe", *words),
-            os.path.join(self.folder, name + ".txt"),
-            options.get("environ"),
-        )
+        copy, folder = os.path.join(self.folder, name), str(self.framework.flag("base_compiledir"))
+        if os.path.isdir(folder):
+            # Theano keeps its lock after some errors; the copy would wait for it, for two minutes.
+            ignored = shutil.ignore_patterns("lock_dir")
+            shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
+        else:
+            # Nothing is compiled yet.
+            os.mkdir(copy)
+        command = process.suite_command("probe", function, self.framework.name, copy, *more)
+        return process.Started(command, copy + ".txt", options.get("environ"))
 
     @property
     def culprit(self):

@@ -114,17 +114,17 @@ def _described(count, ratios, busy):
         "%s times as fast (%s)" % (("%.0f" if ratios[what] >= 10 else "%.1f") % ratios[what], what)
         for what in sorted(ratios)
     ]
-    beside = ", beside others that keep %.1f busy" % busy if busy > threads.BUSY else ""
+    beside = ", while other programs keep %.1f busy" % busy if busy > threads.BUSY else ""
     words = (text, beside, " and ".join(times), SIZE)
     return "%s%s: with one thread each they are %s here (n=%d)" % words
 
 
 def gain_of_one_thread(rounds, seconds, path=None):
-    """Return ({what: how much faster processes that compute at a time are with one thread each},
-    the processors that other programs keep busy meanwhile).
+    """Return ({what: ratio}, the processors that other programs keep busy meanwhile).
 
-    rounds: of both ways, which alternate. seconds: of each computation. path: of a BLAS library
-    whose products count, too. What did not run is missing.
+    ratio: how much faster processes that compute at a time are with one thread each; of what did
+    not run it is missing. rounds: of both ways, which alternate. seconds: of each computation.
+    path: of a BLAS library whose products count, too.
     """
     chains = min(MOST_CHAINS, machine.usable_cores())
     words = ["blas.chains:counted", str(chains), str(seconds)] + [path] * bool(path)

@@ -29,16 +29,6 @@ def verify(*argv: str) -> subprocess.CompletedProcess[str]:
     return called([sys.executable, REPOSITORY / "verify", *argv])
 
 
-def test_every_program_has_a_module_with_a_main_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The module turns bytecode off for the whole process.
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    programs = importlib.import_module("verify.__main__").PROGRAMS
-    for program in ("verify.cli", *programs.values()):
-        module, _, function = program.partition(":")
-        source = (REPOSITORY / (module.replace(".", "/") + ".py")).read_text()
-        assert f"\ndef {function or 'main'}(" in source, module
-
-
 def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:
     found = [
         f"{path}:{node.lineno}"

@@ -132,15 +132,6 @@ def test_the_verdict_counts_skipped_checks_and_has_the_speed_of_gemm_and_the_adv
     )
 
 
-@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("0", 80), ("wide", 80), ("", 80)])
-def test_the_width_is_that_of_columns(
-    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert table.terminal_width() == width
-
-
 def test_characters_that_the_encoding_lacks_become_question_marks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -20,7 +20,9 @@ SECOND = "not from the lock: numpy and scipy"
 EXPORT = "set this before Python starts, where several chains or processes run:\nexport "
 EXPORT += "OPENBLAS_NUM_THREADS=1"
 LAPACK, BOTH = {chains.LAPACK: 3}, {chains.LAPACK: 3, chains.PRODUCTS: 1}
-BESIDE = "processors, beside others that keep 1.8 busy: with one thread each they are 261 times as "
+BESIDE = (
+    "processors, while other programs keep 1.8 busy: with one thread each they are 261 times as "
+)
 BESIDE += "fast (SciPy's Cholesky and solve) here (n=150)"
 THREE = f"{COST}3.0 times as fast (SciPy's Cholesky and solve)"
 
