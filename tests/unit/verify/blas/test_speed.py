@@ -156,10 +156,8 @@ NO = "this library has no kernels for %s: install one that has"
 NO_BETTER = NO % "AVX-512"
 SELECTED = "OPENBLAS_CORETYPE=Haswell selects these kernels:\nunset OPENBLAS_CORETYPE"
 MKL = "def, for AVX2, where this processor has AVX-512: Gemm reaches 45 % of a processor's peak"
-ADVICE = (
-    "MKL reaches 45 % of this processor's peak by kernels for AVX2: OpenBLAS and BLIS have some "
-)
-ADVICE = [ADVICE + "for AVX-512"]
+BETTER = "by kernels for AVX2: OpenBLAS and BLIS have some for AVX-512"
+ADVICE = [f"MKL reaches 45 % of this processor's peak {BETTER}"]
 UNSET, INTEL = "selects these kernels:\nunset MKL_", {"vendor_id": "GenuineIntel"}
 COMPARED = "; the other variants are compared with this"
 
