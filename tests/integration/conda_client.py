@@ -39,7 +39,6 @@ class Conda:
                 "PATH": os.environ["PATH"],
                 "HOME": str(self.home),
                 "PYTHONPATH": str(self.code),
-                "PYTHONDONTWRITEBYTECODE": "1",
                 "LC_ALL": "C.UTF-8",
                 "CONDARC": os.devnull,
                 "CONDA_SOLVER": "classic",

@@ -38,18 +38,24 @@ LACKING = "not at a mirror"
 
 # The longest groups start first, so that no process is left alone with one at the end.
 LONG = (
-    "engine",
-    "test_first_project",
     "test_dockerfile_alone",
-    "test_verify_faults",
-    "test_guides",
-    "test_fixes",
-    "test_bare_machine",
-    "test_reproducible",
-    "test_pip",
-    "test_shared_modules",
-    "test_workloads",
+    "test_verify_libraries",
     "test_device",
+    "engine",
+    "test_guides",
+    "test_first_step",
+    "test_verify_faults",
+    "test_bare_machine",
+    "test_fixes",
+    "test_blas_choice",
+    "test_threads",
+    "test_pip",
+    "test_stack",
+    "test_verify_wheel",
+    "test_recipes",
+    "test_published",
+    "test_extensions",
+    "test_workloads",
 )
 # The parts of `./invoke test` by group; all others are its part `integration`.
 MARKERS = {
@@ -58,7 +64,6 @@ MARKERS = {
     "test_dockerfile_alone": "images",
     "test_page": "browser",
     "test_kernel": "browser",
-    "test_first_project": "examples",
 }
 
 
@@ -95,6 +100,12 @@ def group_of(nodeid: str) -> str:
     """Return the name of the group of tests that a test is done with."""
     module = Path(nodeid.partition("::")[0]).stem
     return "engine" if "_engine" in module else module
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Give the checks of these tests a folder for what they compile: see verify_driver.py."""
+    os.environ["KEPT"] = str(tmp_path_factory.mktemp("kept"))
 
 
 @pytest.fixture(scope="session")

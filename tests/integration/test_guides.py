@@ -59,7 +59,7 @@ NOT_RUN = {
     "./invoke pin --alive": "asks each mirror for each file: test_alive",
     "aocl-libm": "needs AMD's archive: test_amdlibm",
     "uv tool install": "needs a release: test_installed",
-    "../model": "needs a project with tests: test_first_project",
+    "../model": "needs a project with tests: test_stack",
     "--all --sources": "writes gigabytes: test_vendor",
 }
 # What stands for a reader's paths. The last is the test that runs.

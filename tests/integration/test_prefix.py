@@ -10,7 +10,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rattler.shell import ActivationVariables, Shell, activate
@@ -87,54 +86,39 @@ def test_a_new_environment_has_no_verdict_of_the_one_before(tiny: Tiny) -> None:
     assert not report.exists()
 
 
-class Checkout:
-    """A copy of the checkout with the small variants in place of the others."""
+def test_clean_during_a_build(tiny: Tiny, tmp_path: Path) -> None:
+    root = tmp_path / "a checkout, é"
+    root.mkdir()
+    tiny.copy_checkout(root)
+    env = {**os.environ, "THEANO_STACKS_CACHE": str(tiny.cache)}
 
-    def __init__(self, tiny: Tiny, root: Path) -> None:
-        self.root, self.cache = root, tiny.cache
-        tiny.copy_checkout(root)
-
-    def command(self, *words: str) -> tuple[list[str], dict[str, Any]]:
-        env = {**os.environ, "THEANO_STACKS_CACHE": str(self.cache)}
-        return [*invoke(self.root), *words], {"cwd": self.root, "env": env}
-
-    def invoke(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command, options = self.command(*words)
-        done = called(command, **options)
+    def task(*words: str) -> subprocess.CompletedProcess[str]:
+        done = called([*invoke(root), *words], cwd=root, env=env)
         assert "Traceback" not in done.stderr, done.stderr
         return done
 
-
-@pytest.fixture
-def checkout(tiny: Tiny, tmp_path: Path) -> Checkout:
-    root = tmp_path / "a checkout, é"
-    root.mkdir()
-    return Checkout(tiny, root)
-
-
-def test_clean_during_a_build(checkout: Checkout) -> None:
-    place = checkout.root / "build/prefixes/tiny/by-conda"
-    checkout.invoke("build", "-v", "by-conda")
+    place = root / "build/prefixes/tiny/by-conda"
+    task("build", "-v", "by-conda")
     (place / READY).write_text("{}")
-    command, options = checkout.command("build", "-v", "by-conda")
     with hold_lock(place, "it"):
-        building = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
+        words = [*invoke(root), "build", "-v", "by-conda"]
+        building = subprocess.Popen(words, cwd=root, env=env, stderr=subprocess.PIPE, text=True)
         assert building.stderr
         assert any("waiting: the environment tiny/by-conda" in line for line in building.stderr)
-        before = tree(checkout.root / "build"), tree(checkout.cache)
-        for words in ((), ("-v", "by-conda"), ("-v", "by-pip", "--cache")):
-            done = checkout.invoke("clean", *words)
-            assert (done.returncode, done.stdout) == (1, ""), words
+        before = tree(root / "build"), tree(tiny.cache)
+        for chosen in ((), ("-v", "by-conda"), ("-v", "by-pip", "--cache")):
+            done = task("clean", *chosen)
+            assert (done.returncode, done.stdout) == (1, ""), chosen
             assert "is in use: nothing was removed" in done.stderr
             assert f"found:    process {building.pid}: " in done.stderr
             assert "build -v by-conda" in done.stderr and "fix:      wait until" in done.stderr
-        assert (tree(checkout.root / "build"), tree(checkout.cache)) == before
-        assert checkout.invoke("clean", "-v", "by-pip").stdout == "nothing to remove\n"
+        assert (tree(root / "build"), tree(tiny.cache)) == before
+        assert task("clean", "-v", "by-pip").stdout == "nothing to remove\n"
     with building:
         building.communicate()
-    assert checkout.invoke("run", "-v", "by-conda", "--", "true").returncode == 0
-    assert f"removing {place.parent.parent}\n" in checkout.invoke("clean").stdout
-    assert not any((checkout.root / "build").iterdir())
+    assert task("run", "-v", "by-conda", "--", "true").returncode == 0
+    assert f"removing {place.parent.parent}\n" in task("clean").stdout
+    assert not any((root / "build").iterdir())
 
 
 FRAMEWORKS = ("theano-1.0.5", "theano-0.8.2")

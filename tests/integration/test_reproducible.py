@@ -25,6 +25,7 @@ from stacks.channel import build
 from stacks.channel import offers as offers_module
 from stacks.channel.build import obtain_packages
 from stacks.channel.offers import read_channel, with_settings
+from stacks.channel.settings_files import MODULES
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution.channel import push
@@ -104,18 +105,20 @@ OWN_PATH = {
     "etc/theanorc",
     "etc/theano-stacks/expect.json",
     "etc/theano-stacks/files.json",
-    "etc/theano-stacks/modules",
+    MODULES,
     "etc/theano-stacks/ready.json",
     "pip.conf",
 }
 
 
-@pytest.mark.parametrize("framework", ["theano-1.0.5", "theano-0.8.2"])
+@pytest.mark.parametrize("framework", ["tiny", "theano-1.0.5", "theano-0.8.2"])
 def test_two_environments_differ_only_in_their_paths(
-    workspace: Workspace, framework: str, tmp_path: Path
+    workspace: Workspace, tiny: Tiny, framework: str, tmp_path: Path
 ) -> None:
     """This holds for what pip installs too."""
-    variant = load_variant(workspace, "pip-openblas", framework)
+    if is_tiny := framework == "tiny":
+        workspace = tiny.workspace
+    variant = load_variant(workspace, "by-pip" if is_tiny else "pip-openblas", framework)
     channel = offers_module.read_channel(workspace)
     trees = []
     for name, umask in (("one", 0o022), ("an other, é", 0o077)):
@@ -130,24 +133,21 @@ def test_two_environments_differ_only_in_their_paths(
     one, other = trees
     assert one.keys() == other.keys()
     # conda's record has the SHA-256 of theanorc as it was installed.
-    [record] = made.glob("conda-meta/theano-settings-*.json")
-    assert {name for name in one if one[name][0] != other[name][0]} == {
-        *OWN_PATH,
-        f"conda-meta/{record.name}",
-    }
-    assert {
-        name: (one[name][1], other[name][1]) for name in one if one[name][1] != other[name][1]
-    } == {}
+    [record] = made.glob("conda-meta/*-settings-*.json")
+    own_path = {*OWN_PATH, f"conda-meta/{record.name}"}
+    # Only an environment with the accelerator shares compiled modules.
+    own_path -= {MODULES} if is_tiny else set()
+    assert {name for name in one if one[name][0] != other[name][0]} == own_path
+    assert [name for name in one if one[name][1] != other[name][1]] == []
 
 
-def test_a_second_environment_is_hard_links_into_the_cache(workspace: Workspace) -> None:
+def test_an_environment_is_hard_links_into_the_cache(workspace: Workspace) -> None:
     """At most 5 MB are new files; what pip installs is not shared."""
     variant = load_variant(workspace, "openblas")
     workspace.cache.mkdir(parents=True, exist_ok=True)
     # Certainly on the cache's file system, whatever is mounted where.
     with tempfile.TemporaryDirectory(prefix=".test-", dir=workspace.cache) as folder:
-        for name in ("first", "second"):
-            made = pipeline.make_environment(workspace, variant, Path(folder) / name)
+        made = pipeline.make_environment(workspace, variant, Path(folder) / "made")
         if (made / "bin/python3.9").stat().st_nlink == 1:
             pytest.skip("the cache's file system has reflinks: nothing tells which blocks are new")
         statuses = [path.lstat() for path in made.rglob("*")]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stacks.channel import build as package_builds
 from stacks.channel.offers import Channel, read_channel, with_settings
-from stacks.core.disk import REPOSITORY
+from stacks.core.disk import REPOSITORY, sha256_of
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
@@ -194,13 +194,13 @@ def flip(path: Path, position: int | None = None) -> None:
 
 
 def tree(root: Path) -> dict[str, tuple[str, int]]:
-    """Return the content of every file below a folder, or the link's text, and its mode.
+    """Return the hash of every file below a folder, or the link's text, and its mode.
 
     Without what changes in an environment that is used: var and bytecode.
     """
     return {
         str(p.relative_to(root)): (
-            os.readlink(p) if p.is_symlink() else p.read_bytes().hex(),  # noqa: PTH115
+            os.readlink(p) if p.is_symlink() else sha256_of(p),  # noqa: PTH115
             p.lstat().st_mode,
         )
         for p in sorted(root.rglob("*"))

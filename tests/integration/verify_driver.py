@@ -7,6 +7,7 @@ status with no other check than that.
 """
 
 import functools
+import hashlib
 import importlib
 import json
 import os
@@ -15,12 +16,15 @@ import sys
 import tempfile
 import types
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
 def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None:
-    """Set up as the suite's own program does, run the checks, print [[name, status, ...], ...]."""
-    sys.dont_write_bytecode = True
+    """Set up as the suite's own program does, run the checks, print [[name, status, ...], ...].
+
+    What they compile is kept for the next checks of the same environment, as a verification does.
+    """
     package = types.ModuleType("verify")
     package.__path__ = [suite_folder]
     sys.modules["verify"] = package
@@ -37,11 +41,29 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
             return
         module = expectation["module"] if expectation else "theano"
         user_flags = os.environ.get(module.upper() + "_FLAGS", "")
-        compiling.use_compile_folder(folder)
+        compiled, kept = Path(folder) / "compiled", kept_folder()
+        compiling.use_compile_folder(str(compiled))
+        numba = str(kept / compiling.NUMBA)
+        compiling.use_kept(str(compiled / compiling.NUMBA), numba, numba)
+        compiling.take(str(kept), str(compiled), extensions=True)
         compiling.share_modules()
         run(context.Context(frameworks.load(module), expectation, folder, user_flags), names)
+        compiling.take(str(compiled), str(kept), extensions=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def kept_folder() -> Path:
+    """Return the folder of what was compiled in this environment, in KEPT, the tests' own folder.
+
+    One that has become another environment has another.
+    """
+    own = Path(sys.prefix) / "etc/theano-stacks/expect.json"
+    made_of = own.read_bytes() if own.exists() else b""
+    digest = hashlib.sha256(sys.prefix.encode() + made_of).hexdigest()
+    folder = Path(os.environ["KEPT"]) / digest
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def modules(*names: str) -> list[Any]:
