@@ -46,6 +46,31 @@ def exists(path: Path) -> bool:
     return True
 
 
+# What may be at a path in place of a file.
+KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISDIR, "a folder"),
+)
+
+
+def check_is_file(path: Path, name: str, *, fix: str | None = None, folder: bool = False) -> None:
+    """Raise UsageError for something else than a file: who reads a pipe may wait for ever.
+
+    name: the path, or what names it, for the message. folder: it may be a folder. What is missing,
+    may not be seen, or is /dev/null is left to who reads it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    kind = next((kind for test, kind in KINDS if test(mode)), None)
+    if kind and str(path) != os.devnull and not (folder and kind == "a folder"):
+        raise UsageError(f"{name} is {kind}", expected="a file", fix=fix)
+
+
 def check_replaceable(target: Path) -> None:
     """Raise UsageError if something else than a file or a folder is at a path."""
     if target.exists() and not target.is_file() and not target.is_dir():

@@ -10,7 +10,6 @@ import itertools
 import json
 import math
 import re
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +22,7 @@ from stacks.core import models
 from stacks.core.console import display_path, plural
 from stacks.core.errors import UsageError
 from stacks.core.models import Keys
+from stacks.core.paths import check_is_file
 
 M = TypeVar("M", bound=BaseModel)
 # A line and a column, both counted from 1.
@@ -92,8 +92,7 @@ def read(path: Path, model: type[M]) -> Document[M]:
 def read_bytes(path: Path) -> bytes:
     """Return a YAML file's bytes; UsageError if it is missing, too large, or not a file."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise UsageError(f"{display_path(path)}: not a file")
+        check_is_file(path, display_path(path))
         with path.open("rb") as file:
             data = file.read((MAX_MEBIBYTES << 20) + 1)
     except FileNotFoundError:

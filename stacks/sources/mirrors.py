@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from stacks.core.errors import FetchError, UsageError
-from stacks.core.paths import expanded
+from stacks.core.paths import check_is_file, expanded
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pin, cached_path
@@ -23,6 +23,10 @@ from stacks.sources.pins import Pin, cached_path
 VARIABLE = "THEANO_STACKS_VENDOR"
 # In a vendored folder: the packages, the tools' wheels, and the digests of all other files.
 CHANNEL, TOOLS, DIGESTS = "channel", "tools", "vendor.sha256"
+# Files that programs read before they ask a server, and the fix for one that is not a file.
+PIP_FILES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf")
+BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
+ACCESS_FIX = "put a file there, or correct what names it, such as pip's cert or SSL_CERT_FILE"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +41,17 @@ class PipSettings:
     proxy: str | None = None
     timeout: float = 15.0
     retries: int = 5
+
+
+def check_access_files(*files: str | bool | None) -> None:
+    """Raise UsageError for a certificate, a ~/.netrc and the like that is a pipe, socket or device.
+
+    Who reads a pipe may wait for ever, pip and uv too. A CA bundle may be a folder.
+    """
+    for file in (*files, os.environ.get("NETRC") or "~/.netrc"):
+        if isinstance(file, str):
+            path = Path(os.path.expanduser(file))  # noqa: PTH111
+            check_is_file(path, file, fix=ACCESS_FIX, folder=True)
 
 
 def public_url(url: str) -> str:
@@ -65,6 +80,8 @@ def pip_settings() -> PipSettings:
 
     Raises FetchError if this Python has no pip, or pip rejects its configuration.
     """
+    named = (os.environ.get(name) for name in ("PIP_CONFIG_FILE", *BUNDLES))
+    check_access_files(*PIP_FILES, *named)
     try:
         # -I: the user's folder may have a random.py.
         listing = call([sys.executable, "-I", "-m", "pip", "--no-input", "config", "list"])
@@ -88,6 +105,7 @@ def pip_settings() -> PipSettings:
     ]
     if options.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
         indexes = []
+    check_access_files(options.get("cert"), options.get("client-cert"))
     return PipSettings(
         index_urls=tuple(valid_url(url, "pip's index-url") for url in dict.fromkeys(indexes)),
         find_links=tuple(map(_find_links, options.get("find-links", "").split())),

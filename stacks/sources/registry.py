@@ -26,6 +26,7 @@ import requests
 
 from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, UsageError
+from stacks.core.paths import check_is_file
 from stacks.sources.connection import Allowance
 from stacks.sources.download import size_at
 from stacks.sources.mirrors import public_url
@@ -163,8 +164,10 @@ class Tokens:
 def credentials(host: str) -> str | None:
     """Return user:password in base64 for a registry, from `docker login`; None without."""
     folder = os.environ.get("DOCKER_CONFIG") or os.path.expanduser("~/.docker")  # noqa: PTH111
+    file = Path(folder) / "config.json"
+    check_is_file(file, str(file), folder=True)
     try:
-        entry = json.loads((Path(folder) / "config.json").read_bytes())["auths"][host]["auth"]
+        entry = json.loads(file.read_bytes())["auths"][host]["auth"]
         base64.b64decode(entry, validate=True)
     except (OSError, ValueError, KeyError, TypeError, binascii.Error):
         return None

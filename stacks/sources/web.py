@@ -24,7 +24,7 @@ from stacks.sources.connection import (
     redirect_target,
     thread_session,
 )
-from stacks.sources.mirrors import public_url
+from stacks.sources.mirrors import BUNDLES, public_url
 
 Authorize = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 # Gets a document's bytes by its URL and headers, and raises what it likes.
@@ -193,7 +193,7 @@ class Web:
         limit = max(0.001, min(self.timeout, allowance.left))
         try:
             with body.open("rb") if isinstance(body, Path) else nullcontext(body) as data:
-                return thread_session().request(
+                return thread_session(self.verify, self.client_cert).request(
                     method,
                     address,
                     data=data,
@@ -216,7 +216,7 @@ def environment_web(stop: threading.Event) -> Web:
 
 def environment_bundle() -> str | bool:
     """Return the CA bundle that the environment names, or True for the usual one."""
-    for name in ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"):
+    for name in BUNDLES:
         if bundle := os.environ.get(name):
             return bundle
     return True

@@ -24,7 +24,7 @@ from stacks.core.console import as_typed, display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import UsageError
 from stacks.core.models import Flag, Line, Setting, Spec, Strict
-from stacks.core.paths import expanded, is_file
+from stacks.core.paths import exists, expanded
 from stacks.core.process import quoted
 from stacks.variants.files import FloatX, Variables
 from stacks.variants.requests import file_requests, request_of
@@ -143,7 +143,7 @@ def file_of(text: str) -> Path | None:
     path = expanded(text)
     if path.suffix not in (".yaml", ".yml"):
         path /= NAME
-        if not text or not (is_file(path) or text.startswith(("/", ".", "~"))):
+        if not text or not (exists(path) or text.startswith(("/", ".", "~"))):
             return None
     # Unlike Path.resolve, it takes links that lead in a circle.
     return Path(os.path.realpath(path.parent), path.name)
@@ -182,7 +182,7 @@ def plain_name(text: str) -> str:
 
 def read(file: Path) -> Stack:
     """Return a stack; UsageError with file, line and column if it is missing or wrong."""
-    if not is_file(file):
+    if not exists(file):
         raise UsageError(
             f"{display_path(file)}: no such file",
             expected=f"a {NAME}",

@@ -120,6 +120,9 @@ def test_a_missing_file(workspace: Workspace, file: Path) -> None:
     for name in ("/nowhere", "./nowhere", "~/nowhere"):
         with pytest.raises(UsageError, match=r"nowhere/stack\.yaml: no such file"):
             load_variant(workspace, name)
+    os.mkfifo(file)
+    with pytest.raises(UsageError, match=r"stack\.yaml is a pipe"):
+        load_variant(workspace, str(file))
     with pytest.raises(UsageError, match=r"small\.yaml: no such file(.|\n)*check the spelling"):
         load_variant(workspace, "small.yaml")
 
@@ -198,7 +201,9 @@ def test_requests_that_are_refused(request_: str, reason: str, file: Path) -> No
 
 def test_files_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:15: no.txt: No such file" in refused(file, "requirements: no.txt\n")
-    assert "stack.yaml:4:15: .: Is a directory" in refused(file, 'requirements: ""\n')
+    assert "stack.yaml:4:15: . is a folder\n" in refused(file, 'requirements: ""\n')
+    os.mkfifo(file.parent / "pipe")
+    assert "stack.yaml:4:15: pipe is a pipe\n" in refused(file, "requirements: pipe\n")
     message = refused(file, "requirements: https://me:secret@host/r.txt\n")
     assert message.startswith("stack.yaml:4:15: the requirements file is an address\n")
     (file.parent / "r.txt").write_bytes(b"\xff\xfe\x00")
