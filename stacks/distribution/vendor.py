@@ -26,7 +26,7 @@ from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
-from stacks.core.process import CommandError, call
+from stacks.core.process import CommandError, call, quoted
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import DOCS_LOCK, LOCKING_LOCK, Workspace
 from stacks.environments.use import kernel
@@ -96,6 +96,10 @@ def vendor(
         with step("archive", display_path(archive)):
             write_archive(folder, archive)
     _report(folder, entries, len(pins))
+    taken = "the wheel" if INSTALLED else "a copy of this checkout"
+    print(f"the other machine needs it, and {taken}")
+    option = "".join(f" {variant.option}" for variant in variants[:1])
+    next_step(f"{VARIABLE}={quoted([str(folder)])} ./invoke build{option}")
 
 
 def _sources(channel: Channel, entries: Iterable[IndexEntry]) -> set[Pin]:
@@ -132,9 +136,6 @@ def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
     if kept:
         names = ", ".join(entry.package.name for entry in kept)
         print(f"for your own machines only, not to be republished: {names}")
-    taken = "the wheel" if INSTALLED else "a copy of this checkout"
-    command = f"{VARIABLE}=<this folder> ./invoke build --variant V"
-    next_step(f"on the other machine, with {taken}: {command}")
 
 
 def check(folder: Path) -> None:

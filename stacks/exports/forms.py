@@ -63,7 +63,10 @@ RUN useradd --uid {UID} --user-group --create-home --shell /bin/bash {USER} \\
 ENV {environment}
 WORKDIR {WORK}
 """
-    usage = f"./invoke build {subject.variant.option} --to docker, then open {{to}} in the editor"
+    usage = (
+        f"./invoke build {subject.variant.option} --to docker\n"
+        'then open {to} in the editor, and choose "Reopen in Container"'
+    )
     files = {
         ".devcontainer/devcontainer.json": json.dumps(content, indent=2, ensure_ascii=False) + "\n",
         ".devcontainer/Dockerfile": dockerfile,
@@ -157,7 +160,8 @@ def as_kernelspec(subject: Subject) -> Export:
     locked = any(pin.name == "ipykernel" for pin in subject.lock.requirements)
     own = locked or kernel.has_own(variant, target)
     text = kernel.spec_text(variant, kernel.command(target, own=own), target)
-    usage = f"./invoke kernel {variant.option} installs it, and the ipykernel that it starts"
+    # The ipykernel that it starts is installed with it.
+    usage = f"./invoke build {variant.option} && ./invoke kernel {variant.option}"
     return Export({"kernel.json": text}, usage)
 
 

@@ -31,6 +31,7 @@ from stacks.variants.variant import Variant
 REQUIREMENTS, ENVIRONMENT, PYLOCK = "requirements.txt", "environment.yml", "pylock.toml"
 # A path for each file of pylock.toml, because no file of ours names the host of a package index.
 FILES = "files"
+THEN_ELSEWHERE = "\nthen, in another terminal: "
 # A conda installer that EasyBuild has an easyconfig for.
 INSTALLER = ("Miniforge3", "24.11.3-0")
 
@@ -71,13 +72,13 @@ class Subject:
         return any(not pin.filename.endswith(".whl") for pin in self.lock.requirements)
 
     def by_conda(self, command: str) -> str:
-        """Return how to run a command of a conda client, which needs the channel to be served.
+        """Return how to run a command of a conda client, a line for each terminal.
 
-        pip then builds with the locked tools; else it fetches others, which have no hash. Its
-        variable means the opposite of its name.
+        One serves the channel that the client needs. pip then builds with the locked tools; else it
+        fetches others, which have no hash. Its variable means the opposite of its name.
         """
         option = f" {self.variant.option}" if self.variant.file else ""
-        serving = f"while `./invoke serve{option}` runs: " if self.lock.channel == URL else ""
+        serving = f"./invoke serve{option}{THEN_ELSEWHERE}" if self.lock.channel == URL else ""
         return f"{serving}{'PIP_NO_BUILD_ISOLATION=0 ' if self.builds_sources else ''}{command}"
 
 
@@ -86,8 +87,8 @@ class Export:
     """A variant in one form.
 
     files: the texts by path; a form of several files, or of one in a folder, is a folder. usage:
-    one line for people, in which {to} stands for the path that was written, {name} for its name,
-    {folder} for its folder.
+    the command that uses it, and lines on what follows; {to} stands for the path that was written,
+    {name} for its name, {folder} for its folder.
     """
 
     files: Mapping[str, str]
@@ -104,7 +105,7 @@ def subject_of(workspace: Workspace, variant: Variant) -> Subject:
 
     Raises UsageError if it is not locked, StaleError if its lock is stale.
     """
-    name = variant.framework.name.removesuffix(f"-{variant.framework.version}")
+    name = variant.framework.project
     recipes = [offer.recipe for offer in read_channel(workspace).offers.values()]
     pages = (recipe.about.homepage for recipe in recipes if recipe.package.name == name)
     return Subject(
@@ -149,7 +150,7 @@ def as_easyconfig(subject: Subject) -> Export:
     # EasyBuild fills in what follows a percent sign.
     values = {
         "easyblock": "Conda",
-        "name": framework.name.removesuffix(f"-{framework.version}"),
+        "name": framework.project,
         "version": framework.version,
         "versionsuffix": f"-{subject.flavour}",
         "homepage": subject.homepage.replace("%", "%%"),
@@ -198,7 +199,7 @@ def _quoted(text: str) -> str:
 
 
 def as_pylock(subject: Subject) -> Export:
-    """Return a pylock.toml, with the files in a folder beside it, and the framework's settings."""
+    """Return a pylock.toml, requirements.txt, by which pip fetches its files, and the settings."""
     python = subject.variant.framework.python
     major, minor = map(int, python.split("."))
     lines = [
@@ -209,15 +210,16 @@ def as_pylock(subject: Subject) -> Export:
     for pin in sorted(subject.lock.requirements, key=lambda pin: canonical(pin.name)):
         lines += ["", *_pylock_package(pin)]
     name, text = _settings(subject)
-    # Else uv fetches what it builds with, which has no hash.
-    where = ", where setuptools and wheel are" if subject.builds_sources else ""
+    # Else both fetch what they build with, which has no hash.
     option = "--no-build-isolation " if subject.builds_sources else ""
     usage = (
-        f"with the files of `--as requirements` in {{to}}/{FILES} (pip download -d){where}: "
-        f"uv pip install {option}-r {{to}}/{PYLOCK} && "
-        f"{subject.variant.framework.rc_variable}={{to}}/{name} python train.py"
+        f"python{python} -m pip download --require-hashes --no-deps {option}-d {{to}}/{FILES} "
+        f"-r {{to}}/{REQUIREMENTS} && uv pip install {option}-r {{to}}/{PYLOCK} && "
+        f"{subject.variant.framework.rc_variable}={{to}}/{name} python{python} train.py"
     )
-    return Export({PYLOCK: "\n".join(lines) + "\n", name: text}, usage)
+    files = {PYLOCK: "\n".join(lines) + "\n", name: text}
+    requirements = (subject.folder / REQUIREMENTS).read_text("utf-8")
+    return Export({**files, REQUIREMENTS: requirements}, usage)
 
 
 def _pylock_package(pin: IndexPin) -> list[str]:

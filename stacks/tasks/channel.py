@@ -146,7 +146,8 @@ def publish_channel(
         # As a URL: the variable may have several, between blanks.
         place = to if is_registry(to) else Path(os.path.realpath(expanded(to))).as_uri()
         source = f"{CHANNELS}={quoted([place])}"
-        next_step(f"on another machine: {source} ./invoke build --variant V")
+        print("a build, on any machine that reaches it, takes the packages from there")
+        next_step(f"{source} ./invoke build")
 
 
 @task(

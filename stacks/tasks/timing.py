@@ -132,7 +132,8 @@ def publish(add: list[str], check: bool = False, prune: bool = False) -> None:
     if prune:
         command.prune(workspace)
     command.publish(workspace)
-    next_step("open site/index.html in a browser, then commit docs/ and results/")
+    print("look at site/index.html in a browser, then commit docs/ and results/")
+    next_step("git add docs results && git commit")
 
 
 @task(

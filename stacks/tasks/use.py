@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING
 
 from stacks.core.console import display_path, next_step
@@ -132,6 +133,7 @@ def kernel(
     `jupyter kernelspec list` shows it, and `jupyter kernelspec remove NAME` removes it.
     """
     workspace = default_workspace()
+    from stacks.core.paths import expanded
     from stacks.environments.folders import ready_environment
     from stacks.environments.use import kernel as kernels
     from stacks.sources.pins import read_pins
@@ -147,7 +149,9 @@ def kernel(
         name=name or kernels.default_name(chosen),
         kernels=kernels.kernels_below(path_of(prefix)),
     )
-    next_step(f"choose {kernels.display_name(chosen)!r} in Jupyter's list of kernels")
+    print(f"Jupyter offers it as {kernels.display_name(chosen)!r}")
+    if lab := which("jupyter-lab", path=str(expanded(prefix) / "bin") if prefix else None):
+        next_step(quoted([lab]) if prefix else "jupyter lab")
 
 
 @task(
