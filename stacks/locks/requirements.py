@@ -12,26 +12,26 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 
 from stacks.core.console import display_path
 from stacks.core.disk import scratch
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
 from stacks.locks.texts import PYLOCK
-from stacks.sources.mirrors import pip_settings
+from stacks.sources.mirrors import PipSettings, pip_settings
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.load import framework_names, load_framework
-from stacks.variants.variant import Framework, Variant
+from stacks.variants.requests import unfit_requests
+from stacks.variants.variant import FRAMEWORKS, Framework, Variant
 from verify.core import surroundings
 
 if sys.version_info >= (3, 11):
@@ -39,7 +39,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FRAMEWORKS = frozenset(["theano", "theano-pymc", "aesara", "pytensor"])
 # pip 20.3's resolver reads the index's page of a package again for each step: 339 pages for 13
 # packages. Here it reads each once.
 PIP_20 = """\
@@ -100,32 +99,69 @@ def resolve(
     """
     version = variant.framework.python
     base = installed(python.parents[1], version)
+    _check_requests(workspace, variant, base)
+    settings = pip_settings()
+    for path in uv.missing_links(settings):
+        print(f"warning: pip's find-links {path}: no such folder or file", file=sys.stderr)
     with scratch() as folder:
         if version == "2.7":
-            return _by_pip(workspace, variant, python, base, folder), None
-        program = uv.unpack(workspace, pins, folder)
+            return _by_pip(workspace, settings, variant, python, base, folder), None
+        tool = uv.unpack(workspace, pins, settings, folder)
         if preferred:
             # uv takes the versions of the file that it replaces.
             (folder / PYLOCK).write_text(_pylock(preferred), encoding="utf-8")
         try:
-            text, messages = _compile(workspace, program, variant, base, folder, "--python", python)
+            text, messages = _compile(tool, variant, base, "--python", python)
         except CommandError as error:
             assert variant.file
-            uv.raise_for_index(error, display_path(variant.file))
+            if needed := _needed_frameworks(tool, variant, base, python, error):
+                fitting = _fitting(workspace, tool, variant)
+                raise _conflict(variant, f"they need {needed} too", fitting) from error
+            uv.raise_for_index(error, display_path(variant.file), settings)
             if error.found != uv.NO_SOLUTION:
                 raise
-            fitting = _fitting(workspace, program, variant, folder)
-            raise _conflict(variant, error, fitting) from error
+            fitting = _fitting(workspace, tool, variant)
+            raise _conflict(variant, error.output or error.what, fitting) from error
     assert variant.file
     uv.warn_of_extras(messages, display_path(variant.file))
     known = {each.name for each in base}
     # uv leaves the key out where no request is meant for this Python.
     packages = [p for p in tomllib.loads(text).get("packages", ()) if p["name"] not in known]
-    return _pins(workspace, packages, uv.supported_tags(variant.framework)), text
+    return uv.pins_of(workspace, packages, variant.framework), text
+
+
+def _check_requests(workspace: Workspace, variant: Variant, base: Iterable[Distribution]) -> None:
+    """Raise UsageError for requests of another framework, or of other versions than installed ones.
+
+    All are named at once, before an index is asked: a `pip freeze` has many.
+    """
+    framework, versions = variant.framework, {each.name: each.version for each in base}
+    unfit = unfit_requests(variant.requests, versions, framework.python, framework.others)
+    if not unfit:
+        return
+    wanted = {name: each.specifier for name, each in unfit.items() if name in FRAMEWORKS}
+    fitting = []
+    for name in framework_names(workspace) if wanted else ():
+        project, _, version = name.rpartition("-")
+        if all(project == each and version in specifier for each, specifier in wanted.items()):
+            fitting.append(name)
+    has = [f"{name} {versions[name]}" for name in unfit if name in versions]
+    raise _unfit(
+        variant,
+        ", ".join(map(str, unfit.values())),
+        (f"change `framework:` to {' or '.join(fitting)}, or " if fitting else "")
+        + f"leave out {', '.join(unfit)}: "
+        + f"the environment has {', '.join(has) or framework.name}",
+    )
 
 
 def _by_pip(
-    workspace: Workspace, variant: Variant, python: Path, base: Iterable[Distribution], folder: Path
+    workspace: Workspace,
+    settings: PipSettings,
+    variant: Variant,
+    python: Path,
+    base: Iterable[Distribution],
+    folder: Path,
 ) -> tuple[IndexPin, ...]:
     """Resolve with the environment's own pip, which downloads what it chooses."""
     requests, constraints, files = folder / "requests", folder / "constraints", folder / "files"
@@ -137,17 +173,18 @@ def _by_pip(
     inherited = surroundings.pip(os.environ)
     env = {**inherited, "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     # Absolute: pip does not run in the user's folder. URLs: pip splits paths at their blanks.
-    if find_links := pip_settings().find_links:
+    if settings.find_links:
         env["PIP_FIND_LINKS"] = " ".join(
-            Path(place).as_uri() if place.startswith("/") else place for place in find_links
+            Path(place).as_uri() if place.startswith("/") else place
+            for place in settings.find_links
         )
     words += ["-d", str(files), "-r", str(requests), "-c", str(constraints)]
     assert variant.file
     try:
         messages = call([python, *words], cwd=folder, env=env, merged=True)
     except CommandError as error:
-        uv.raise_for_index(error, display_path(variant.file))
-        raise _conflict(variant, error) from error
+        uv.raise_for_index(error, display_path(variant.file), settings)
+        raise _conflict(variant, error.output or error.what) from error
     uv.warn_of_extras(messages, display_path(variant.file))
     known = {each.name for each in base}
     releases = {path.name: uv.release_of(path.name) for path in files.iterdir()}
@@ -156,20 +193,20 @@ def _by_pip(
 
 
 def _compile(
-    workspace: Workspace,
-    program: Path,
+    tool: uv.Uv,
     variant: Variant,
     base: Iterable[Distribution],
-    folder: Path,
     *python: str | Path,
+    alone: bool = True,
 ) -> tuple[str, str]:
     """Return the pylock.toml that uv makes of a stack's requests, and uv's messages.
 
-    base: what is installed. folder: for the files. python: the option that names the Python.
+    base: what is installed. python: the option that names the Python. alone: whether no package
+    may bring another framework.
     """
-    requests = "".join(f"{request}\n" for request in variant.requests)
+    folder, requests = tool.folder, "".join(f"{request}\n" for request in variant.requests)
     (folder / "requests.in").write_text(requests, encoding="utf-8")
-    text = _constraints(base, variant.framework)
+    text = _constraints(base, variant.framework, alone=alone)
     (folder / "constraints.txt").write_text(text, encoding="utf-8")
     # uv need not build what is installed to know what it asks for.
     lines = []
@@ -184,7 +221,7 @@ def _compile(
     (folder / "uv.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     glibc = variant.framework.glibc.replace(".", "_")
     options = [*python, "--python-platform", f"x86_64-manylinux_{glibc}"]
-    messages = uv.compile_lock(workspace, program, folder, PYLOCK, options)
+    messages = tool.compile(PYLOCK, options)
     return (folder / PYLOCK).read_text(encoding="utf-8"), messages
 
 
@@ -197,12 +234,14 @@ def _pylock(pins: Iterable[IndexPin]) -> str:
     return "".join(['lock-version = "1.0"\ncreated-by = "theano-stacks"\n', *tables])
 
 
-def _constraints(base: Iterable[Distribution], framework: Framework) -> str:
-    lines = [*(f"{each.name}=={each.version}" for each in base), *framework.constraints]
+def _constraints(base: Iterable[Distribution], framework: Framework, *, alone: bool = True) -> str:
+    # Two frameworks are not one environment; Theano and Theano-PyMC have the same folder.
+    others = [f"{name}<0" for name in sorted(framework.others) if alone]
+    lines = [*(f"{each.name}=={each.version}" for each in base), *others, *framework.constraints]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _fitting(workspace: Workspace, program: Path, variant: Variant, folder: Path) -> list[str]:
+def _fitting(workspace: Workspace, tool: uv.Uv, variant: Variant) -> list[str]:
     """Return the other frameworks on which uv can resolve the requests of a stack."""
     names = []
     for name in framework_names(workspace):
@@ -212,49 +251,46 @@ def _fitting(workspace: Workspace, program: Path, variant: Variant, folder: Path
         parts = (each.partition("==") for each in framework.pip)
         base = [Distribution(canonicalize_name(each), version) for each, _, version in parts]
         other = variant.model_copy(update={"framework": framework})
-        option = "--python-version", framework.python
-        try:
-            text, _ = _compile(workspace, program, other, base, folder, *option)
-        except CommandError:
-            continue
-        found = {package["name"] for package in tomllib.loads(text).get("packages", ())}
-        # Not where they bring another framework along.
-        if not found & (FRAMEWORKS - {each.name for each in base}):
+        with suppress(CommandError):
+            _compile(tool, other, base, "--python-version", framework.python)
             names.append(name)
     return names
 
 
-def _conflict(
-    variant: Variant, error: CommandError, fitting: Sequence[str] | None = None
-) -> UsageError:
+def _needed_frameworks(
+    tool: uv.Uv, variant: Variant, base: Iterable[Distribution], python: Path, error: CommandError
+) -> str:
+    """Return the other frameworks that the packages would bring, empty if that is not the fault.
+
+    Without them uv may end at a version from years before, which it cannot build.
+    """
+    if error.found == uv.NO_SOLUTION:
+        with suppress(CommandError):
+            text, _ = _compile(tool, variant, base, "--python", python, alone=False)
+            packages = tomllib.loads(text).get("packages", ())
+            others = [p for p in packages if p["name"] in variant.framework.others]
+            return ", ".join(f"{p['name']} {p['version']}" for p in others)
+    return ""
+
+
+def _conflict(variant: Variant, found: str, fitting: Sequence[str] | None = None) -> UsageError:
     """Return the error of packages that do not fit; fitting: None if nothing else was tried."""
-    assert variant.file
     others = "" if fitting is None else "; no other framework fits either"
-    return UsageError(
-        f"{display_path(variant.file)}: its packages do not fit {variant.framework.name} on "
-        f"Python {variant.framework.python}",
-        found=error.output or error.what,
-        fix=f"change `framework:` to {' or '.join(fitting)}, which they fit, or change `pip:`"
+    return _unfit(
+        variant,
+        found,
+        f"change `framework:` to {' or '.join(fitting)}, which they fit, or change `pip:`"
         if fitting
         else f"ask for other versions under `pip:`{others}",
     )
 
 
-def _pins(
-    workspace: Workspace, packages: Sequence[Mapping[str, Any]], tags: Mapping[Tag, int]
-) -> tuple[IndexPin, ...]:
-    files = {p["name"]: uv.best_file(p, tags) for p in packages}
-    requests = [
-        FileRequest(p["name"], p["version"], uv.name_of(files[p["name"]])) for p in packages
-    ]
-    pins = pin_files(workspace, requests, threading.Event())
-    for pin in pins:
-        expected = files[pin.name].get("hashes", {}).get("sha256")
-        if expected and expected != pin.sha256:
-            raise IntegrityError(
-                f"{pin.filename} has other bytes than the index said a moment ago",
-                expected=f"sha256 {expected}",
-                found=f"sha256 {pin.sha256}",
-                fix="run it again; if it persists, the index is broken",
-            )
-    return pins
+def _unfit(variant: Variant, found: str, fix: str) -> UsageError:
+    """Return the error of packages that do not fit a variant's framework and its packages."""
+    assert variant.file
+    return UsageError(
+        f"{display_path(variant.file)}: its packages do not fit {variant.framework.name} on "
+        f"Python {variant.framework.python}",
+        found=found,
+        fix=fix,
+    )

@@ -54,9 +54,16 @@ def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
 
 
 def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
-    """Raise UsageError for names under a stack's `packages:` that the channel does not have."""
+    """Raise UsageError for names under a stack's `packages:` that it cannot have."""
     known = {offer.recipe.package.name for offer in channel.offers.values()}
     names = [re.split("[ =<>!~]", spec)[0] for spec in variant.declared["packages"]]
+    framework = variant.framework
+    if others := [name for name in names if name in framework.others]:
+        raise UsageError(
+            f"{display_path(file)}: packages: {', '.join(others)} beside {framework.name}",
+            expected="one framework",
+            fix=f"change `framework:`, or leave out {', '.join(others)}",
+        )
     if unknown := [name for name in names if name not in known]:
         raise UsageError(
             f"{display_path(file)}: packages: this project's channel has no {', '.join(unknown)}",

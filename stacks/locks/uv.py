@@ -12,8 +12,10 @@ import os
 import re
 import shutil
 import sys
+import threading
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -26,23 +28,50 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 
-from stacks.core.errors import FetchError, UsageError
+from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import PipSettings, pip_settings, public_url
-from stacks.sources.pins import Pins
+from stacks.sources.mirrors import PipSettings, public_url
+from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.variant import Framework
 
 NAME, VERSION = "uv", "0.13.9"
 FILE = f"uv-{VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
-# Its other errors end with 2.
+# Or a package that cannot be built; its other errors end with 2.
 NO_SOLUTION = "exit status 1"
 PROGRAM = f"uv-{VERSION}.data/scripts/uv"
 
 
-def unpack(workspace: Workspace, pins: Pins, folder: Path) -> Path:
-    """Return the path of uv's program, unpacked into a folder. Raises FetchError."""
+@dataclass(frozen=True)
+class Uv:
+    """uv's program, in a folder for its files, and its variables."""
+
+    program: Path
+    folder: Path
+    env: Mapping[str, str]
+
+    def compile(self, output: str, options: Sequence[str | Path]) -> str:
+        """Resolve requests.in under constraints.txt and uv.toml, all in the folder: a pylock.toml.
+
+        options: those that choose the Python. Returns uv's messages. Raises CommandError with uv's
+        explanation.
+        """
+        words = [str(self.program), "pip", "compile", "requests.in"]
+        given = ["--constraint", "constraints.txt", "--config-file", "uv.toml"]
+        forms = ["--no-header", "--no-annotate", "--no-progress", "--format", "pylock.toml"]
+        words += [*given, *forms, "--output-file", output]
+        # Without an index it would ask its default; it has no variable for that.
+        words += [] if "UV_DEFAULT_INDEX" in self.env else ["--no-index"]
+        return call([*words, *options], cwd=self.folder, env=self.env, merged=True)
+
+
+def unpack(workspace: Workspace, pins: Pins, settings: PipSettings, folder: Path) -> Uv:
+    """Return uv, its program unpacked into a folder. Raises FetchError.
+
+    settings: of the user's pip.
+    """
     pin = pins.file(FILE)
     program = folder / "uv"
     with (
@@ -52,32 +81,18 @@ def unpack(workspace: Workspace, pins: Pins, folder: Path) -> Path:
     ):
         shutil.copyfileobj(source, target)
     program.chmod(0o755)
-    return program
-
-
-def compile_lock(
-    workspace: Workspace, program: Path, folder: Path, output: str, options: Sequence[str | Path]
-) -> str:
-    """Resolve requests.in under constraints.txt and uv.toml, all in a folder, into a pylock.toml.
-
-    options: those that choose the Python. Returns uv's messages. Raises CommandError with uv's
-    explanation.
-    """
-    words = [str(program), "pip", "compile", "requests.in", "--constraint", "constraints.txt"]
-    forms = ["--config-file", "uv.toml", "--no-header", "--no-annotate"]
-    target = ["--no-progress", "--format", "pylock.toml", "--output-file", output]
-    env = environment(workspace, pip_settings(), os.environ)
-    return call([*words, *forms, *target, *options], cwd=folder, env=env, merged=True)
+    return Uv(program, folder, environment(workspace, settings, os.environ))
 
 
 UNKNOWN = re.compile(
-    r"Because (\S+) was not found in the package registry"
+    r"Because (\S+) was not found in the (?:package registry|provided package locations)"
     r"|satisfies the requirement ([\w.-]+)[^\n]*\(from versions: none\)"
 )
 REFUSED = re.compile(
     r"An index(?: URL)? \((\S+)\)[^\n]*\b(40[13])\b"
     r"|\b(40[13]) (?:Client )?Error[^\n]* (https?://\S+)"
 )
+FIND_LINKS = re.compile(r"Failed to read `--find-links` [a-zA-Z]+: (\S+)")
 BROKEN = re.compile(r"Failed to [a-z ]+ `([^`:/]+)`")
 NO_EXTRA = re.compile(
     r"[Tt]he package `(\S+?)==(\S+)` does not have an extra named `(\S+)`"
@@ -95,13 +110,25 @@ def warn_of_extras(messages: str, file: str) -> None:
         print(f"warning: {file}: {name} {version} has no extra {extra!r}", file=sys.stderr)
 
 
-def raise_for_index(error: CommandError, file: str) -> None:
+def missing_links(settings: PipSettings) -> list[str]:
+    """Return the folders and files of find-links that are not there: pip leaves them out."""
+    paths = [place for place in settings.find_links if place.startswith("/")]
+    return [path for path in paths if not (Path(path).is_dir() or Path(path).is_file())]
+
+
+def raise_for_index(error: CommandError, file: str, settings: PipSettings) -> None:
     """Raise FetchError for an index that cannot be read, UsageError for a package of `file`.
 
     No index has that, or it is broken.
 
-    error: of uv, or of pip 20 on Python 2.7.
+    error: of uv, or of pip 20 on Python 2.7. settings: of the user's pip.
     """
+    if place := FIND_LINKS.search(error.output):
+        raise FetchError(
+            f"{public_url(place[1])}: pip's find-links names it, and it cannot be read",
+            found=error.output,
+            fix="correct it, or take it out of find-links (pip config list, PIP_FIND_LINKS)",
+        ) from error
     if re.search("Failed to fetch|Retrying|connection broken|Could not fetch URL", error.output):
         raise FetchError(
             "the package index cannot be read",
@@ -124,8 +151,15 @@ def raise_for_index(error: CommandError, file: str) -> None:
             fix="ask for another version of it under `pip:`, or leave it out",
         ) from error
     if unknown := UNKNOWN.search(error.output):
+        name = unknown[1] or unknown[2]
+        if not settings.index_urls:
+            raise UsageError(
+                f"{file}: no place of pip's find-links has {name}, and no-index is set",
+                fix="put its files into a folder of find-links, or unset no-index "
+                "(pip config list, PIP_NO_INDEX)",
+            ) from error
         raise UsageError(
-            f"{file}: no package index has {unknown[1] or unknown[2]}",
+            f"{file}: no package index has {name}",
             fix="check its spelling under `pip:`, or add the index that has it to pip's "
             "configuration",
         ) from error
@@ -146,12 +180,9 @@ def environment(
         "UV_INDEX": " ".join(others),
         # What pip leaves out with a warning is an error of uv.
         "UV_FIND_LINKS": ",".join(
-            place
-            for place in settings.find_links
-            if not place.startswith("/") or Path(place).exists()
+            place for place in settings.find_links if place not in missing_links(settings)
         ),
         "UV_INSECURE_HOST": " ".join(settings.trusted_hosts),
-        "UV_NO_INDEX": "" if first else "1",
         "UV_HTTP_TIMEOUT": str(int(settings.timeout)),
         "SSL_CERT_FILE": settings.cert or own.get("SSL_CERT_FILE", ""),
         "SSL_CLIENT_CERT": settings.client_cert or own.get("SSL_CLIENT_CERT", ""),
@@ -228,3 +259,26 @@ def name_of(file: Mapping[str, Any]) -> str:
         return str(name)
     address = str(file.get("url") or file.get("path"))
     return unquote(address.partition("#")[0].rsplit("/", 1)[-1])
+
+
+def pins_of(
+    workspace: Workspace, packages: Sequence[Mapping[str, Any]], framework: Framework
+) -> tuple[IndexPin, ...]:
+    """Return the pins of the files that fit a framework best, of packages in a pylock.toml.
+
+    Raises UsageError if one has no such file, IntegrityError if it has other bytes than listed.
+    """
+    tags = supported_tags(framework)
+    files = {p["name"]: best_file(p, tags) for p in packages}
+    requests = [FileRequest(p["name"], p["version"], name_of(files[p["name"]])) for p in packages]
+    pins = pin_files(workspace, requests, threading.Event())
+    for pin in pins:
+        expected = files[pin.name].get("hashes", {}).get("sha256")
+        if expected and expected != pin.sha256:
+            raise IntegrityError(
+                f"{pin.filename} has other bytes than the index said a moment ago",
+                expected=f"sha256 {expected}",
+                found=f"sha256 {pin.sha256}",
+                fix="run it again; if it persists, the index is broken",
+            )
+    return pins

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
+from stacks.core.paths import check_is_file
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 MAX_REQUIREMENTS = 1 << 20
 
@@ -51,20 +56,22 @@ def file_requests(path: Path, where: str) -> list[str]:
 
     Raises UsageError, with the file and the line, for what a lock cannot follow.
     """
+    name = f"{where}: {display_path(path)}"
+    check_is_file(path, name, fix="save it as a file: `lock` reads it each time")
     try:
         with path.open("rb") as file:
             data = file.read(MAX_REQUIREMENTS + 1)
         text = _decoded(data)
     except (OSError, ValueError, LookupError) as error:
         raise UsageError(
-            f"{where}: {display_path(path)}: "
+            f"{name}: "
             + (error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8"),
             fix="check the path, which begins at the folder of this file"
             if isinstance(error, OSError)
             else "save it as UTF-8, or name its encoding in the first line: # coding: latin-1",
         ) from error
     if len(data) > MAX_REQUIREMENTS:
-        raise UsageError(f"{where}: {display_path(path)}: larger than {MAX_REQUIREMENTS >> 20} MiB")
+        raise UsageError(f"{name}: larger than {MAX_REQUIREMENTS >> 20} MiB")
     return [
         request
         for number, line in _joined_lines(text)
@@ -135,6 +142,27 @@ def request_of(text: str, where: str) -> str:
     if requirement.url:
         raise _elsewhere(where, text)
     return str(requirement)
+
+
+def unfit_requests(
+    requests: Iterable[str], versions: Mapping[str, str], python: str, excluded: Collection[str]
+) -> dict[str, Requirement]:
+    """Return the requests, by normalised names, that cannot be met beside what is installed.
+
+    versions: those installed, by name. python: its Python, X.Y. excluded: what may not be added.
+    """
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    target = {"python_version": python, "python_full_version": f"{python}.0"}
+    unfit = {}
+    for request in map(Requirement, requests):
+        name = str(canonicalize_name(request.name))
+        version = versions.get(name)
+        fits = version in request.specifier if version else name not in excluded
+        if not fits and (request.marker is None or request.marker.evaluate(target)):
+            unfit[name] = request
+    return unfit
 
 
 def _option(where: str, text: str) -> UsageError:

@@ -37,6 +37,9 @@ AMDLIBM = "amdlibm-compat"
 ACCELERATOR = "theano-stacks"
 SCAN_FIX = "theano-stacks-scan"
 
+# The projects of all frameworks, of other versions too: an environment has one of them.
+FRAMEWORKS = frozenset(["theano", "theano-pymc", "aesara", "pytensor"])
+
 # Their names in the framework's flag `device`.
 DEVICES = {"cpu": "cpu", "opencl": "opencl0:0", "cuda": "cuda"}
 
@@ -45,6 +48,16 @@ class Framework(FrameworkFile):
     """A framework with its name."""
 
     name: str
+
+    @property
+    def project(self) -> str:
+        """The name of its package, `theano-pymc`."""
+        return self.name.removesuffix(f"-{self.version}")
+
+    @property
+    def others(self) -> frozenset[str]:
+        """The packages of the other frameworks."""
+        return FRAMEWORKS - {self.project}
 
 
 class Blas(BlasFile):

@@ -198,6 +198,7 @@ def test_conda_reads_the_specs_and_a_name_that_is_text(room: Workspace, tmp_path
     [
         ("pymc", "has no pymc", "if pip installs it, write pip: [pymc] instead"),
         ("numpy <1", "cannot satisfy", "change `packages:` in"),
+        ("aesara", "aesara beside theano-1.0.5", "change `framework:`, or leave out aesara"),
     ],
 )
 def test_conda_packages_that_a_stack_cannot_have(

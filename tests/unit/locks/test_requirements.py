@@ -49,8 +49,9 @@ PROGRAM = """\
 #!{python}
 import json, pathlib, sys
 here = pathlib.Path.cwd()
-if {fits!r} and {fits!r} in (here / "constraints.txt").read_text():
-    (here / "pylock.toml").write_text("packages = []")
+given = (here / "constraints.txt").read_text()
+if {brings!r} and "<0" not in given or {fits!r} and {fits!r} in given:
+    (here / "pylock.toml").write_text({brings!r} or "packages = []")
     sys.exit(0)
 given = {{path.name: path.read_text() for path in here.iterdir() if path.name != "uv"}}
 given["options"] = " ".join(sys.argv[1:])
@@ -74,6 +75,7 @@ class Room:
     workspace: Workspace
     variant: Variant
     folder: Path
+    settings: PipSettings = field(default_factory=lambda: PipSettings(index_urls=("https://one",)))
     digests: dict[str, str] = field(
         default_factory=lambda: {
             "a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl": "3",
@@ -81,8 +83,14 @@ class Room:
         }
     )
 
-    def answers(self, answer: str = "", message: str = "", status: int = 0, fits: str = "") -> None:
-        """Let uv write a pylock.toml, print a message, and end; fits: what has a solution."""
+    def answers(
+        self, answer: str = "", message: str = "", status: int = 0, fits: str = "", brings: str = ""
+    ) -> None:
+        """Let uv write a pylock.toml, print a message, and end.
+
+        fits: the constraint with which it ends well. brings: its answer where it may bring another
+        framework.
+        """
         text = PROGRAM.format(
             python=sys.executable,
             given=str(self.folder / "given"),
@@ -90,6 +98,7 @@ class Room:
             message=message,
             status=status,
             fits=fits,
+            brings=brings,
         )
         with zipfile.ZipFile(self.folder / uv.FILE, "w") as wheel:
             wheel.writestr(uv.PROGRAM, text)
@@ -116,9 +125,9 @@ def room(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     room = Room(workspace, variant, tmp_path)
     add(tmp_path, f"prefix/{SITE_PACKAGES}/numpy-1.21.6.dist-info/METADATA", NUMPY)
-    monkeypatch.setattr(requirements, "pin_files", room.pin_files)
+    monkeypatch.setattr(uv, "pin_files", room.pin_files)
     monkeypatch.setattr(uv, "fetch", lambda _, pins: {pins[0]: tmp_path / uv.FILE})
-    monkeypatch.setattr(uv, "pip_settings", lambda: PipSettings(index_urls=("https://one",)))
+    monkeypatch.setattr(requirements, "pip_settings", lambda: room.settings)
     return room
 
 
@@ -146,7 +155,7 @@ def test_what_uv_is_asked(room: Room) -> None:
         "pylock.toml": 'lock-version = "1.0"\ncreated-by = "theano-stacks"\n[[packages]]\n'
         'name = "a"\nversion = "0.9"\n',
         "requests.in": "a\nb\n",
-        "constraints.txt": "numpy==1.21.6\n",
+        "constraints.txt": "numpy==1.21.6\naesara<0\npytensor<0\ntheano-pymc<0\n",
         "uv.toml": '[[dependency-metadata]]\nname = "numpy"\nversion = "1.21.6"\n'
         'requires-dist = ["six>1", "mock; extra == \'test\'"]\nprovides-extra = ["test"]\n',
     }
@@ -173,6 +182,10 @@ REFUSED = (
         ("error: Failed to download `a==1.0`", 1, UsageError, "a==1.0 cannot be used\n"),
         ("error: No space left", 2, CommandError, "No space left"),
         ("  cause: Failed to fetch: http://x/six/", 1, FetchError, "the package index cannot be"),
+        (
+            "error: Failed to read `--find-links` URL: http://me:s@x/whl\n  cause: Failed",
+            *(2, FetchError, "^http://x/whl: pip's find-links names it, and it cannot be read"),
+        ),
         (UNKNOWN, 1, UsageError, "no package index has zork\n  fix: +check its spelling"),
         (
             f"{UNKNOWN}hint: An index URL (https://one/simple) could not be queried due to a lack "
@@ -205,13 +218,24 @@ def test_a_failure_is_named_by_its_cause(
         room.resolve()
 
 
-@pytest.mark.parametrize("fits", ["", "theano-pymc"])
-def test_a_conflict_names_the_framework_that_fits(fits: str, room: Room) -> None:
-    room.answers(message="a depends on scipy<1.8", status=1, fits=fits)
+PYTENSOR = '[[packages]]\nname = "pytensor"\nversion = "2.20.0"'
+
+
+@pytest.mark.parametrize(
+    ("fits", "brings", "found", "fix"),
+    [
+        ("", "", "a depends on scipy<1.8", "no other framework fits"),
+        ("theano-pymc==", "", "a depends on scipy<1.8", "to theano-pymc-1.1.2, which"),
+        ("", PYTENSOR, "they need pytensor 2.20.0 too", "no other framework fits"),
+    ],
+)
+def test_a_conflict_names_the_framework_that_fits(
+    fits: str, brings: str, found: str, fix: str, room: Room
+) -> None:
+    room.answers(message="a depends on scipy<1.8", status=1, fits=fits, brings=brings)
     with pytest.raises(UsageError) as caught:
         room.resolve()
-    fix = "change `framework:` to theano-pymc-1.1.2, which" if fits else "no other framework fits"
-    assert fix in str(caught.value.fix)
+    assert str(caught.value.found).strip() == found and fix in str(caught.value.fix)
 
 
 def test_an_extra_that_a_package_does_not_have_is_named(
@@ -227,17 +251,46 @@ def test_an_extra_that_a_package_does_not_have_is_named(
 
 
 def test_pip_is_given_folders_of_packages_whose_path_has_a_blank(
-    room: Room, monkeypatch: pytest.MonkeyPatch
+    room: Room, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = f'#!/bin/sh\nmkdir files\nprintf %s "$PIP_FIND_LINKS" > {room.folder}/given\n'
     add(room.folder, "prefix/bin/python", program, 0o755)
-    settings = PipSettings(index_urls=(), find_links=("/my room/wheels", "https://x.test/wheels"))
-    monkeypatch.setattr(requirements, "pip_settings", lambda: settings)
+    links = ("/my room/wheels", "https://x.test/wheels")
+    room.settings = PipSettings(index_urls=(), find_links=links)
     framework = room.variant.framework.model_copy(update={"python": "2.7"})
     room.variant = room.variant.model_copy(update={"framework": framework})
     assert room.resolve() == ((), None)
     given = (room.folder / "given").read_text()
     assert given == "file:///my%20room/wheels https://x.test/wheels"
+    missing = "warning: pip's find-links /my room/wheels: no such folder or file\n"
+    assert capsys.readouterr().err == missing
+
+
+@pytest.mark.parametrize(
+    ("requests", "found", "fix"),
+    [
+        (
+            ("pytensor", "six"),
+            "pytensor",
+            "change `framework:` to pytensor-2.38.3 or pytensor-3.3.7, or leave out pytensor: the "
+            "environment has theano-1.0.5",
+        ),
+        (
+            ("Theano_PyMC==1.1.2; python_version<'3'", "Aesara>2.8", "numpy==1.10.4"),
+            "Aesara>2.8, numpy==1.10.4",
+            "change `framework:` to aesara-2.8.7, or leave out aesara, numpy: the environment has "
+            "numpy 1.21.6",
+        ),
+        (("numpy<1",), "numpy<1", "leave out numpy: the environment has numpy 1.21.6"),
+    ],
+)
+def test_requests_that_the_framework_rules_out(
+    requests: tuple[str, ...], found: str, fix: str, room: Room
+) -> None:
+    room.variant = room.variant.model_copy(update={"requests": requests})
+    with pytest.raises(UsageError, match=r"do not fit theano-1\.0\.5 on Python 3\.9") as caught:
+        room.resolve()
+    assert (caught.value.found, caught.value.fix) == (found, fix)
 
 
 def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path, workspace: Workspace) -> None:
@@ -264,8 +317,15 @@ def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path, workspace: Workspa
         "SSL_CERT_FILE": "/ca.pem",
     }
     settings = PipSettings(index_urls=(), find_links=("/wheels",))
-    found = uv.environment(Workspace(tmp_path, tmp_path), settings, {})
-    assert found["UV_NO_INDEX"] == "1" and "UV_DEFAULT_INDEX" not in found
+    assert "UV_DEFAULT_INDEX" not in uv.environment(Workspace(tmp_path, tmp_path), settings, {})
+
+
+def test_without_an_index_uv_asks_none(room: Room) -> None:
+    room.settings = PipSettings(index_urls=())
+    room.answers(message=UNKNOWN, status=1)
+    with pytest.raises(UsageError, match="no place of pip's find-links has zork, and no-index is"):
+        room.resolve()
+    assert "--no-index" in room.given()["options"]
 
 
 def test_a_wheel_whose_address_is_quoted_and_one_for_another_python() -> None:
