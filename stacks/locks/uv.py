@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import (
@@ -93,6 +93,7 @@ REFUSED = re.compile(
     r"|\b(40[13]) (?:Client )?Error[^\n]* (https?://\S+)"
 )
 FIND_LINKS = re.compile(r"Failed to read `--find-links` [a-zA-Z]+: (\S+)")
+RETRIED = re.compile(r"Retrying .*: (/\S*)$", re.MULTILINE)
 BROKEN = re.compile(r"Failed to [a-z ]+ `([^`:/]+)`")
 NO_EXTRA = re.compile(
     r"[Tt]he package `(\S+?)==(\S+)` does not have an extra named `(\S+)`"
@@ -123,9 +124,12 @@ def raise_for_index(error: CommandError, file: str, settings: PipSettings) -> No
 
     error: of uv, or of pip 20 on Python 2.7. settings: of the user's pip.
     """
-    if place := FIND_LINKS.search(error.output):
+    # pip 20 names the path alone, and goes on.
+    paths = RETRIED.findall(error.output)
+    tried = [place for place in settings.find_links if urlsplit(place).path in paths]
+    if unread := FIND_LINKS.findall(error.output) or tried:
         raise FetchError(
-            f"{public_url(place[1])}: pip's find-links names it, and it cannot be read",
+            f"{public_url(unread[0])}: pip's find-links names it, and it cannot be read",
             found=error.output,
             fix="correct it, or take it out of find-links (pip config list, PIP_FIND_LINKS)",
         ) from error

@@ -75,7 +75,11 @@ class Room:
     workspace: Workspace
     variant: Variant
     folder: Path
-    settings: PipSettings = field(default_factory=lambda: PipSettings(index_urls=("https://one",)))
+    settings: PipSettings = field(
+        default_factory=lambda: PipSettings(
+            index_urls=("https://one",), find_links=("http://x/whl",)
+        )
+    )
     digests: dict[str, str] = field(
         default_factory=lambda: {
             "a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl": "3",
@@ -199,6 +203,12 @@ REFUSED = (
         ),
         # Of pip 20.
         ("Retrying (Retry(total=4)) after connection broken by 'x'", 1, FetchError, "cannot be re"),
+        (
+            "WARNING: Retrying (Retry(total=4)) by 'x': /whl",
+            1,
+            FetchError,
+            "^http://x/whl: pip's fi",
+        ),
         (
             "WARNING: 401 Error, Credentials not correct for https://one/simple\nERROR: Could not "
             "find a version that satisfies the requirement zork (from versions: none)",
