@@ -27,6 +27,8 @@ from stacks.variants.variant import Variant
 LIMIT = 600.0
 # What some distributions install beside their package by mistake.
 UNIMPORTANT = {"test", "tests", "doc", "docs", "example", "examples", "benchmarks", "setup"}
+# The last versions that run on Theano, of packages whose later ones do not.
+LAST_ON_THEANO = {"keras": "keras==2.3.1"}
 MISSING = re.compile(r"No module named '?([\w.]+)'?")
 
 
@@ -155,12 +157,21 @@ def import_warnings(variant: Variant, prefix: Path) -> list[str]:
         if (found := modules_of(name, installed.get(canonicalize_name(name), ())))
     }
     with scratch() as folder, ThreadPoolExecutor(cores.usable()) as pool:
-        reasons = pool.map(lambda names: _import_error(prefix, names, folder), modules.values())
+        errors = pool.map(lambda names: _import_error(prefix, names, folder), modules.values())
         return [
-            f"warning: {name} cannot be imported: {reason}"
-            for name, reason in zip(modules, reasons, strict=True)
-            if reason
+            f"warning: {name} cannot be imported: {error}{_fix(variant, name, error)}"
+            for name, error in zip(modules, errors, strict=True)
+            if error
         ]
+
+
+def _fix(variant: Variant, name: str, error: str) -> str:
+    """Return what to do if a requested package cannot be imported, empty if nobody knows."""
+    last = LAST_ON_THEANO.get(canonicalize_name(name))
+    if last and variant.framework.module == "theano":
+        return f"; the last that runs on Theano is {last}"
+    missing = MISSING.search(error)
+    return f"; add what has the module {missing[1]} to `pip:`" if missing else ""
 
 
 def modules_of(name: str, files: Iterable[PurePosixPath]) -> list[str]:
@@ -191,7 +202,5 @@ def _import_error(prefix: Path, modules: Sequence[str], folder: Path) -> str | N
         # An empty folder: Python would import the user's files of these names.
         call(words, cwd=folder, env=environment(prefix), limit=LIMIT)
     except CommandError as error:
-        missing = MISSING.search(error.last_line)
-        fix = f"; add what has the module {missing[1]} to `pip:`" if missing else ""
-        return error.last_line + fix
+        return error.last_line
     return None

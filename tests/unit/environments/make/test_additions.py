@@ -155,7 +155,12 @@ def prefix(tmp_path: Path) -> Path:
     """Give an environment with packages of which one can be imported."""
     prefix = tmp_path / "environment"
     runs_python(prefix)
-    for name, text in (("good", ""), ("bad", "import no.such"), ("meteo", "1 / 0")):
+    for name, text in (
+        ("good", ""),
+        ("bad", "import no.such"),
+        ("meteo", "1 / 0"),
+        ("keras", "import no"),
+    ):
         add(prefix, f"{SITE_PACKAGES}/{name}.py", text)
         record = f"{name}-1.0.dist-info/RECORD"
         add(prefix, f"{SITE_PACKAGES}/{record}", f"{name}.py,,\n{record},,\n")
@@ -167,13 +172,15 @@ def test_a_package_that_cannot_be_imported_is_named_with_the_reason(
 ) -> None:
     stack = variant.model_copy(
         update={
-            "requests": ("good", "bad[extra]>=1; python_version > '3'", "missing"),
+            "requests": ("good", "bad[extra]>=1; python_version > '3'", "missing", "Keras"),
             "declared": {"packages": ["meteo >=1", "meteo-data"]},
         }
     )
     assert additions.import_warnings(stack, prefix) == [
         "warning: bad cannot be imported: ModuleNotFoundError: No module named 'no'; add what has "
         "the module no to `pip:`",
+        "warning: Keras cannot be imported: ModuleNotFoundError: No module named 'no'; the last "
+        "that runs on Theano is keras==2.3.1",
         "warning: meteo cannot be imported: ZeroDivisionError: division by zero",
     ]
     assert additions.import_warnings(variant, prefix) == []
