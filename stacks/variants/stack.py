@@ -24,7 +24,7 @@ from stacks.core.console import as_typed, display_path
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import UsageError
 from stacks.core.models import Flag, Line, Setting, Spec, Strict
-from stacks.core.paths import exists, expanded
+from stacks.core.paths import exists, expanded, is_dir
 from stacks.core.process import quoted
 from stacks.variants.files import FloatX, Variables
 from stacks.variants.requests import file_requests, request_of
@@ -183,6 +183,11 @@ def plain_name(text: str) -> str:
 def read(file: Path) -> Stack:
     """Return a stack; UsageError with file, line and column if it is missing or wrong."""
     if not exists(file):
+        if not is_dir(file.parent) and exists(file.parent):
+            raise UsageError(
+                f"{display_path(file.parent)}: neither a {NAME} nor a folder with one",
+                fix="name the file that has `extends:` and `framework:`, or its folder",
+            )
         raise UsageError(
             f"{display_path(file)}: no such file",
             expected=f"a {NAME}",

@@ -11,7 +11,9 @@ import pytest
 from stacks.core.errors import FetchError, UsageError
 from stacks.core.models import NAME
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
+from stacks.sources.connection import thread_session
 from stacks.sources.mirrors import pip_settings
+from stacks.sources.web import environment_bundle
 
 
 @pytest.fixture
@@ -99,6 +101,18 @@ def test_find_links_are_absolute_as_others_run_in_other_folders(
     pip.write_text("")
     monkeypatch.setenv("PIP_FIND_LINKS", text)
     assert pip_settings().find_links == expected
+
+
+@pytest.mark.parametrize("name", ["NETRC", "PIP_CERT", "SSL_CERT_FILE", "PIP_CONFIG_FILE"])
+def test_a_pipe_for_which_all_would_wait_is_refused(
+    pip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.setenv(name, str(tmp_path / "pipe"))
+    with pytest.raises(UsageError, match=f"^{tmp_path}/pipe is a pipe\n"):
+        pip_settings()
+    with pytest.raises(UsageError, match="is a pipe"):
+        thread_session(environment_bundle(), str(tmp_path / "pipe"))
 
 
 @pytest.mark.parametrize("text", ["[global]\ntimeout = soon\n", "no section\n"])

@@ -120,6 +120,9 @@ def test_a_missing_file(workspace: Workspace, file: Path) -> None:
     for name in ("/nowhere", "./nowhere", "~/nowhere"):
         with pytest.raises(UsageError, match=r"nowhere/stack\.yaml: no such file"):
             load_variant(workspace, name)
+    (file.parent / "r.txt").touch()
+    with pytest.raises(UsageError, match=r"r\.txt: neither a stack\.yaml nor a folder with one"):
+        load_variant(workspace, "./r.txt")
     os.mkfifo(file)
     with pytest.raises(UsageError, match=r"stack\.yaml is a pipe"):
         load_variant(workspace, str(file))
