@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from packaging.tags import Tag
 
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError
@@ -45,6 +44,8 @@ sdist = { url = "https://host/b-2.0.tar.gz", hashes = { sha256 = "5" } }
 wheels = [{ url = "https://host/b-2.0-cp310-cp310-manylinux_2_17_x86_64.whl" }]
 """
 NUMPY = "Name: numpy\nVersion: 1.21.6\nRequires-Dist: six>1\nRequires-Dist: mock; extra == 'test'\n"
+SETTINGS = PipSettings(index_urls=("https://one",), find_links=("http://x/whl",))
+# fits: the constraint with which it ends well. brings: its answer if other frameworks may come.
 PROGRAM = """\
 #!{python}
 import json, pathlib, sys
@@ -75,11 +76,7 @@ class Room:
     workspace: Workspace
     variant: Variant
     folder: Path
-    settings: PipSettings = field(
-        default_factory=lambda: PipSettings(
-            index_urls=("https://one",), find_links=("http://x/whl",)
-        )
-    )
+    settings: PipSettings
     digests: dict[str, str] = field(
         default_factory=lambda: {
             "a-1.0-cp39-cp39-manylinux_2_17_x86_64.whl": "3",
@@ -87,23 +84,11 @@ class Room:
         }
     )
 
-    def answers(
-        self, answer: str = "", message: str = "", status: int = 0, fits: str = "", brings: str = ""
-    ) -> None:
-        """Let uv write a pylock.toml, print a message, and end.
-
-        fits: the constraint with which it ends well. brings: its answer where it may bring another
-        framework.
-        """
-        text = PROGRAM.format(
-            python=sys.executable,
-            given=str(self.folder / "given"),
-            answer=answer,
-            message=message,
-            status=status,
-            fits=fits,
-            brings=brings,
-        )
+    def answers(self, answer: str = "", message: str = "", status: int = 0, **when: str) -> None:
+        """Let uv write a pylock.toml, print a message, and end; when: words of PROGRAM."""
+        values = {"fits": "", "brings": "", **when, "answer": answer, "message": message}
+        given = str(self.folder / "given")
+        text = PROGRAM.format(python=sys.executable, given=given, status=status, **values)
         with zipfile.ZipFile(self.folder / uv.FILE, "w") as wheel:
             wheel.writestr(uv.PROGRAM, text)
 
@@ -127,7 +112,7 @@ def room(workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     variant = load_variant(workspace, "openblas").model_copy(
         update={"file": tmp_path / "stack.yaml", "requests": ("a", "b")}
     )
-    room = Room(workspace, variant, tmp_path)
+    room = Room(workspace, variant, tmp_path, SETTINGS)
     add(tmp_path, f"prefix/{SITE_PACKAGES}/numpy-1.21.6.dist-info/METADATA", NUMPY)
     monkeypatch.setattr(uv, "pin_files", room.pin_files)
     monkeypatch.setattr(uv, "fetch", lambda _, pins: {pins[0]: tmp_path / uv.FILE})
@@ -303,62 +288,9 @@ def test_requests_that_the_framework_rules_out(
     assert (caught.value.found, caught.value.fix) == (found, fix)
 
 
-def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path, workspace: Workspace) -> None:
-    pin = read_pins(workspace.sources_lock).file(uv.FILE)
-    assert (pin.name, pin.version) == (uv.NAME, uv.VERSION)
-    settings = PipSettings(
-        index_urls=("https://one/simple", "https://two/simple"),
-        find_links=(str(tmp_path), str(tmp_path / "none"), "https://wheels", "file:/srv/wheels"),
-        trusted_hosts=("one",),
-        cert="/ca.pem",
-        timeout=30.0,
-    )
-    variables = {"PATH": "/bin", "UV_INDEX": "https://elsewhere", "UV_PYTHON": "3.8"}
-    assert uv.environment(Workspace(tmp_path, tmp_path), settings, variables) == {
-        "PATH": "/bin",
-        "UV_CACHE_DIR": f"{tmp_path}/uv",
-        "UV_PYTHON_DOWNLOADS": "never",
-        "UV_INDEX_STRATEGY": "unsafe-best-match",
-        "UV_DEFAULT_INDEX": "https://one/simple",
-        "UV_INDEX": "https://two/simple",
-        "UV_FIND_LINKS": f"{tmp_path},https://wheels,file:/srv/wheels",
-        "UV_INSECURE_HOST": "one",
-        "UV_HTTP_TIMEOUT": "30",
-        "SSL_CERT_FILE": "/ca.pem",
-    }
-    settings = PipSettings(index_urls=(), find_links=("/wheels",))
-    assert "UV_DEFAULT_INDEX" not in uv.environment(Workspace(tmp_path, tmp_path), settings, {})
-
-
 def test_without_an_index_uv_asks_none(room: Room) -> None:
     room.settings = PipSettings(index_urls=())
     room.answers(message=UNKNOWN, status=1)
     with pytest.raises(UsageError, match="no place of pip's find-links has zork, and no-index is"):
         room.resolve()
     assert "--no-index" in room.given()["options"]
-
-
-def test_a_wheel_whose_address_is_quoted_and_one_for_another_python() -> None:
-    # As uv writes one with a local version, if the index quotes the +.
-    wheel = {"url": "https://x.test/cpu/torch-2.0.0%2Bcpu-py3-none-any.whl#sha256=00"}
-    assert uv.name_of(wheel) == "torch-2.0.0+cpu-py3-none-any.whl"
-    package = {"name": "torch", "wheels": [wheel]}
-    assert uv.best_file(package, {Tag("py3", "none", "any"): 1}) == wheel
-    # One for another Python.
-    wheel = {"url": "https://host/b-2.0-cp310-cp310-win32.whl"}
-    with pytest.raises(UsageError, match=r"b 2\.0: the index has no file for this Python"):
-        uv.best_file({"name": "b", "version": "2.0", "wheels": [wheel]}, {})
-
-
-@pytest.mark.parametrize(
-    ("files", "best"),
-    [
-        (["b-2-1-py3-none-any.whl", "b-2-10-py3-none-any.whl", "b-2-py3-none-any.whl"], 1),
-        (["b-2-9-py3-none-any.whl", "b-2-py2.py3-none-any.whl"], 0),
-        (["b-2-9-py2-none-any.whl", "b-2-1-py3-none-any.whl"], 1),
-    ],
-)
-def test_of_two_build_tags_the_higher_is_chosen(files: list[str], best: int) -> None:
-    wheels = [{"url": f"https://host/{name}"} for name in files]
-    ranks = {Tag("py3", "none", "any"): 1, Tag("py2", "none", "any"): 2}
-    assert uv.best_file({"name": "b", "wheels": wheels}, ranks) == wheels[best]
