@@ -106,7 +106,8 @@ def resolve(
     with scratch() as folder:
         if version == "2.7":
             return _by_pip(workspace, settings, variant, python, base, folder), None
-        tool = uv.unpack(workspace, pins, settings, folder)
+        env = uv.environment(workspace, settings, os.environ)
+        tool = uv.Uv(uv.unpack(workspace, pins, folder), folder, env)
         if preferred:
             # uv takes the versions of the file that it replaces.
             (folder / PYLOCK).write_text(_pylock(preferred), encoding="utf-8")

@@ -8,7 +8,6 @@ fits a Python best is chosen here, as pip chooses it.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -67,11 +66,8 @@ class Uv:
         return call([*words, *options], cwd=self.folder, env=self.env, merged=True)
 
 
-def unpack(workspace: Workspace, pins: Pins, settings: PipSettings, folder: Path) -> Uv:
-    """Return uv, its program unpacked into a folder. Raises FetchError.
-
-    settings: of the user's pip.
-    """
+def unpack(workspace: Workspace, pins: Pins, folder: Path) -> Path:
+    """Return the path of uv's program, unpacked into a folder. Raises FetchError."""
     pin = pins.file(FILE)
     program = folder / "uv"
     with (
@@ -81,7 +77,7 @@ def unpack(workspace: Workspace, pins: Pins, settings: PipSettings, folder: Path
     ):
         shutil.copyfileobj(source, target)
     program.chmod(0o755)
-    return Uv(program, folder, environment(workspace, settings, os.environ))
+    return program
 
 
 UNKNOWN = re.compile(
