@@ -7,7 +7,6 @@ import socketserver
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +17,7 @@ from stacks.core.errors import UsageError, VerifyError
 from stacks.image import engine
 from stacks.image.engine import Engine, EngineError
 from stacks.variants.variant import Variant
+from unit.helpers.serving import Request
 
 DOCKER = {"Version": "20.10.24", "ApiVersion": "1.41"}
 PODMAN = {
@@ -33,7 +33,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     requests: list[str]
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Request):
     """Answers by the end of a request's path, without its version and query."""
 
     server: Server
@@ -47,14 +47,10 @@ class Handler(BaseHTTPRequestHandler):
         self.server.requests.append(f"{self.command} {self.path}")
         found = [answer for end, answer in self.server.answers.items() if path.endswith(end)]
         status, content = found[0] if found else (404, {"message": "No such image: x"})
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(content if isinstance(content, bytes) else json.dumps(content).encode())
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send(status, {}, body)
 
     do_GET = do_POST = do_DELETE = answer  # noqa: N815
-
-    def log_message(self, *arguments: object) -> None:
-        pass
 
     def address_string(self) -> str:
         return "socket"

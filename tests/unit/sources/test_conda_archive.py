@@ -34,47 +34,34 @@ def described(content: object) -> list[Member]:
     return [file("info/link.json", text.encode())]
 
 
-def test_what_an_archive_installs(tmp_path: Path) -> None:
+def test_what_an_archive_installs_is_what_is_unpacked(tmp_path: Path) -> None:
     members = (
-        (member("bin", tarfile.DIRTYPE, mode=0o755), b""),
+        (member("empty", tarfile.DIRTYPE, mode=0o700), b""),
         SCRIPT,
-        file("./lib/a"),
-        link("lib/b", "a"),
+        file("./lib/a", mode=0o600),
+        link("lib/b", "../../outside"),
         link("lib/c", "lib/a", tarfile.LNKTYPE),
         file("lib/not listed"),
     )
+    members[1][0].mtime = 1234567890
     paths = listed([members[1], file("lib/a"), *members[3:5]])
     paths[1]["prefix_placeholder"] = "/placeholder"
     points = {"noarch": {"type": "python", "entry_points": ["odd = odd.cli:main"]}}
-    archive = read_archive(conda(tmp_path, *members, paths=paths, info=described(points)))
+    path = conda(tmp_path, *members, paths=paths, info=described(points))
+    archive, into = read_archive(path), tmp_path / "into"
     assert archive.files == {
         "bin/run": Entry(True, 3, sha256(b"run")),
         "lib/a": Entry(False, 5, sha256(BODY), is_rewritten=True),
-        "lib/b": Entry(target="a"),
+        "lib/b": Entry(target="../../outside"),
         "lib/c": Entry(False, 5, sha256(BODY)),
     }
     assert archive.scripts == ("bin/odd",)
     assert archive.index["name"] == "odd"
-    assert sorted(archive.info) == ["info/index.json", "info/link.json", "info/paths.json"]
-
-
-def test_an_archive_is_unpacked_as_it_is_read(tmp_path: Path) -> None:
-    members = (
-        (member("empty", tarfile.DIRTYPE, mode=0o700), b""),
-        SCRIPT,
-        file("lib/a", mode=0o600),
-        link("lib/b", "../../outside"),
-        link("lib/c", "lib/a", tarfile.LNKTYPE),
-        file("not listed"),
-    )
-    members[1][0].mtime = 1234567890
-    path = conda(tmp_path, *members, paths=listed(members[1:5]))
-    into = tmp_path / "into"
-    assert read_archive(path, into) == read_archive(path)
-    assert {str(p.relative_to(into)) for p in below(into) if p.is_symlink() or p.is_file()} == {
-        *("bin/run", "lib/a", "lib/b", "lib/c", "not listed"),
-        *("info/index.json", "info/paths.json"),
-    }
+    info = ["info/index.json", "info/link.json", "info/paths.json"]
+    assert sorted(archive.info) == info
+    assert read_archive(path, into) == archive
+    unpacked = {str(p.relative_to(into)) for p in below(into) if p.is_symlink() or p.is_file()}
+    assert unpacked == {*archive.files, *info, "lib/not listed"}
     assert (into / "empty").is_dir()
     assert (into / "bin/run").read_bytes() == b"run"
     assert (into / "bin/run").stat().st_mtime == 1234567890

@@ -98,15 +98,22 @@ def folder_for_file(place: Path) -> None:
     add(place, "lib/b/deep/mine")
 
 
-def file_for_folder(place: Path) -> None:
-    remove(place)
-    (place / "lib").touch()
-
-
-def link_for_folder(place: Path) -> None:
+def linked(name: str) -> Callable[[Path], None]:
     """As to a folder that has files of the same names, which are not the environment's."""
-    (place / "lib").rename(place.parent / "outside")
-    (place / "lib").symlink_to(place.parent / "outside")
+
+    def damage(place: Path) -> None:
+        (place / name).rename(place.parent / "outside")
+        (place / name).symlink_to(place.parent / "outside")
+
+    return damage
+
+
+def file_for(name: str) -> Callable[[Path], None]:
+    def damage(place: Path) -> None:
+        shutil.rmtree(place / name)
+        (place / name).touch()
+
+    return damage
 
 
 def pipe(place: Path) -> None:
@@ -133,16 +140,6 @@ def replaced_by_conda(place: Path) -> None:
     add(place, "lib/new.so")
 
 
-def link_for_etc(place: Path) -> None:
-    (place / "etc").rename(place.parent / "outside")
-    (place / "etc").symlink_to("../outside")
-
-
-def file_for_etc(place: Path) -> None:
-    shutil.rmtree(place / "etc")
-    (place / "etc").touch()
-
-
 def closed(place: Path) -> None:
     edit(place)
     (place / "lib").chmod(0)
@@ -161,8 +158,8 @@ OTHER_SIX = [f"{SITE_PACKAGES}/six-2.dist-info/{n}" for n in ("METADATA", "INSTA
         (lambda place: (place / "bin/run").chmod(0o644), {"bin/run": "changed"}, {"bin/run"}),
         (remove, LIB, set()),
         (folder_for_file, {"lib/b": "missing", "lib/b/deep/mine": "extra"}, {"lib/b/deep/mine"}),
-        (file_for_folder, {**LIB, "lib": "extra"}, {"lib"}),
-        (link_for_folder, {**LIB, "lib": "extra"}, {"lib"}),
+        (file_for("lib"), {**LIB, "lib": "extra"}, {"lib"}),
+        (linked("lib"), {**LIB, "lib": "extra"}, {"lib"}),
         (pipe, {"lib/a": "changed"}, {"lib/a"}),
         (lambda place: add(place, "lib/odd.so"), {"lib/odd.so": "extra"}, {"lib/odd.so"}),
         (no_manifest, {f"{contents.MANIFEST}/mine": "extra"}, {f"{contents.MANIFEST}/mine"}),
@@ -171,8 +168,8 @@ OTHER_SIX = [f"{SITE_PACKAGES}/six-2.dist-info/{n}" for n in ("METADATA", "INSTA
             {OTHER_PYTHON: "extra", "lib/new.so": "extra"},
             {OTHER_PYTHON, "lib/new.so"},
         ),
-        (link_for_etc, ETC, {"etc"}),
-        (file_for_etc, ETC, {"etc"}),
+        (linked("etc"), ETC, {"etc"}),
+        (file_for("etc"), ETC, {"etc"}),
         (closed, {"lib/a": "changed"}, {"lib/a"}),
         (replaced_by_pip, {SIX: "missing", **dict.fromkeys(OTHER_SIX, "extra")}, {*OTHER_SIX}),
     ],

@@ -240,17 +240,3 @@ def test_it_imports_neither_numpy_nor_a_framework() -> None:
     code += "print(sorted(set(sys.modules) & {'numpy', 'theano', 'aesara', 'pytensor'}))"
     words = [sys.executable, "-c", code, str(REPOSITORY)]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "[]\n"
-
-
-def test_the_packages_that_a_user_has_added_are_listed(prefix: Path) -> None:
-    # A record may name a file of a locked package, and one outside: neither is the user's.
-    installed(prefix, "pandas-1.5.0", "pandas.py")
-    with (prefix / INFO / "RECORD").open("a") as record:
-        record.write("numpy/__init__.py,,\n../../../../outside,,\n")
-    done = verified(prefix, "--list-added")
-    assert (done.returncode, done.stderr) == (0, "")
-    names = [f"{INFO}/INSTALLER", f"{INFO}/RECORD", f"{SITE_PACKAGES}/pandas.py"]
-    assert json.loads(done.stdout) == [["pandas", "1.5.0", "pip", names]]
-    add(prefix, MANIFEST, "{}")
-    done = verified(prefix, "--list-added")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "null\n", "")
