@@ -1,7 +1,5 @@
 """The options of the injector, and the finished checkout that each trial gets a copy of."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

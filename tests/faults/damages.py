@@ -1,7 +1,5 @@
 """Changed, shortened, lengthened and missing files in the cache, in locks and in environments."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

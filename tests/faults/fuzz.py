@@ -1,7 +1,5 @@
 """Random changes of the text files that are read: settings, recipes, pins, locks, reports."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random

@@ -1,7 +1,5 @@
 """Hostile and broken archives, and conda packages of another channel that are such."""
 
-from __future__ import annotations
-
 import bz2
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Hostile debs and wheels, which recipes make packages of."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import lzma

@@ -1,7 +1,5 @@
 """Kills at a random moment of each step of a build, builds at once, other users, full disks."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -5,8 +5,6 @@ is a Plan as JSON. The tasks of environments and locks are the product's own; `m
 `package` do single steps of them.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

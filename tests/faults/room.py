@@ -4,8 +4,6 @@ The folder is a copy of a finished checkout and cache. The kind of a trial and i
 follow from the seed and its number.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -6,8 +6,6 @@ right bytes, no process or temporary file is left, and the next undisturbed run 
 environment.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

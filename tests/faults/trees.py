@@ -1,7 +1,5 @@
 """What is in a folder, to compare before and after; damage to bytes; processes of a trial."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil
