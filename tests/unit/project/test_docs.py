@@ -147,18 +147,17 @@ def prose(text: str) -> str:
     return SPAN.sub("code", BLOCKS.sub("", text))
 
 
-def paragraphs(text: str) -> Iterator[str]:
-    """Yield paragraphs, entries of lists and cells of tables, with the words of their links."""
+def sentences(text: str) -> Iterator[tuple[str, int]]:
+    """Yield sentences and cells of tables, with the words of their links, and how long each may be.
+
+    A colon before a list ends a sentence, too.
+    """
     for line in LINK.sub(r"\1", prose(text)).splitlines():
         if line.startswith("|"):
-            yield from (cell.strip() for cell in line.strip("|").split("|"))
+            yield from ((cell.strip(), CELL) for cell in line.strip("|").split("|"))
         elif line.strip() and not line.startswith("#"):
-            yield re.sub(r"^\s*(?:[-*>]|\d+\.)\s+", "", line)
-
-
-def sentences(paragraph: str) -> list[str]:
-    """Return the sentences of a paragraph; a colon before a list ends one, too."""
-    return re.split(r"(?<=[.!?:])\s+", paragraph.replace("**", ""))
+            entry = re.sub(r"^\s*(?:[-*>]|\d+\.)\s+", "", line).replace("**", "")
+            yield from ((each, SENTENCE) for each in re.split(r"(?<=[.!?:])\s+", entry))
 
 
 def faults(text: str) -> list[str]:
@@ -169,14 +168,8 @@ def faults(text: str) -> list[str]:
         for pattern, better in PLAIN.items()
         for match in re.finditer(pattern, plain, re.IGNORECASE)
     ]
-    for line in LINK.sub(r"\1", plain).splitlines():
-        is_row = line.startswith("|")
-        for paragraph in paragraphs(line) if is_row or line.strip() else ():
-            for sentence in [paragraph] if is_row else sentences(paragraph):
-                words = len(sentence.split())
-                if words > (CELL if is_row else SENTENCE):
-                    found.append(f"{words} words: {sentence}")
-    return found
+    counted = ((len(each.split()), most, each) for each, most in sentences(text))
+    return found + [f"{words} words: {each}" for words, most, each in counted if words > most]
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(REPOSITORY)))
