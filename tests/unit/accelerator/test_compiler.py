@@ -10,87 +10,59 @@ import pytest
 
 from unit.accelerator.conftest import Load
 
-Call = tuple[str, str, list[str]]
-
-
-class World:
-    """The module under test, and the calls of Theano's own compile_str."""
-
-    def __init__(self, load: Load, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder = folder
-        self.calls: list[Call] = []
-        monkeypatch.setenv("THEANO_STACKS_MODULES", "0")
-
-        class Compiler:
-            compile_str = staticmethod(self.compile)
-
-        class Linker:
-            def make_all(self) -> str:
-                return "made"
-
-        self.compiler = load(
-            "theano_stacks_compiler",
-            numpy={"__version__": "1.21.6"},
-            theano={
-                "__version__": "1.0.5",
-                "config": SimpleNamespace(
-                    cxx="g++",
-                    compiledir=folder / "compiledir",
-                    cmodule=SimpleNamespace(compilation_warning=False, remove_gxx_opt=False),
-                ),
-            },
-            theano_gof_cmodule={
-                "__file__": __file__,
-                "GCC_compiler": Compiler,
-                "gcc_version": lambda: "10.2.1",
-                "get_lib_extension": lambda: "so",
-                "std_include_dirs": list,
-                "dlimport": lambda path: path,
-            },
-            theano_gof_vm={"VM_Linker": Linker},
-        )
-
-    def compile(self, name: str, source: str, location: str, *lists: Any) -> None:
-        if source == "fails":
-            self.compiler.cmodule.print("the compiler's words")
-            raise ValueError("the compiler failed")
-        self.calls.append((name, source, list(lists[3])))
-        (Path(location) / f"{name}.so").write_text(source)
-
-    def compile_str(self, name: str, source: str, **options: Any) -> Path:
-        location = self.folder / name
-        location.mkdir()
-        self.compiler.compile_str(name, source, str(location), **options)
-        return location
-
-    def begin(self, name: str, source: str) -> None:
-        self.compiler.BACKGROUND.begin(self.compiler._arguments(name, source, *[()] * 4))
-
 
 @pytest.fixture
-def world(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(load, tmp_path, monkeypatch)
+def compiler(load: Load, tmp_path: Path) -> Any:
+    """Give the module under test, on a Theano that writes a source as its module, or fails."""
+
+    def compile_str(name: str, source: str, location: str, *lists: Any) -> None:
+        if source == "fails":
+            module.cmodule.print("the compiler's words")
+            raise ValueError("the compiler failed")
+        (Path(location) / f"{name}.so").write_text(source)
+
+    flags = SimpleNamespace(compilation_warning=False, remove_gxx_opt=False)
+    config = SimpleNamespace(cxx="g++", compiledir=tmp_path / "compiledir", cmodule=flags)
+    module = load(
+        "theano_stacks_compiler",
+        numpy={"__version__": "1.21.6"},
+        theano={"__version__": "1.0.5", "config": config},
+        theano_gof_cmodule={
+            "__file__": __file__,
+            "GCC_compiler": type("Compiler", (), {"compile_str": staticmethod(compile_str)}),
+            "gcc_version": lambda: "10.2.1",
+            "get_lib_extension": lambda: "so",
+            "std_include_dirs": list,
+            "dlimport": lambda path: path,
+        },
+        theano_gof_vm={"VM_Linker": type("Linker", (), {"make_all": lambda self: "made"})},
+    )
+    return module
+
+
+def begin(compiler: Any, source: str) -> None:
+    compiler.BACKGROUND.begin(compiler._arguments("m1", source, *[()] * 4))
 
 
 def test_failure_in_the_background_is_reported_by_the_real_call(
-    world: World, capsys: pytest.CaptureFixture[str]
+    compiler: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.compiler.fix()
-    world.begin("m1", "fails")
+    compiler.fix()
+    begin(compiler, "fails")
     with pytest.raises(ValueError, match="the compiler failed"):
-        world.compile_str("m1", "fails")
+        compiler.compile_str("m1", "fails", str(tmp_path))
     assert capsys.readouterr().out == "the compiler's words\n"
     # Without C there is nothing to begin.
-    linker = world.compiler.vm.VM_Linker()
+    linker = compiler.vm.VM_Linker()
     linker.c_thunks = False
     assert linker.make_all() == "made"
 
 
-def test_forked_process_takes_nothing_of_its_parents(world: World) -> None:
-    world.begin("m1", "a")
-    world.compiler.BACKGROUND.process = os.getpid() + 1
-    world.compile_str("m1", "a")
-    assert world.compiler.BACKGROUND.jobs, "the parent's job is left to it"
+def test_forked_process_takes_nothing_of_its_parents(compiler: Any, tmp_path: Path) -> None:
+    begin(compiler, "a")
+    compiler.BACKGROUND.process = os.getpid() + 1
+    compiler.compile_str("m1", "a", str(tmp_path))
+    assert compiler.BACKGROUND.jobs, "the parent's job is left to it"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TypeVar
 
 from stacks.core.workspace import Workspace
 from stacks.sources.debian_mirrors import WHEEL_FILE
@@ -23,6 +24,7 @@ POOL = "/pool/main/f/foo/foo_1.0_amd64.deb"
 # The path of that file on the mirror of the fixture.
 DEB = f"/debian{POOL}"
 SECRET = "hunter2"
+S = TypeVar("S", bound=socketserver.BaseServer)
 
 
 def sha256(body: bytes) -> str:
@@ -121,32 +123,6 @@ def serving() -> Iterator[Site]:
         yield site
 
 
-@contextmanager
-def raw_serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
-    """Serve `answer(connection)` after each request's headers; give the server's address."""
-
-    class Handler(socketserver.StreamRequestHandler):
-        def handle(self) -> None:
-            while self.rfile.readline().strip():
-                pass
-            # A client that has seen enough closes the connection.
-            with suppress(OSError):
-                answer(self.connection)
-
-    class Server(socketserver.ThreadingTCPServer):
-        daemon_threads = True
-        # A slow answer must not hold up the end of its test.
-        block_on_close = False
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 # Seconds that a server drips, far more than a client waits.
 DRIPPING = 60.0
 
@@ -191,6 +167,33 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
+def in_thread(server: S) -> Iterator[S]:
+    """Have a server answer from a thread while the block runs, and close it then."""
+    with server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+
+
+@contextmanager
+def raw_serving(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Serve `answer(connection)` after each request's headers; give the server's address."""
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            while self.rfile.readline().strip():
+                pass
+            # A client that has seen enough closes the connection.
+            with suppress(OSError):
+                answer(self.connection)
+
+    with in_thread(_Server(("127.0.0.1", 0), Handler)) as server:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+
+
+@contextmanager
 def web_server(
     reply: Callable[[Request], None], *, keeps: bool = False, tls: ssl.SSLContext | None = None
 ) -> Iterator[int]:
@@ -207,14 +210,11 @@ def web_server(
 
         do_HEAD = do_POST = do_PUT = do_GET  # noqa: N815  # the base class's names
 
-    with _Server(("127.0.0.1", 0), Handler) as server:
-        if tls:
-            server.socket = tls.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
+    server = _Server(("127.0.0.1", 0), Handler)
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    with in_thread(server):
+        yield server.server_port
 
 
 SETTINGS = """\

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import socketserver
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -17,7 +16,7 @@ from stacks.core.errors import UsageError, VerifyError
 from stacks.image import engine
 from stacks.image.engine import Engine, EngineError
 from stacks.variants.variant import Variant
-from unit.helpers.serving import Request
+from unit.helpers.serving import Request, in_thread
 
 DOCKER = {"Version": "20.10.24", "ApiVersion": "1.41"}
 PODMAN = {
@@ -58,15 +57,10 @@ class Handler(Request):
 
 @contextmanager
 def served(path: Path, answers: Answers) -> Iterator[Server]:
-    with Server(str(path), Handler) as server:
-        server.answers, server.requests = {"/version": (200, DOCKER), **answers}, []
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = Server(str(path), Handler)
+    server.answers, server.requests = {"/version": (200, DOCKER), **answers}, []
+    with in_thread(server):
+        yield server
 
 
 @contextmanager

@@ -17,18 +17,15 @@ from stacks.environments.use import serve
 from stacks.environments.use.serve import Make, maker, server_of, write_channel
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.publication import body, entry
+from unit.helpers.serving import in_thread
 
 
 @contextmanager
 def serving(folder: Path, make: Make = lambda path: None) -> Iterator[int]:
     """Serve a folder; give the port."""
-    with server_of(folder, 0, make) as server:
+    with in_thread(server_of(folder, 0, make)) as server:
         assert server.server_address[0] == "127.0.0.1"
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
+        yield server.server_port
 
 
 def answer(port: int, request: bytes) -> bytes:
