@@ -13,7 +13,7 @@ from stacks.core import cores
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
-from stacks.variants.load import all_variants
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.benching import MACHINE, PASSED, missing, result, runs, subject
 
@@ -31,17 +31,13 @@ class World:
         self.broken, self.missing = set[str](), tuple[Missing, ...]()
         self.built: list[str] = []
         self.timed: list[tuple[list[str], BenchOptions]] = []
-        self.use("theano-1.0.5", *TWO)
-        monkeypatch.setattr(command, "all_variants", lambda _: self.variants)
+        variants = [load_variant(workspace, name, "theano-1.0.5") for name in TWO]
+        monkeypatch.setattr(command, "all_variants", lambda _: variants)
         monkeypatch.setattr(candidates, "candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
         for name in ("affine", "usable"):
             monkeypatch.setattr(cores, name, lambda: 2)
         monkeypatch.setattr(results, "describe_machine", lambda reports: MACHINE)
-
-    def use(self, framework: str, *names: str) -> None:
-        of = [v for v in all_variants(self.workspace) if v.framework.name == framework]
-        self.variants = [v for v in of if v.name in names]
 
     def make(self, workspace: Workspace, variant: Variant) -> None:
         if variant.name in self.broken:
@@ -64,14 +60,9 @@ class World:
         self.timed.append(([each.variant.id for each in chosen], options))
         subjects = [each.subject for each in chosen]
         found = result([run for each in subjects for run in runs(each, [1.0] * 7)], *subjects)
-        settings = found.settings.model_copy(
-            update={
-                "workloads": options.workloads,
-                "quick": options.quick,
-                "rounds": options.round_count,
-                "busy": options.busy,
-            }
-        )
+        update = {"workloads": options.workloads, "quick": options.quick, "busy": options.busy}
+        update["rounds"] = options.round_count
+        settings = found.settings.model_copy(update=update)
         return found.model_copy(update={"settings": settings, "missing": self.missing})
 
     def run(self, framework: str = "", **options: Any) -> None:

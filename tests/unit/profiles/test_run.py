@@ -21,7 +21,6 @@ from stacks.profiles import compare as profile_compare
 from stacks.profiles import run as profile_runs
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
-from unit.helpers.environments import kill_during_import, slow_environment
 from unit.helpers.profiles import case, profile, report, tables
 
 SLOW = profile(tables("Dot22", 2.0, 400, "Py", 4), tables("Gemm", 0.4, 10, "C"))
@@ -36,17 +35,6 @@ def test_workload_options_become_the_programs_words() -> None:
     assert profile_runs.workload_words("ntm", calls=0, case="", small=False) == ["ntm"]
     words = profile_runs.workload_words("lstm", calls=5, case="merged", fix_scan=True)
     assert words == ["lstm", "--calls", "5", "--case", "merged", "--fix-scan"]
-
-
-def test_a_workload_ends_with_a_killed_profile(tmp_path: Path) -> None:
-    code = (
-        "import sys, pathlib; from stacks.profiles import run\n"
-        "from stacks.core.workspace import default_workspace\n"
-        "from stacks.variants.load import load_variant\n"
-        "variant = load_variant(default_workspace(), 'openblas')\n"
-        "run.profile(default_workspace(), variant, pathlib.Path(sys.argv[1]), ['logreg'])"
-    )
-    kill_during_import(tmp_path, code, slow_environment(tmp_path))
 
 
 def test_an_unknown_workload_and_a_missing_report_are_errors_with_what_is_known(
