@@ -49,7 +49,8 @@ OPERATIONS = (
         "Ger",
         ("CGer", "Ger", "ScipyGer"),
         (ALPHA, ("a", "rc", 0), ("x", "r", 1), ("y", "c", 0)),
-        lambda by, alpha, a, x, y: a + alpha * by.outer(x, y),
+        # The second one is added in place, which alone calls the library: see OUTER.
+        lambda by, alpha, a, x, y: a + alpha * by.outer(x, y) + alpha * by.outer(x * x, y),
     ),
     Operation("Dot22", ("Dot22",), (A, B), lambda by, a, b: by.dot(a, b)),
     Operation(
@@ -141,7 +142,7 @@ def _implementation(context, operation, dtype):
 # (rows, inner, columns). LARGE makes every library use the edges of its kernels.
 SHAPES = ((1, 1, 1), (2, 3, 4), (17, 33, 9), (65, 70, 67), (0, 3, 2), (3, 0, 2), (3, 2, 0))
 LARGE = (210, 301, 203)
-# Of so many elements Ger calls the library; below 100,000 Theano has a loop of its own.
+# Of fewer than 100,000 elements, and of the first outer product, Theano has a loop of its own.
 OUTER = (401, 1, 302)
 # A product of so many rows runs on all threads, also behind libblas_threads (its MATRIX_LARGE).
 ON_ALL_THREADS = 1100
