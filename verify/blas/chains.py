@@ -34,7 +34,7 @@ def check_numba(context):
     """
     linker = str(context.framework.flag("linker"))
     if not context.framework.runs_numba:
-        return skipped(NUMBA, "linker=%s runs C here: numba is not used" % linker)
+        return skipped(NUMBA, "programs run no numba here: linker=%s" % linker)
     importlib.import_module("scipy.linalg.cython_blas")
     libraries = library.libraries_of(each.library for each in bindings.bindings_of_package("scipy"))
     if not is_installed("numba"):

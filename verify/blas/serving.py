@@ -125,10 +125,15 @@ def check_one_blas(context):
     if is_one:
         callers.update((path, [NOBODY]) for path in uncalled(context, callers))
     libraries = library.libraries_of(library.behind(path) for path in callers)
-    detail = "; ".join(
-        "%s: %s" % (" and ".join(names), library.describe(library.identify(path)))
-        for path, names in sorted(callers.items(), key=lambda item: item[1])
-    )
+    # The parts of one MKL are one library.
+    heads = library.libraries_of(callers)
+    names_of = collections.defaultdict(set)
+    for path in callers:
+        item = library.identify(path)
+        found = item if item in heads else heads[-1]
+        names_of[library.describe(found)].update(callers[path])
+    rows = sorted((sorted(names), text) for text, names in names_of.items())
+    detail = "; ".join("%s: %s" % (" and ".join(names), text) for names, text in rows)
     if len(libraries) > 1:
         detail = "%d libraries, each with threads of its own: %s" % (len(libraries), detail)
         if is_one:

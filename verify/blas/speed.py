@@ -193,7 +193,8 @@ def check_speed(context, dtype):
     name = "Gemm %s speed" % dtype
     shares = context.shares.get(dtype)
     if not shares:
-        return skipped(name, "no peak to compare with, or Gemm did not run")
+        has_peak = bool(context.peaks.get(dtype))
+        return skipped(name, "Gemm did not run" if has_peak else "no peak to compare with")
     reached, reasons = max(shares), context.reasons.get(dtype) or []
     alone = context.alone[dtype] / context.peaks[dtype][1]
     varies = min(shares) < NOISY * reached
