@@ -118,13 +118,13 @@ def _full_disk(match, facts):
 
 def _limit(match, facts):
     """A limit of the shell's (setrlimit(2)), or of a container: the lower one."""
-    for pattern, name, unit, option, what, file in LIMITS:
+    for pattern, name, unit, option, what, files in LIMITS:
         if re.search(pattern, match.group(0)):
             number = resource.getrlimit(getattr(resource, name))[0]
             found = [(number, "ulimit -%s is %d" % (option, number // unit), RAISE % option)]
             found *= number != resource.RLIM_INFINITY
-            for path, limit in machine.cgroup_files(file) if file else ():
-                found += [(int(limit), "%s is %s" % (path, limit), CONTAINER)] * limit.isdigit()
+            limits = [pair for pair in machine.cgroup_files(*files) if pair[1].isdigit()]
+            found += [(int(each), "%s is %s" % (path, each), CONTAINER) for path, each in limits]
             if not found:
                 return what, "look at the limits of the container or the batch job"
             return "%s: %s" % (what, min(found)[1]), min(found)[2]
@@ -176,13 +176,14 @@ def _no_blas_name(match, facts):
     return "the framework needs the name of a BLAS", packages.link_fix(facts.framework)
 
 
+NO_PROCESS = "no more processes may start"
 # (what fails, the limit's name in `resource`, ulimit's unit, its option of ulimit, in words, a
-# container's file for it).
+# container's files for it).
 LIMITS = (
-    ("Too many open files", "RLIMIT_NOFILE", 1, "n", "too many files are open", None),
-    ("File too large", "RLIMIT_FSIZE", 1024, "f", "a file may not become so large", None),
-    ("thread|fork|unavailable", "RLIMIT_NPROC", 1, "u", "no more processes may start", "pids.max"),
-    ("", "RLIMIT_AS", 1024, "v", "memory ran out", "memory.max"),
+    ("Too many open files", "RLIMIT_NOFILE", 1, "n", "too many files are open", ()),
+    ("File too large", "RLIMIT_FSIZE", 1024, "f", "a file may not become so large", ()),
+    ("thread|fork|unavailable", "RLIMIT_NPROC", 1, "u", NO_PROCESS, ("pids.max",)),
+    ("", "RLIMIT_AS", 1024, "v", "memory ran out", ("memory.max",)),
 )
 RAISE = "raise it: ulimit -%s with a larger number, or with unlimited"
 CONTAINER = "raise the limit of the container or the batch job"

@@ -159,6 +159,23 @@ def test_a_limit_is_in_the_unit_of_ulimit() -> None:
     assert cause.what == f"a file may not become so large: ulimit -f is {1 << 30}"
 
 
+def test_what_is_the_case_already_is_no_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "lib").mkdir()
+    (folder / "libgomp.so.1").touch()
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/other")
+    true = facts(prefix=str(tmp_path))
+    assert causes.of(NO_GOMP, true).fix == f"export LD_LIBRARY_PATH={folder}:/other"
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{folder}")
+    assert causes.of(NO_GOMP, true).what == "the library libgomp.so.1 is missing"
+    # Of the shell's limit and a container's the lower one counts.
+    limits = [("/c/pids.max", "7"), ("/pids.max", "max")]
+    monkeypatch.setattr(causes.machine, "cgroup_files", lambda *names: limits)
+    cause = causes.of("RuntimeError: can't start new thread", true)
+    assert cause == ("no more processes may start: /c/pids.max is 7", causes.CONTAINER)
+
+
 def test_a_wrong_syntax_names_the_package_of_its_file() -> None:
     error = SyntaxError("invalid syntax", ("/x/site-packages/six/a.py", 3, 1, "async = 1"))
     cause = causes.of_error(error, facts(framework="pytensor"))

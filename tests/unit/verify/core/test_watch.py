@@ -1,5 +1,6 @@
 """The supervisor of the suite: it kills one that hangs, and reports one that dies."""
 
+import importlib
 import os
 import re
 import signal
@@ -7,10 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from stacks.core.disk import REPOSITORY
+
+ends = importlib.import_module("verify.core.ends")
 
 PROGRAM = """\
 import atexit, ctypes, os, signal, sys, time
@@ -254,3 +258,22 @@ def test_ignored_signals_stay_ignored(start: Start) -> None:
             process.send_signal(number)
         process.communicate()
     assert process.returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("number", "kills", "free", "what", "fix"),
+    [
+        (signal.SIGKILL, 2, 1 << 30, "Linux ended 2 programs as memory ran", "free some memory"),
+        (signal.SIGKILL, 0, 1 << 30, "it was killed, while there was memory", "limits the time"),
+        (signal.SIGKILL, None, 1 << 30, ": it was killed", "whether memory ran out"),
+        (signal.SIGBUS, 0, 0, "/tmp is full", "free some space"),
+        (signal.SIGBUS, 0, 1 << 30, "a file that it had mapped", "install again"),
+    ],
+)
+def test_of_a_signal_what_was_observed_is_said(
+    number: int, kills: int | None, free: int, what: str, fix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = SimpleNamespace(f_blocks=1, f_bavail=free, f_frsize=1)
+    monkeypatch.setattr(ends.os, "statvfs", lambda place: disk)
+    found = ends.by_signal(number, "/tmp", kills)
+    assert what in found[0] and fix in found[1]
