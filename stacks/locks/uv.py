@@ -160,7 +160,9 @@ def raise_for_index(error: CommandError, file: str, settings: PipSettings) -> No
             ) from error
         raise UsageError(
             f"{file}: no package index has {name}",
-            fix="check its spelling under `pip:`, or add the index that has it to pip's "
+            fix="leave it out: Debian's `pip freeze` lists it by mistake"
+            if name == "pkg-resources"
+            else "check its spelling under `pip:`, or add the index that has it to pip's "
             "configuration",
         ) from error
 

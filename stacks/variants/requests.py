@@ -35,7 +35,8 @@ REFUSED = {
     ),
     "a trusted host": ("set it in your own pip configuration", ("--trusted-host",)),
     "an editable install": (
-        "an environment is made of locked files; add its folder to PYTHONPATH instead",
+        "an environment is made of locked files: put the folder of its source on PYTHONPATH where "
+        "you start programs, or name a release of it",
         ("-e", "--editable"),
     ),
     "another file": (
@@ -54,7 +55,8 @@ REFUSED = {
 def file_requests(path: Path, where: str) -> list[str]:
     """Return the requests of a requirements file, which is named at `where`.
 
-    Raises UsageError, with the file and the line, for what a lock cannot follow.
+    Raises UsageError, with the file and the line, for what a lock cannot follow: the first line of
+    each kind.
     """
     name = f"{where}: {display_path(path)}"
     check_is_file(path, name, fix="save it as a file: `lock` reads it each time")
@@ -72,11 +74,18 @@ def file_requests(path: Path, where: str) -> list[str]:
         ) from error
     if len(data) > MAX_REQUIREMENTS:
         raise UsageError(f"{name}: larger than {MAX_REQUIREMENTS >> 20} MiB")
-    return [
-        request
-        for number, line in _joined_lines(text)
-        if (request := request_of(re.sub(r"(^|\s)#.*", "", line), f"{display_path(path)}:{number}"))
-    ]
+    requests, faults = [], dict[str | None, UsageError]()
+    for number, line in _joined_lines(text):
+        try:
+            request = request_of(re.sub(r"(^|\s)#.*", "", line), f"{display_path(path)}:{number}")
+            requests += [request] if request else []
+        except UsageError as error:
+            faults.setdefault(error.fix, error)
+    if len(faults) > 1:
+        raise UsageError("\n".join(map(str, faults.values())))
+    for fault in faults.values():
+        raise fault
+    return requests
 
 
 def _decoded(data: bytes) -> str:

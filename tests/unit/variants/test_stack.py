@@ -219,6 +219,15 @@ def test_files_that_cannot_be_read(file: Path) -> None:
     (file.parent / "r.txt").write_text("six \\\n  ==1.16.0\nnumpy\nbad bad\n")
     assert refused(file, "requirements: r.txt\n").startswith("r.txt:4: ")
     assert "stack.yaml:4:1" in refused(file, "piip: [six]\n")
+    # The first line of each kind.
+    (file.parent / "r.txt").write_text("numpy\n-e .\n-e b\n-r b.txt\nsix --hash=x\nbad bad\n")
+    message = refused(file, "requirements: r.txt\n")
+    assert [line for line in message.splitlines() if line[0] != " "] == [
+        "r.txt:2: '-e .' is an editable install",
+        "r.txt:4: '-r b.txt' is another file",
+        "r.txt:5: 'six --hash=x' is a hash",
+        "r.txt:6: 'bad bad' is no requirement",
+    ]
 
 
 SIX = "six==1.16.0\n# \u00e9\n"
