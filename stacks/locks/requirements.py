@@ -39,6 +39,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+# What needs NumPy 1.22, and does not say so.
+OLD_NUMPY = ["xarray<2023.9"]
 # pip 20.3's resolver reads the index's page of a package again for each step: 339 pages for 13
 # packages. Here it reads each once.
 PIP_20 = """\
@@ -115,14 +117,13 @@ def resolve(
             text, messages = _compile(tool, variant, base, "--python", python)
         except CommandError as error:
             assert variant.file
-            if needed := _needed_frameworks(tool, variant, base, python, error):
-                fitting = _fitting(workspace, tool, variant)
-                raise _conflict(variant, f"they need {needed} too", fitting) from error
-            uv.raise_for_index(error, display_path(variant.file), settings)
-            if error.found != uv.NO_SOLUTION:
-                raise
-            fitting = _fitting(workspace, tool, variant)
-            raise _conflict(variant, error.output or error.what, fitting) from error
+            needed = _needed_frameworks(tool, variant, base, python, error)
+            if not needed:
+                uv.raise_for_index(error, display_path(variant.file), settings)
+                if error.found != uv.NO_SOLUTION:
+                    raise
+            found = f"they need {needed} too" if needed else error.output or error.what
+            raise _conflict(variant, found, _fitting(workspace, tool, variant)) from error
     assert variant.file
     uv.warn_of_extras(messages, display_path(variant.file))
     known = {each.name for each in base}
@@ -238,7 +239,9 @@ def _pylock(pins: Iterable[IndexPin]) -> str:
 def _constraints(base: Iterable[Distribution], framework: Framework, *, alone: bool = True) -> str:
     # Two frameworks are not one environment; Theano and Theano-PyMC have the same folder.
     others = [f"{name}<0" for name in sorted(framework.others) if alone]
-    lines = [*(f"{each.name}=={each.version}" for each in base), *others, *framework.constraints]
+    pinned = [f"{each.name}=={each.version}" for each in base]
+    old = OLD_NUMPY if any(line.startswith("numpy==1.21.") for line in pinned) else []
+    lines = dict.fromkeys([*pinned, *others, *framework.constraints, *old])
     return "".join(f"{line}\n" for line in lines)
 
 

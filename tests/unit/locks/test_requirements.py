@@ -144,7 +144,7 @@ def test_what_uv_is_asked(room: Room) -> None:
         "pylock.toml": 'lock-version = "1.0"\ncreated-by = "theano-stacks"\n[[packages]]\n'
         'name = "a"\nversion = "0.9"\n',
         "requests.in": "a\nb\n",
-        "constraints.txt": "numpy==1.21.6\naesara<0\npytensor<0\ntheano-pymc<0\n",
+        "constraints.txt": "numpy==1.21.6\naesara<0\npytensor<0\ntheano-pymc<0\nxarray<2023.9\n",
         "uv.toml": '[[dependency-metadata]]\nname = "numpy"\nversion = "1.21.6"\n'
         'requires-dist = ["six>1", "mock; extra == \'test\'"]\nprovides-extra = ["test"]\n',
     }
