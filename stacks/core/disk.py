@@ -50,11 +50,19 @@ def explain_disk_errors(path: Path) -> Iterator[None]:
         raise disk from error
 
 
-def disk_error(error: OSError, path: Path) -> DiskError | None:
-    """Return the DiskError for an OSError, None if it has another cause.
+def disk_error(error: Exception, path: Path) -> DiskError | None:
+    """Return the DiskError for an error of a disk or a limit, None if it has another cause.
 
     path: named in the message if the error itself names no file.
     """
+    if isinstance(error, MemoryError):
+        error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        what = f"{path}: {error}"
+        limits = "the limit of processes (ulimit -u), or of memory (ulimit -v)"
+        return DiskError(what, fix=f"raise {limits}, or end other programs")
+    if not isinstance(error, OSError):
+        return None
     path = Path(os.fsdecode(error.filename or path))
     other = _other_folder(path)
     fix = {
@@ -93,7 +101,8 @@ def _other_folder(path: Path) -> str:
         return "set THEANO_STACKS_HOME to a folder"
     if path.is_relative_to(REPOSITORY):
         return "use a checkout in a folder"
-    if path.is_relative_to(os.environ.get("TMPDIR") or "/tmp"):  # noqa: S108
+    temporary = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
+    if path == temporary or any(part.startswith(SCRATCH) for part in path.parts):
         return "set TMPDIR to a folder"
     return "choose a folder"
 

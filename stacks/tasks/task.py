@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,6 +30,8 @@ from stacks.core.workspace import default_workspace
 from stacks.tasks.options import SHARED
 
 INTERRUPTED = 130
+# Bytes of address space with which a build ends on two cores; with two thirds it does not.
+LEAST_MEMORY = 1_500_000 << 10
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def task(
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise invoke.exceptions.Exit(code=128 + signal.SIGPIPE) from None
             except Exception as error:
-                known = disk_error(error, Path()) if isinstance(error, OSError) else None
+                known = disk_error(error, Path("this process"))
                 if known:
                     show_error(known)
                 _write_log(task_name, error)
@@ -144,6 +147,14 @@ def _protect(what: Collection[str]) -> None:
         folders.protect_build(workspace)
     if "cache" in what:
         folders.protect_cache(workspace)
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        # rattler aborts the process where it runs out.
+        if 0 <= limit < LEAST_MEMORY:
+            print(
+                f"note: ulimit -v is {limit >> 10}: if this ends with `memory allocation failed`, "
+                f"raise it to {LEAST_MEMORY >> 10} or more",
+                file=sys.stderr,
+            )
 
 
 def require_checkout(what: str) -> None:

@@ -228,6 +228,15 @@ def test_refusals_of_the_disk(number: int, fix: str) -> None:
     assert fix in str(caught.value.fix)
 
 
+def test_a_limit_of_this_process() -> None:
+    for error, fix in (
+        (MemoryError(), "ulimit -v"),
+        (RuntimeError("can't start new thread"), "-u"),
+    ):
+        assert fix in str(disk.disk_error(error, Path("this process")))
+    assert disk.disk_error(RuntimeError("another"), Path()) is None
+
+
 def test_a_folder_that_the_system_refuses_to_make(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEANO_STACKS_CACHE", "/proc/none")
     refused = pytest.raises(DiskError, match="/proc/none: no folder")
@@ -241,7 +250,8 @@ def test_a_folder_that_the_system_refuses_to_make(monkeypatch: pytest.MonkeyPatc
     [
         (REPOSITORY / "build/x", "use a checkout in a folder that you may write"),
         (Path("/d/theano-stacks"), "set THEANO_STACKS_HOME to a folder that you may write"),
-        (Path("/tmp/x"), "set TMPDIR to a folder that you may write"),
+        (Path(f"/tmp/{disk.SCRATCH}abc/x"), "set TMPDIR to a folder that you may write"),
+        (Path("/tmp/mine"), "choose a folder that you may write"),
         (Path("/srv/x"), "choose a folder that you may write"),
     ],
 )  # fmt: skip
