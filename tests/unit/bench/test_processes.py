@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,6 +17,7 @@ from stacks.bench.rounds import busy_loops
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import CommandError
 from unit.helpers.benching import QUIET
+from unit.helpers.processes import read_line, started
 from verify.core import machine as suite_machine
 
 # Answers with its process number and what it was asked; does as it is told.
@@ -150,18 +150,8 @@ def test_the_loops_are_busy_on_any_processor_and_gone_in_the_end() -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("code", [WORKER, LOOPS], ids=["worker", "loops"])
 def test_no_process_outlives_the_bench(code: str, number: signal.Signals) -> None:
-    variables: dict[str, Any] = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    owner = subprocess.Popen(
-        [sys.executable, "-c", code, str(REPOSITORY)],
-        env=variables,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    with owner:
-        assert owner.stdout
-        pids = [int(word) for word in owner.stdout.readline().split()]
+    with started(code, REPOSITORY) as owner:
+        pids = [int(word) for word in read_line(owner).split()]
         gone = [os.pidfd_open(pid) for pid in pids]
         # Python notices one that comes just before it begins to read only when the next one comes.
         while owner.poll() is None:

@@ -23,6 +23,7 @@ from stacks.environments.make import build
 from stacks.environments.use.jobs import jobs_of
 from stacks.variants.load import load_variant
 from unit.helpers.benching import BASE, result, runs
+from unit.helpers.processes import read_line, started
 
 VARIANT = "theano-1.0.5/openblas"
 HERE = {"stacks/a.py": "1", "envs/b": "2"}
@@ -139,12 +140,11 @@ def test_a_machine_has_one_worker_until_it_ends(tmp_path: Path) -> None:
     code = "import sys; from stacks.cluster import programs; programs.hold_machine(sys.argv[1])"
     # As for a worker, another program takes the place of the one that holds it.
     code += "; import os; os.execlp('cat', 'cat')"
-    words = [sys.executable, "-c", f"{code}", label]
-    with subprocess.Popen(words, stdin=-1, stdout=-1, cwd=Path(programs.__file__).parents[2]) as it:
-        assert it.stdin and it.stdout
-        it.stdin.write(b"ready\n")
+    with started(code, label) as it:
+        assert it.stdin
+        it.stdin.write("ready\n")
         it.stdin.flush()
-        it.stdout.readline()
+        assert read_line(it) == "ready\n"
         with pytest.raises(UsageError, match="this machine has a worker"):
             programs.hold_machine(label)
         programs.hold_machine(f"{label} and another")

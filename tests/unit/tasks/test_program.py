@@ -18,6 +18,7 @@ from stacks.core.disk import REPOSITORY
 from stacks.core.process import ENDING_TWICE
 from stacks.tasks import program
 from stacks.tasks.program import Program
+from unit.helpers.processes import read_line, started
 from unit.tasks.conftest import CommandLine
 
 HEAD = f"import sys\nsys.path.insert(0, {str(REPOSITORY)!r})\n"
@@ -143,23 +144,20 @@ with ended_once(), replace_atomically(Path(sys.argv[1], "made")) as new:
 def test_a_second_interrupt_waits_until_temporary_folders_are_removed(
     presses: int, tmp_path: Path
 ) -> None:
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, "-c", TASK, tmp_path], cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=pipe
-    ) as child:
-        assert child.stdin and child.stdout and child.stderr
-        assert child.stdout.readline() == b"working\n"
+    with started(TASK, tmp_path) as child:
+        assert child.stdin and child.stderr
+        assert read_line(child) == "working\n"
         child.send_signal(signal.SIGINT)
-        assert child.stdout.readline() == b"tidying\n"
+        assert read_line(child) == "tidying\n"
         if presses > 1:
             child.send_signal(signal.SIGINT)
-            assert child.stderr.readline() + child.stderr.readline() == ENDING_TWICE
+            assert child.stderr.readline() + child.stderr.readline() == ENDING_TWICE.decode()
         if presses > 2:
             child.send_signal(signal.SIGINT)
         else:
             child.stdin.close()
         assert child.wait() == -signal.SIGINT
-        assert b"KeyboardInterrupt" in child.stderr.read()
+        assert "KeyboardInterrupt" in child.stderr.read()
     assert list(tmp_path.iterdir()) == []
 
 

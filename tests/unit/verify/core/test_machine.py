@@ -81,15 +81,11 @@ STAT = "".join(
 
 
 @pytest.fixture
-def counters(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    content = {
-        "/proc/stat": STAT % (50, 25, 50, 25),
-        "/proc/loadavg": "0.5 0 0",
-        "/proc/cpuinfo": "cpu MHz\t: 2000.5\ncpu MHz\t: 3000\n",
-    }
-    monkeypatch.setattr(machine, "text_of", lambda path: content.get(path, ""))
+def counters(files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    files |= {"/proc/stat": STAT % (50, 25, 50, 25), "/proc/loadavg": "0.5 0 0"}
+    files["/proc/cpuinfo"] = "cpu MHz\t: 2000.5\ncpu MHz\t: 3000\n"
     monkeypatch.setattr(machine, "CORES", {1, 2})
-    return content
+    return files
 
 
 def test_the_noise_between_two_readings(counters: dict[str, str]) -> None:
