@@ -99,12 +99,6 @@ def test_an_older_channel_is_replaced_and_other_files_are_not(folder: Path, tmp_
         assert path.read_text() == "precious"
 
 
-def link(package: Path, files: Path) -> None:
-    """Put a link to the same bytes in the place of a package."""
-    package.unlink()
-    package.symlink_to(files / package.name)
-
-
 INDEX = "noarch/repodata.json"
 
 
@@ -115,7 +109,6 @@ INDEX = "noarch/repodata.json"
         (lambda folder, package: package.unlink(), "PATH: missing"),
         (lambda folder, package: flip(folder / INDEX), f"{INDEX}: changed"),
         (lambda folder, package: flip(folder / "index.sha256"), "index.sha256: changed"),
-        (lambda folder, package: link(package, folder.parent / "files"), "PATH: changed"),
         (lambda folder, _: (folder / "more").symlink_to(folder), "more: not part of it"),
     ],
 )

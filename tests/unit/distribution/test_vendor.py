@@ -54,15 +54,8 @@ def test_where_no_folder_can_be_vendored(tmp_path: Path, monkeypatch: pytest.Mon
     assert path.read_text() == "dear" and not folder.exists()
 
 
-def test_a_link_in_a_files_place_counts_as_changed(tmp_path: Path) -> None:
+def test_a_damaged_list_of_digests_shows_no_traceback(tmp_path: Path) -> None:
     folder = make(tmp_path)
-    vendor.check(folder)
-    (folder / "tools/one.whl").rename(tmp_path / "one.whl")
-    (folder / "tools/one.whl").symlink_to(tmp_path / "one.whl")
-    with pytest.raises(IntegrityError) as caught:
-        vendor.check(folder)
-    assert caught.value.what.splitlines()[1:] == ["  - tools/one.whl: changed"]
-    # A damaged list of digests shows no traceback.
     (folder / DIGESTS).write_bytes(b"\xff\x00 no list\n")
     with pytest.raises(IntegrityError, match=r"tools/one\.whl: not part of it"):
         vendor.check(folder)
