@@ -207,7 +207,9 @@ def test_a_source_archive_is_compiled_once_and_again_if_its_wheel_is_damaged(
     assert room.compiled == [A.filename] * 2
 
 
-def test_a_failed_compilation_leaves_nothing_and_is_tried_after_what_it_needs(room: Room) -> None:
+def test_a_failed_compilation_leaves_nothing_and_one_that_needs_another_comes_after_it(
+    room: Room,
+) -> None:
     room.fails = lambda name: True
     with pytest.raises(UsageError, match=r"cannot be compiled(.|\n)*No module named hatchling"):
         room.add(A)
