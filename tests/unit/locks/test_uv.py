@@ -1,7 +1,5 @@
 """uv: the indexes that it asks, and which of a package's files is taken."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
