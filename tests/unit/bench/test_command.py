@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
-from stacks.bench import command, store
+from stacks.bench import candidates, command, store
 from stacks.bench.candidates import Candidate, choose_candidates, require_candidates
 from stacks.bench.result import Device, describe_machine
 from stacks.bench.schedule import BenchOptions, Plan
 from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
+from stacks.environments import folders
+from stacks.environments.folders import folder_of
+from stacks.environments.make import settings
+from stacks.locks import lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.benching import (
@@ -33,6 +37,19 @@ from unit.helpers.benching import (
 GPU = {"name": "NVIDIA H100, compute capability 9.0", "driver": "CUDA 13.0", "where": "cuda0"}
 ON_GPU = {**PASSED, "device": GPU}
 GEMM_ALONE = BenchOptions(workload="gemm", rounds=5, threads="1")
+
+
+@pytest.fixture
+def built(own_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Give a workspace in which openblas is built, from LOCK."""
+    place = own_workspace.environments / "theano-1.0.5/openblas"
+    (place / settings.EXPECTATION).parent.mkdir(parents=True)
+    (place / settings.EXPECTATION).write_text("{}")
+    here = PASSED["machine"]
+    monkeypatch.setattr(folders, "is_ready", lambda *of: folder_of(*of[:2]).is_dir())
+    monkeypatch.setattr(lock, "current", lambda workspace, variant: LOCK)
+    monkeypatch.setattr(candidates, "is_here", lambda report: report["machine"] == here)
+    return own_workspace
 
 
 @pytest.fixture
