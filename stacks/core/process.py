@@ -205,8 +205,10 @@ def failed(
     words: Sequence[str | Path], tail: str, accepted: Collection[int], status: int
 ) -> CommandError:
     """Return the error for a program that ended with a status that is not accepted."""
+    # In one line: what follows the first is the output.
+    command = " ".join(quoted(words).splitlines())
     return CommandError(
-        f"{quoted(words)}\n{tail}",
+        f"{command}\n{tail}",
         expected="exit status " + " or ".join(map(str, accepted)),
         found=f"exit status {status}",
     )

@@ -19,7 +19,6 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from stacks.core.console import display_path
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
@@ -116,16 +115,14 @@ def resolve(
         try:
             text, messages = _compile(tool, variant, base, "--python", python)
         except CommandError as error:
-            assert variant.file
             needed = _needed_frameworks(tool, variant, base, python, error)
             if not needed:
-                uv.raise_for_index(error, display_path(variant.file), settings)
+                uv.raise_for_index(error, variant, settings)
                 if error.found != uv.NO_SOLUTION:
                     raise
             found = f"they need {needed} too" if needed else error.output or error.what
             raise _conflict(variant, found, _fitting(workspace, tool, variant)) from error
-    assert variant.file
-    uv.warn_of_extras(messages, display_path(variant.file))
+    uv.warn_of_extras(messages, variant)
     known = {each.name for each in base}
     # uv leaves the key out where no request is meant for this Python.
     packages = [p for p in tomllib.loads(text).get("packages", ()) if p["name"] not in known]
@@ -180,14 +177,14 @@ def _by_pip(
             Path(place).as_uri() if place.startswith("/") else place
             for place in settings.find_links
         )
+    env["PIP_NO_PYTHON_VERSION_WARNING"] = "1"
     words += ["-d", str(files), "-r", str(requests), "-c", str(constraints)]
-    assert variant.file
     try:
         messages = call([python, *words], cwd=folder, env=env, merged=True)
     except CommandError as error:
-        uv.raise_for_index(error, display_path(variant.file), settings)
+        uv.raise_for_index(error, variant, settings)
         raise _conflict(variant, error.output or error.what) from error
-    uv.warn_of_extras(messages, display_path(variant.file))
+    uv.warn_of_extras(messages, variant)
     known = {each.name for each in base}
     releases = {path.name: uv.release_of(path.name) for path in files.iterdir()}
     wanted = [FileRequest(*r, name) for name, r in sorted(releases.items()) if r[0] not in known]
@@ -291,9 +288,8 @@ def _conflict(variant: Variant, found: str, fitting: Sequence[str] | None = None
 
 def _unfit(variant: Variant, found: str, fix: str) -> UsageError:
     """Return the error of packages that do not fit a variant's framework and its packages."""
-    assert variant.file
     return UsageError(
-        f"{display_path(variant.file)}: its packages do not fit {variant.framework.name} on "
+        f"{variant.shown_file}: its packages do not fit {variant.framework.name} on "
         f"Python {variant.framework.python}",
         found=found,
         fix=fix,

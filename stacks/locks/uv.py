@@ -34,7 +34,7 @@ from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
-from stacks.variants.variant import Framework
+from stacks.variants.variant import Framework, Variant
 
 NAME, VERSION = "uv", "0.13.9"
 FILE = f"uv-{VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
@@ -82,7 +82,7 @@ def unpack(workspace: Workspace, pins: Pins, folder: Path) -> Path:
 
 UNKNOWN = re.compile(
     r"Because (\S+) was not found in the (?:package registry|provided package locations)"
-    r"|satisfies the requirement ([\w.-]+)[^\n]*\(from versions: none\)"
+    r"|No matching distribution found for ([^\s(;]+)"
 )
 REFUSED = re.compile(
     r"An index(?: URL)? \((\S+)\)[^\n]*\b(40[13])\b"
@@ -97,14 +97,15 @@ NO_EXTRA = re.compile(
 )
 
 
-def warn_of_extras(messages: str, file: str) -> None:
-    """Print a warning for each extra that a package in `file` does not have.
+def warn_of_extras(messages: str, variant: Variant) -> None:
+    """Print a warning for each extra that a package of a stack.yaml does not have.
 
     messages: of uv, or of pip 20 on Python 2.7. Nothing is installed for such an extra.
     """
     for match in NO_EXTRA.findall(messages):
         name, version, extra = filter(None, match)
-        print(f"warning: {file}: {name} {version} has no extra {extra!r}", file=sys.stderr)
+        line = f"{variant.shown_file}: {name} {version} has no extra {extra!r}"
+        print(f"warning: {line}", file=sys.stderr)
 
 
 def missing_links(settings: PipSettings) -> list[str]:
@@ -113,13 +114,14 @@ def missing_links(settings: PipSettings) -> list[str]:
     return [path for path in paths if not (Path(path).is_dir() or Path(path).is_file())]
 
 
-def raise_for_index(error: CommandError, file: str, settings: PipSettings) -> None:
-    """Raise FetchError for an index that cannot be read, UsageError for a package of `file`.
+def raise_for_index(error: CommandError, variant: Variant, settings: PipSettings) -> None:
+    """Raise FetchError for an index that cannot be read, UsageError for a package of a stack.yaml.
 
     No index has that, or it is broken.
 
     error: of uv, or of pip 20 on Python 2.7. settings: of the user's pip.
     """
+    file = variant.shown_file
     # pip 20 names the path alone, and goes on.
     paths = RETRIED.findall(error.output)
     tried = [place for place in settings.find_links if urlsplit(place).path in paths]
@@ -150,7 +152,9 @@ def raise_for_index(error: CommandError, file: str, settings: PipSettings) -> No
             found=error.output,
             fix="ask for another version of it under `pip:`, or leave it out",
         ) from error
-    if unknown := UNKNOWN.search(error.output):
+    unknown = UNKNOWN.search(error.output)
+    # pip 20 says the same of a version that the installed packages rule out.
+    if unknown and (unknown[1] or unknown[2] in [r.partition(";")[0] for r in variant.requests]):
         name = unknown[1] or unknown[2]
         if not settings.index_urls:
             raise UsageError(

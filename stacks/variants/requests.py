@@ -48,7 +48,7 @@ REFUSED = {
         "a lock takes the wheel that fits best; `lock --no-sdist` refuses source archives",
         ("--no-binary", "--only-binary", "--prefer-binary"),
     ),
-    "a choice of versions": ("name the one that you mean, such as lasagne==0.2.dev1", ("--pre",)),
+    "a choice of versions": ("name the one that you mean, such as NAME==2.0rc1", ("--pre",)),
 }
 
 

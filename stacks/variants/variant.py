@@ -100,6 +100,11 @@ class Variant(Strict):
         return f"{self.framework.name}/{self.name}"
 
     @property
+    def shown_file(self) -> str:
+        """The path of its stack.yaml for messages, empty for a flavour."""
+        return display_path(self.file) if self.file else ""
+
+    @property
     def option(self) -> str:
         """The option of a command that names it, as short as it can be, quoted for a shell."""
         if self.file:
