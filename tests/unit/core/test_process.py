@@ -24,10 +24,10 @@ def test_what_a_program_prints() -> None:
     code = "import os, sys; print('a b', flush=True); os.write(1, b'\\xff'); sys.exit(3)"
     assert call([PYTHON, "-c", code], accepted=(0, 3)) == "a b\n\ufffd"
     # The error of one that fails has its output.
-    code = "import sys; print('out'); print('because', file=sys.stderr); sys.exit(3)"
+    code = "import sys\nprint('out'); print('because', file=sys.stderr); sys.exit(3)"
     with pytest.raises(CommandError) as caught:
         call([PYTHON, "-c", code])
-    assert caught.value.what.endswith("out\nbecause")
+    assert caught.value.output == "out\nbecause"
     assert (caught.value.expected, caught.value.found) == ("exit status 0", "exit status 3")
 
 
