@@ -81,24 +81,25 @@ def counts(cache: Any) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize(
-    ("said", "on_error", "kept"),
+    ("mode", "said", "on_error", "found"),
     [
-        ("maximum recursion depth exceeded", "warn", 0),
-        ("EquilibriumOptimizer max'ed out by 'x'", "warn", 1),
-        ("", "ignore", 0),
+        ("mode", "maximum recursion depth exceeded", "warn", (0, 0, 1)),
+        ("mode", "EquilibriumOptimizer max'ed out by 'x'", "warn", (0, 1, 0)),
+        ("mode", "", "ignore", (0, 0, 1)),
+        ("none", "", "warn", (0, 0, 0)),
     ],
 )
-def test_graph_whose_optimisation_failed_is_not_kept(
-    said: str, on_error: str, kept: int, cache: Any
+def test_graph_that_is_not_optimised_or_whose_optimisation_failed_is_not_kept(
+    mode: str, said: str, on_error: str, found: tuple[int, ...], cache: Any
 ) -> None:
     def optimizer(graph: Graph) -> None:
         if said:
             logging.getLogger("theano.gof.opt").error(said)
 
     cache.theano.config.on_opt_error = on_error
-    maker = cache.function_module.FunctionMaker([], [], mode="mode")
+    maker = cache.function_module.FunctionMaker([], [], mode=mode)
     maker.optimize_graph_with_cache(optimizer, [], [])
-    assert counts(cache) == (0, kept, 1 - kept)
+    assert counts(cache) == found
 
 
 @pytest.mark.parametrize("damaged", [True, False])
@@ -131,12 +132,6 @@ def test_graph_without_a_key_or_that_cannot_be_stored_is_optimised(
 ) -> None:
     monkeypatch.setattr(cache, name, function)
     assert optimised(cache) == ["optimised"] and counts(cache) == (0, 0, 1)
-
-
-def test_graph_that_is_not_optimised_is_not_kept(cache: Any) -> None:
-    maker = cache.function_module.FunctionMaker([], [], mode="none")
-    maker.optimize_graph_with_cache(lambda graph: None, [], [])
-    assert counts(cache) == (0, 0, 0)
 
 
 class MethodNotDefinedError(Exception):

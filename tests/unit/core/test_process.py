@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -39,17 +40,25 @@ def test_a_program_that_is_missing_and_the_status_of_one_that_is_there() -> None
     assert run_attached([PYTHON, "-c", "import sys; sys.exit(7)"]) == 7
 
 
-@pytest.mark.parametrize("number", process.ENDING)
-def test_a_signal_ends_the_block_with_the_status_of_a_shell(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    ended = []
-    with pytest.raises(SystemExit) as raised, process.ended_once():
+@pytest.mark.parametrize("put_off", [False, True])
+@pytest.mark.parametrize("number", [signal.SIGINT, *process.ENDING])
+def test_a_signal_ends_the_block_with_the_status_of_a_shell_or_is_put_off_to_its_end(
+    number: signal.Signals, put_off: bool
+) -> None:
+    before, done = signal.getsignal(number), []
+    with pytest.raises((KeyboardInterrupt, SystemExit)) as raised, process.ended_once():
+        within = signal.getsignal(number)
         try:
-            os.kill(os.getpid(), number)
+            with process.put_off() if put_off else nullcontext():
+                os.kill(os.getpid(), number)
+                done.append("what follows")
         finally:
-            ended.append(number)
-    assert raised.value.code == 128 + number
-    assert ended == [number]
+            assert signal.getsignal(number) is within
+            done.append("its end")
+    assert done == ["what follows"] * put_off + ["its end"]
+    if isinstance(raised.value, SystemExit):
+        assert raised.value.code == 128 + number
+    assert isinstance(raised.value, SystemExit) is (number in process.ENDING)
     assert signal.getsignal(number) is before
 
 
@@ -60,20 +69,6 @@ def test_what_is_ignored_stays_so() -> None:
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, *process.ENDING])
-def test_a_signal_is_put_off_to_the_end_of_the_block(number: signal.Signals) -> None:
-    done = []
-    with pytest.raises((KeyboardInterrupt, SystemExit)), process.ended_once():
-        before = signal.getsignal(number)
-        try:
-            with process.put_off():
-                os.kill(os.getpid(), number)
-                done.append(number)
-        finally:
-            assert signal.getsignal(number) is before
-    assert done == [number]
 
 
 # Its parent is told to end; it removes its file when it is told, too.
