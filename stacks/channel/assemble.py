@@ -15,7 +15,7 @@ import inspect
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -117,24 +117,22 @@ def assemble(
     digest: str,
     sources: Mapping[str, Path],
     folder: Path,
-    built_with: Sequence[Path] = (),
+    tools: Path | None = None,
 ) -> Path:
     """Stage the recipe's files and write them as a .conda file into `folder`.
 
     `digest` is the recipe hash, `sources` are the source files by the names that the recipe gives
-    them, `built_with` the files of the packages that build this one. Raises what the stage raises,
-    IntegrityError for a link that is broken or leads out, CondaError or DiskError if the package
-    cannot be written.
+    them, `tools` a folder with the packages that build this one, which nothing is written to.
+    Raises what the stage raises, IntegrityError for a link that is broken or leads out, CondaError
+    or DiskError if the package cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as name:
-        root, scratch, tools = (Path(name) / part for part in ("root", "scratch", "tools"))
+        root, scratch = (Path(name) / part for part in ("root", "scratch"))
         root.mkdir()
         scratch.mkdir()
-        for path in built_with:
-            with translated(folder, f"{path.name} cannot be unpacked"):
-                package_streaming.extract(path, tools)
         with _explained(recipe, Path(name)):
-            recipe.extra.make(BuildContext(recipe, sources, root, scratch, tools))
+            context = BuildContext(recipe, sources, root, scratch, tools or Path(name, "tools"))
+            recipe.extra.make(context)
             _normalise(root, recipe.extra.links.keys())
         files = rattler_build.collect_files(root, include_hidden=True)
         # The writer refuses a link to nothing, so each gets a target outside the file list.
@@ -170,6 +168,13 @@ def assemble(
             found=path.name,
         )
     return path
+
+
+def unpack_packages(packages: Iterable[Path], folder: Path) -> None:
+    """Unpack the files of packages into a folder. Raises CondaError or DiskError."""
+    for path in packages:
+        with translated(folder, f"{path.name} cannot be unpacked"):
+            package_streaming.extract(path, folder)
 
 
 @contextmanager

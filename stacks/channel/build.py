@@ -127,10 +127,19 @@ def _build(
             packages[offer.file_name] = built
     missing = [offer for offer in offers if offer.file_name not in packages]
     pins = {pin for offer in missing for pin in _sources(workspace, offer, channel.pins)}
-    fetch(workspace, {*also, *pins})
-    if missing:
-        packages |= _build_missing(workspace, channel.pins, missing, summaries)
-        origins |= {offer.file_name: SOURCES for offer in missing}
+    # They import what they need while this one fetches.
+    processes = [BuildProcess() for _ in range(min(len(missing), cores.usable()))]
+    try:
+        fetch(workspace, {*also, *pins})
+        if missing:
+            packages |= _build_missing(workspace, channel.pins, missing, processes, summaries)
+            origins |= {offer.file_name: SOURCES for offer in missing}
+    finally:
+        for process in processes:
+            process.end()
+        if missing:
+            # They were killed with what they had begun, if not all was built.
+            package.remove_left_by_killed(workspace)
     return packages
 
 
@@ -143,12 +152,13 @@ def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
 
 
 def _build_missing(
-    workspace: Workspace, pins: Pins, missing: Sequence[Offer], summaries: list[str]
+    workspace: Workspace,
+    pins: Pins,
+    missing: Sequence[Offer],
+    processes: Sequence[BuildProcess],
+    summaries: list[str],
 ) -> dict[str, Built]:
-    """Build packages in as many processes as there are cores, each after its tools.
-
-    summaries: gets what is being built.
-    """
+    """Build packages in processes, each after its tools; summaries: gets what is being built."""
 
     tools = {tool.file_name for offer in missing for tool in offer.tools}
 
@@ -157,10 +167,9 @@ def _build_missing(
         return offer.file_name in tools, sum(pin.size for pin in offer.recipe.pins(pins))
 
     waiting = sorted(missing, key=weight)
-    processes = [BuildProcess() for _ in range(min(len(missing), cores.usable()))]
     idle, running = list(processes), dict[BuildProcess, Offer]()
     built: dict[str, Built] = {}
-    try:
+    with package.unpacked_tools(workspace, pins) as tools_of:
         while waiting or running:
             # No process waits for what another one builds.
             pending = {offer.file_name for offer in (*waiting, *running.values())}
@@ -168,7 +177,7 @@ def _build_missing(
             for offer in ready[::-1][: len(idle)]:
                 waiting.remove(offer)
                 process = idle.pop()
-                process.begin(package.build, workspace, offer, pins)
+                process.begin(package.build, workspace, offer, pins, tools_of(offer))
                 running[process] = offer
             abouts = [offer.recipe.package for offer in running.values()]
             titles = " and ".join(f"{about.name} {about.version}" for about in abouts)
@@ -177,11 +186,6 @@ def _build_missing(
             for process in select.select(running, [], [])[0]:
                 built[running.pop(process).file_name] = process.result()
                 idle.append(process)
-    finally:
-        for process in processes:
-            process.end()
-        # They were killed with what they had begun, if not all was built.
-        package.remove_left_by_killed(workspace)
     return built
 
 

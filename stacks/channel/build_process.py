@@ -25,9 +25,10 @@ from stacks.core.errors import StacksError
 from stacks.core.process import start
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# One line: it is shown where another build waits for this one.
+# One line: it is shown where another build waits for this one. What it will call is imported first,
+# while the starter fetches.
 PROGRAM = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "import sys; sys.path.insert(0, sys.argv[1]); import stacks.channel.package; "
     "from stacks.channel.build_process import main; main()"
 )
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stacks.channel.assemble import assemble, recipe_hash
+from stacks.channel.assemble import assemble, recipe_hash, unpack_packages
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
@@ -92,18 +92,18 @@ def retrieve(
     }
 
 
-def build(workspace: Workspace, offer: Offer, pins: Pins) -> Built:
+def build(workspace: Workspace, offer: Offer, pins: Pins, tools: Path | None = None) -> Built:
     """Return a package: what this code built before, or built from its pinned sources.
 
-    Raises FetchError or IntegrityError where a source is not available as pinned.
+    tools: a folder with the packages that build it. Raises FetchError or IntegrityError where a
+    source is not available as pinned.
     """
     with _being_built(workspace, offer):
         if built := built_before(workspace, offer):
             return built
         files = fetch(workspace, offer.recipe.pins(pins))
         sources = {name: files[pin] for name, pin in offer.recipe.pins_by_name(pins).items()}
-        built_with = [build(workspace, tool, pins).path for tool in offer.tools]
-        return _make(workspace, offer, sources, built_with)
+        return _make(workspace, offer, sources, tools)
 
 
 def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[Offer, Built]:
@@ -114,7 +114,32 @@ def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tu
     offer = Offer(recipe, recipe_hash(recipe, (), [sha256_of(source)]))
     with _being_built(workspace, offer):
         built = built_before(workspace, offer)
-        return offer, built or _make(workspace, offer, {source.name: source}, ())
+        return offer, built or _make(workspace, offer, {source.name: source})
+
+
+@contextmanager
+def unpacked_tools(workspace: Workspace, pins: Pins) -> Iterator[Callable[[Offer], Path | None]]:
+    """Give a function that returns the folder of the tools of an offer, None if it needs none.
+
+    All packages that are built with the same tools share the folder; it goes with the block. A tool
+    that is not in the cache is built.
+    """
+    parent = workspace.cache / PACKAGES
+    with explain_disk_errors(parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        with temporary_folder(parent, ".tools.", ".part") as folder:
+
+            def tools_of(offer: Offer) -> Path | None:
+                if not offer.tools:
+                    return None
+                target = folder / "-".join(tool.hash[:16] for tool in offer.tools)
+                if not target.is_dir():
+                    unpack_packages(
+                        [build(workspace, tool, pins).path for tool in offer.tools], target
+                    )
+                return target
+
+            yield tools_of
 
 
 def remove_left_by_killed(workspace: Workspace) -> None:
@@ -153,14 +178,14 @@ def _being_built(workspace: Workspace, offer: Offer) -> AbstractContextManager[o
 
 
 def _make(
-    workspace: Workspace, offer: Offer, sources: Mapping[str, Path], built_with: Sequence[Path]
+    workspace: Workspace, offer: Offer, sources: Mapping[str, Path], tools: Path | None = None
 ) -> Built:
     """Build a package into the cache, and record it under its key."""
     packages, key = workspace.cache / PACKAGES, offer.cache_key
     with explain_disk_errors(packages):
         packages.mkdir(parents=True, exist_ok=True)
         with temporary_folder(packages, f".{key}.", ".part") as folder:
-            path = assemble(offer.recipe, offer.hash, sources, folder, built_with)
+            path = assemble(offer.recipe, offer.hash, sources, folder, tools)
             built = add(workspace, path, path.name, sha256_of(path))
     # Not write_atomically: a folder may stand in the record's place.
     with replace_atomically(workspace.cache / BUILT / key) as record:

@@ -11,18 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from typing import TYPE_CHECKING, TypeVar
 
 from stacks.core.console import beating, duration, plural
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -92,16 +86,26 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
 
     The last line says how many came: a place may lack some.
     """
+    # Loaded here: most runs find all in the cache.
+    from rich import progress as bars
+    from rich.console import Console
+
     console = Console(stderr=True, highlight=False)
     quiet = not console.is_terminal
     files = plural(count, "file")
     if total is not None:
         files += f", {total / 1e6:.1f} MB"
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    kinds = (
+        bars.BarColumn,
+        bars.DownloadColumn,
+        bars.TransferSpeedColumn,
+        bars.TimeRemainingColumn,
+    )
     start = time.monotonic()
     if quiet:
         console.print(f"fetching {files}")
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+    columns = [kind() for kind in kinds]
+    with bars.Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         shown = DownloadProgress(progress, total)
         with beating(shown.line, sys.stderr):
             yield shown

@@ -98,7 +98,8 @@ def build(
         next_step(f"docker load --input {quoted([display_path(target)])}")
     else:
         anew = repair or clean or from_
-        prefix = None if anew else folders.built_environment(workspace, chosen)
+        built = None if anew else folders.built_environment(workspace, chosen)
+        prefix = built
         if prefix is None:
             # Loaded here: the solver and the stages of packages.
             from stacks.environments.make import build as pipeline
@@ -112,7 +113,13 @@ def build(
                 for line in additions.import_warnings(chosen, prefix):
                     print(line, file=sys.stderr)
         verification.verify_variant(
-            workspace, chosen, prefix, full=full, json_file=file_of(json), brief=not full
+            workspace,
+            chosen,
+            prefix,
+            full=full,
+            json_file=file_of(json),
+            brief=not full,
+            is_new=not built,
         )
         if not full:
             print(as_typed(f"\neach check and timing: ./invoke verify {chosen.option}"))

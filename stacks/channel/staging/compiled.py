@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -13,11 +15,11 @@ from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, unpack_debs, unpack_upstream
 from stacks.channel.staging.elf import PATCHELF, add_needs
 from stacks.channel.staging.stage import Stage
-from stacks.core import reproducible
+from stacks.core import cores, reproducible
 from stacks.core.models import FileName, Line, RelativePath, Strict
 from stacks.core.process import call
 
-THIN_FLAGS = ("-O2", "-std=c99", "-fPIC", "-shared", "-s")
+THIN_FLAGS = ("-O2", "-std=c99", "-fPIC")
 THIN_LIBRARIES = ("-Wl,--as-needed", "-ldl", "-lpthread")
 
 
@@ -29,6 +31,22 @@ def gcc(context: BuildContext, folder: Path, arguments: Sequence[str | Path]) ->
         cwd=folder,
         env=reproducible.environment(context.scratch),
     )
+
+
+def compile_all(
+    context: BuildContext, folder: Path, arguments: Iterable[Sequence[str]]
+) -> list[str]:
+    """Compile files in a folder at once; return the names of the object files, in their order.
+
+    arguments: those of the compiler for each file.
+    """
+
+    def compiled(number: int, words: Sequence[str]) -> str:
+        gcc(context, folder, ["-c", *words, "-o", f"{number}.o"])
+        return f"{number}.o"
+
+    with ThreadPoolExecutor(cores.usable()) as pool:
+        return list(pool.map(compiled, itertools.count(), arguments))
 
 
 class Object(Strict):
@@ -50,10 +68,8 @@ class Linked(Strict):
 
     def link(self, context: BuildContext, folder: Path, *others: str) -> Path:
         """Compile the objects in `folder` and link them and the libraries `others`."""
-        objects = []
-        for number, item in enumerate(self.objects):
-            objects.append(f"{number}.o")
-            gcc(context, folder, ["-c", *self.flags, *item.flags, item.file, "-o", objects[-1]])
+        words = [[*self.flags, *item.flags, item.file] for item in self.objects]
+        objects = compile_all(context, folder, words)
         name = f"-Wl,-soname,{self.library}"
         libraries = [*others, *(f"-l{library}" for library in self.libraries)]
         arguments = ["-shared", "-s", *objects, "-o", self.library, name, "-Wl,-z,defs", *libraries]
@@ -117,9 +133,10 @@ class ThinFront(Stage):
         for path in self.code(context):
             shutil.copyfile(path, context.scratch / path.name)
         names = [path.name for path in self.code(context) if path.suffix == ".c"]
-        arguments = [*THIN_FLAGS, f'-DSERVING="{self.serving[-1]}"', *names, "-o", self.library]
-        soname = f"-Wl,-soname,{self.library}"
-        gcc(context, context.scratch, [*arguments, soname, *THIN_LIBRARIES])
+        flags = [*THIN_FLAGS, f'-DSERVING="{self.serving[-1]}"']
+        objects = compile_all(context, context.scratch, [[*flags, name] for name in names])
+        linked = ["-shared", "-s", *objects, "-o", self.library, f"-Wl,-soname,{self.library}"]
+        gcc(context, context.scratch, [*linked, *THIN_LIBRARIES])
         context.lib.mkdir()
         library = context.lib / self.library
         shutil.copyfile(context.scratch / self.library, library)

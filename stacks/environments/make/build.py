@@ -24,7 +24,6 @@ from stacks.environments.make import packages, prefix, settings
 from stacks.locks import lock, solution
 from stacks.locks.lock import Lock, lock_folder
 from stacks.locks.texts import PYLOCK, Contents, requirements_of
-from stacks.locks.update import digests_of, known_packages, packages_in
 from stacks.sources.pins import IndexPin
 from stacks.variants import stack
 from stacks.variants.variant import Variant
@@ -193,6 +192,9 @@ def _locked(
     Their bytes are those in the committed locks; what no lock names is built. A name in the stack's
     present lock has its bytes: they are compared when they are made.
     """
+    # Loaded here: it imports an HTTP library, and a build does not need it.
+    from stacks.locks.update import digests_of, known_packages, packages_in
+
     known = {**packages_in(lock_folder(workspace, variant)), **known_packages(workspace)}
     unknown = [offer for offer in offers if offer.file_name not in known]
     built = build_packages(workspace, channel, unknown)

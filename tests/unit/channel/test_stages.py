@@ -127,8 +127,8 @@ ROWS = {
         needs={"lib/libblas.so.3": ["libblas_threads.so.1", "libmkl_rt.so.3"]},
         texts={
             "../gcc.log": [
-                '-s -DSERVING="libmkl_rt.so.3" complex.c -o libblas.so.3 '
-                "-Wl,-soname,libblas.so.3 -Wl,--as-needed -ldl -lpthread\n"
+                ' -DSERVING="libmkl_rt.so.3" complex.c -o 0.o\n', " -shared -s 0.o -o libblas.so.3 "
+                "-Wl,-soname,libblas.so.3 -Wl,--as-needed -ldl -lpthread\n",
             ],
         },
     ),
