@@ -265,13 +265,14 @@ def _needed_frameworks(
 
     Without them uv may end at a version from years before, which it cannot build.
     """
-    if error.found == uv.NO_SOLUTION:
+    named = [name for name in sorted(variant.framework.others) if f"{name}<0" in error.output]
+    if error.found == uv.NO_SOLUTION and not named:
         with suppress(CommandError):
             text, _ = _compile(tool, variant, base, "--python", python, alone=False)
             packages = tomllib.loads(text).get("packages", ())
             others = [p for p in packages if p["name"] in variant.framework.others]
-            return ", ".join(f"{p['name']} {p['version']}" for p in others)
-    return ""
+            named = [f"{p['name']} {p['version']}" for p in others]
+    return ", ".join(named)
 
 
 def _conflict(variant: Variant, found: str, fitting: Sequence[str] | None = None) -> UsageError:

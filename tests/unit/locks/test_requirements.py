@@ -221,17 +221,17 @@ PYTENSOR = '[[packages]]\nname = "pytensor"\nversion = "2.20.0"'
 
 
 @pytest.mark.parametrize(
-    ("fits", "brings", "found", "fix"),
+    ("message", "when", "found", "fix"),
     [
-        ("", "", "a depends on scipy<1.8", "no other framework fits"),
-        ("theano-pymc==", "", "a depends on scipy<1.8", "to theano-pymc-1.1.2, which"),
-        ("", PYTENSOR, "they need pytensor 2.20.0 too", "no other framework fits"),
+        ("a depends on scipy<1.8", {}, "a depends on scipy<1.8", "no other framework fits"),
+        ("a: theano-pymc<0", {"fits": "theano-pymc=="}, "they need theano-pymc too", "-pymc-1.1.2"),
+        ("a is old", {"brings": PYTENSOR}, "they need pytensor 2.20.0 too", "no other framework"),
     ],
 )
 def test_a_conflict_names_the_framework_that_fits(
-    fits: str, brings: str, found: str, fix: str, room: Room
+    message: str, when: dict[str, str], found: str, fix: str, room: Room
 ) -> None:
-    room.answers(message="a depends on scipy<1.8", status=1, fits=fits, brings=brings)
+    room.answers(message=message, status=1, **when)
     with pytest.raises(UsageError) as caught:
         room.resolve()
     assert str(caught.value.found).strip() == found and fix in str(caught.value.fix)
