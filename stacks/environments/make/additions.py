@@ -159,18 +159,26 @@ def import_warnings(variant: Variant, prefix: Path) -> list[str]:
     with scratch() as folder, ThreadPoolExecutor(cores.usable()) as pool:
         errors = pool.map(lambda names: _import_error(prefix, names, folder), modules.values())
         return [
-            f"warning: {name} cannot be imported: {error}{_fix(variant, name, error)}"
+            f"warning: {name} cannot be imported: {error}{_fix(variant, site, name, error)}"
             for name, error in zip(modules, errors, strict=True)
             if error
         ]
 
 
-def _fix(variant: Variant, name: str, error: str) -> str:
-    """Return what to do if a requested package cannot be imported, empty if nobody knows."""
+def _fix(variant: Variant, site: Path, name: str, error: str) -> str:
+    """Return what to do if a requested package cannot be imported, empty if nobody knows.
+
+    site: the environment's site-packages.
+    """
     last = LAST_ON_THEANO.get(canonicalize_name(name))
     if last and variant.framework.module == "theano":
         return f"; the last that runs on Theano is {last}"
     missing = MISSING.search(error)
+    top = missing[1].partition(".")[0] if missing else ""
+    # Not a namespace, which several packages fill.
+    is_there = any((site / name).is_file() for name in (f"{top}/__init__.py", f"{top}.py"))
+    if missing and top != missing[1] and is_there:
+        return f"; the {top} that is there lacks it: ask for another version of {name}"
     return f"; add what has the module {missing[1]} to `pip:`" if missing else ""
 
 

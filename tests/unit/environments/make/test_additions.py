@@ -160,6 +160,7 @@ def prefix(tmp_path: Path) -> Path:
         ("bad", "import no.such"),
         ("meteo", "1 / 0"),
         ("keras", "import no"),
+        ("old", "import good.new"),
     ):
         add(prefix, f"{SITE_PACKAGES}/{name}.py", text)
         record = f"{name}-1.0.dist-info/RECORD"
@@ -172,7 +173,7 @@ def test_a_package_that_cannot_be_imported_is_named_with_the_reason(
 ) -> None:
     stack = variant.model_copy(
         update={
-            "requests": ("good", "bad[extra]>=1; python_version > '3'", "missing", "Keras"),
+            "requests": ("good", "bad[extra]>=1; python_version > '3'", "missing", "Keras", "old"),
             "declared": {"packages": ["meteo >=1", "meteo-data"]},
         }
     )
@@ -181,6 +182,8 @@ def test_a_package_that_cannot_be_imported_is_named_with_the_reason(
         "the module no to `pip:`",
         "warning: Keras cannot be imported: ModuleNotFoundError: No module named 'no'; the last "
         "that runs on Theano is keras==2.3.1",
+        "warning: old cannot be imported: ModuleNotFoundError: No module named 'good.new'; 'good' "
+        "is not a package; the good that is there lacks it: ask for another version of old",
         "warning: meteo cannot be imported: ZeroDivisionError: division by zero",
     ]
     assert additions.import_warnings(variant, prefix) == []
