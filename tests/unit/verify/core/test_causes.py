@@ -1,10 +1,9 @@
-"""What an error's own words name, and only where this Python agrees; imports that fail."""
+"""What an error's own words name, and only where this Python agrees."""
 
 import importlib
 import resource
 import subprocess
 import sys
-import types
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,6 @@ from stacks.core.disk import REPOSITORY
 
 causes = importlib.import_module("verify.core.causes")
 trial = importlib.import_module("verify.context")
-framework = importlib.import_module("verify.core.framework")
-cli = importlib.import_module("verify.cli")
 
 
 def facts(
@@ -257,55 +254,3 @@ def test_an_option_of_python_is_the_cause(rest: str, tmp_path: Path) -> None:
     words = [sys.executable, "-OO", "-c", program, str(REPOSITORY)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "Python's options -OO" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("error", "fix"),
-    [
-        ("numpy has no blas_opt_info", ""),
-        ("No closing quotation", "put a backslash before it"),
-        ("too old", "not recognised; this shows all of it:"),
-    ],
-)
-def test_an_import_that_fails(
-    error: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "broken_framework.py").write_text(f"raise AttributeError({error!r})")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(framework.FrameworkError, match=error) as caught:
-        framework.load("broken_framework")
-    assert caught.value.fix.startswith(fix)
-
-
-@pytest.fixture
-def numpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.ModuleType("numpy")
-    module.__dict__["__version__"] = "1.2.3"
-    monkeypatch.setitem(sys.modules, "numpy", module)
-
-
-@pytest.mark.usefixtures("numpy")
-def test_numpy_is_verified_only_where_no_framework_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed = {"numpy"}
-    monkeypatch.setattr(framework, "is_installed", lambda name: name in installed)
-    assert cli._framework(None, str(tmp_path), {}).name == "numpy"
-
-    def error(expectation: object = None) -> str:
-        with pytest.raises(framework.FrameworkError) as caught:
-            cli._framework(expectation, str(tmp_path), {})
-        return str(caught.value)
-
-    # An environment of theano-stacks has a framework.
-    assert "has no theano" in error({"module": "theano", "variant": "v", "framework": "f"})
-    installed.clear()
-    assert "has no Theano, Aesara" in error()
-    # One that works does not hide one that does not.
-    installed.update({"numpy", "theano", "aesara"})
-    monkeypatch.setitem(sys.modules, "theano", sys)
-    monkeypatch.setitem(sys.modules, "aesara", None)
-    assert error().startswith("import of aesara fails")
-    installed.intersection_update({"numpy"})
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    assert error().startswith("import of numpy fails")

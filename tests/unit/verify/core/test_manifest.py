@@ -7,7 +7,6 @@ import importlib
 import json
 import os
 import shutil
-import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,14 +92,6 @@ def replaced(path: Path, make: Callable[[Path], object]) -> None:
     make(path)
 
 
-def bound(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as server:
-        before = Path.cwd()
-        os.chdir(path.parent)
-        server.bind(path.name)
-        os.chdir(before)
-
-
 def moved(folder: Path, linked: bool) -> None:
     """The same files, by way of a link that is not followed; or a file in place of the folder."""
     away = folder.parents[5] / "away"
@@ -115,9 +106,6 @@ def test_whoever_shares_an_environment_may_make_it_read_only(prefix: Path) -> No
     assert differences(prefix) == []
     path.chmod(0o400)
     assert differences(prefix) == [(LIBRARY, "changed: mode 400, not 644")]
-
-
-SPECIAL = "a pipe, socket or device, not a file"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +126,11 @@ SPECIAL = "a pipe, socket or device, not a file"
             ["changed: 10 bytes, not 9"],
         ),
         (LIBRARY, lambda path: linked(path, "elsewhere"), ["changed: a link, not a file"]),
-        (LIBRARY, lambda path: replaced(path, os.mkfifo), [f"changed: {SPECIAL}"]),
-        (LIBRARY, lambda path: replaced(path, bound), [f"changed: {SPECIAL}"]),
+        (
+            LIBRARY,
+            lambda path: replaced(path, os.mkfifo),
+            ["changed: a pipe, socket or device, not a file"],
+        ),
         (LINK, lambda path: linked(path, "libz.so.2"), ["changed: a link to libz.so.2, not to li"]),
         (LINK, lambda path: replaced(path, Path.touch), ["changed: a file, not a link"]),
         (NUMPY, lambda path: moved(path, True), ["changed: a link, not a folder"]),

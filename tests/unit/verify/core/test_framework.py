@@ -1,0 +1,57 @@
+"""Which framework the suite verifies, and what it says of one whose import fails."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+framework = importlib.import_module("verify.core.framework")
+cli = importlib.import_module("verify.cli")
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        ("numpy has no blas_opt_info", ""),
+        ("No closing quotation", "put a backslash before it"),
+        ("too old", "not recognised; this shows all of it:"),
+    ],
+)
+def test_an_import_that_fails(
+    error: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_framework.py").write_text(f"raise AttributeError({error!r})")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(framework.FrameworkError, match=error) as caught:
+        framework.load("broken_framework")
+    assert caught.value.fix.startswith(fix)
+
+
+def test_numpy_is_verified_only_where_no_framework_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = SimpleNamespace(__name__="numpy", __version__="1.2.3")
+    monkeypatch.setitem(sys.modules, "numpy", module)
+    installed = {"numpy"}
+    monkeypatch.setattr(framework, "is_installed", lambda name: name in installed)
+    assert cli._framework(None, str(tmp_path), {}).name == "numpy"
+
+    def error(expectation: object = None) -> str:
+        with pytest.raises(framework.FrameworkError) as caught:
+            cli._framework(expectation, str(tmp_path), {})
+        return str(caught.value)
+
+    # An environment of theano-stacks has a framework.
+    assert "has no theano" in error({"module": "theano", "variant": "v", "framework": "f"})
+    installed.clear()
+    assert "has no Theano, Aesara" in error()
+    # One that works does not hide one that does not.
+    installed.update({"numpy", "theano", "aesara"})
+    monkeypatch.setitem(sys.modules, "theano", sys)
+    monkeypatch.setitem(sys.modules, "aesara", None)
+    assert error().startswith("import of aesara fails")
+    installed.intersection_update({"numpy"})
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert error().startswith("import of numpy fails")
