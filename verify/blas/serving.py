@@ -10,7 +10,14 @@ import sys
 from verify.blas import bindings, library, speed
 from verify.blas import operations as blas_operations
 from verify.core import c_code
-from verify.core.fixes import compiler_fix, ldflags_fix, library_fix, numpy_fix, repair_fix
+from verify.core.fixes import (
+    compiler_fix,
+    fix_of_words,
+    ldflags_fix,
+    library_fix,
+    numpy_fix,
+    repair_fix,
+)
 from verify.core.packages import import_installed
 from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix, without
@@ -40,7 +47,8 @@ def check_ldflags(context):
     except c_code.NoCompilerError as error:
         return failed(name, "%s: %s" % (value, error), compiler_fix(context))
     if message:
-        return failed(name, "%s does not link: %s" % (value, message), ldflags_fix(context))
+        fix = fix_of_words(context, message) or ldflags_fix(context)
+        return failed(name, "%s does not link: %s" % (value, message), fix)
     # The linker finds the library in another folder. The serving library is checked by itself.
     folders = [word[2:] for word in shlex.split(value) if word.startswith("-L")]
     missing = [folder for folder in folders if folder and not os.path.isdir(folder)]
@@ -83,7 +91,9 @@ def check(context):
         if is_named and not through_numpy:
             return passed(NAME, detail)
         words = (blas["name"], ", ".join(blas["libraries"]), detail)
-        return failed(NAME, "expected %s (%s); found %s" % words, library_fix(context))
+        # What keeps products from being compiled has its own fix.
+        fix = _compiled(context).fix if through_numpy else None
+        return failed(NAME, "expected %s (%s); found %s" % words, fix or library_fix(context))
     if serving.name == library.UNKNOWN:
         detail += ": not known as a library with fast kernels"
         return failed(NAME, detail, library_fix(context))
@@ -96,9 +106,14 @@ def check(context):
 
 def _compiled_modules(context):
     """Return the framework's compiled modules that are loaded, one with a product among them."""
-    for dtype in blas_operations.DTYPES:
-        blas_operations.compiled(context, blas_operations.OPERATIONS[0], dtype)
+    _compiled(context)
     return bindings.modules_below(context.framework.flag("compiledir"))
+
+
+def _compiled(context):
+    """Return a compiled product of the last type; those of the others are compiled, too."""
+    first = blas_operations.OPERATIONS[0]
+    return [blas_operations.compiled(context, first, each) for each in blas_operations.DTYPES][-1]
 
 
 def _others(context):

@@ -5,6 +5,7 @@ tests/integration/test_fixes.py and test_verify_faults.py break these in real en
 
 import _ctypes
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -210,6 +211,14 @@ def test_the_linker_ignores_a_folder_that_is_not_there(tmp_path: Path) -> None:
     found = serving.check_ldflags(context(flags, folder=str(tmp_path), is_baseline=False))
     assert found.status == "pass"
     assert found.detail.endswith("-lm; the linker ignores what does not exist: /none/none")
+    # Another fault than that of the flags has its own fix.
+    (tmp_path / "c++").write_text(
+        "#!/bin/sh\necho 'ld: cannot open x: Too many open files'; exit 1\n"
+    )
+    (tmp_path / "c++").chmod(0o755)
+    flags["cxx"] = str(tmp_path / "c++")
+    found = serving.check_ldflags(context(flags, folder=str(tmp_path), is_baseline=False))
+    assert found.status == "fail" and re.search("ulimit -n|container", found.fix)
 
 
 THEANOS, TWO = {LIB: ["theano"]}, {LIB: ["theano"], NP: ["numpy"]}
