@@ -125,9 +125,15 @@ def _limit(match, facts):
             found *= number != resource.RLIM_INFINITY
             limits = [pair for pair in machine.cgroup_files(*files) if pair[1].isdigit()]
             found += [(int(each), "%s is %s" % (path, each), CONTAINER) for path, each in limits]
+            found = sorted(found)[:1]
+            memory = resource.getrlimit(resource.RLIMIT_AS)[0]
+            if "thread" in match.group(0) and memory != resource.RLIM_INFINITY:
+                # Each thread has a stack, and the error is the same.
+                found.insert(0, (memory, "ulimit -v is %d" % (memory >> 10), RAISE % "v"))
             if not found:
                 return what, "look at the limits of the container or the batch job"
-            return "%s: %s" % (what, min(found)[1]), min(found)[2]
+            names, fixes = ([each[number] for each in found] for number in (1, 2))
+            return "%s: %s" % (what, " and ".join(names)), "; or ".join(fixes)
     return None
 
 

@@ -39,6 +39,7 @@ ERRORS = "errors.txt"
 HANG = "`%s` made no progress for %d s%s and was killed"
 HANG_FIX = "try --blas-threads 1, then another library; for a slow machine, raise --limit"
 DEATH = "the process died by signal %d at `%s`%s"
+BY_ITSELF = "a library interrupted the process"
 END = "the process was ended with status %d at `%s`"
 END_FIX = "a library that it calls ended it%s: try another library"
 
@@ -162,6 +163,9 @@ class _Supervisor(object):
             what, fix = ends.by_signal(number, self.folder, kills)
             return self.fail(DEATH % (number, native(self.step), what), fix)
         status = os.WEXITSTATUS(self.status)
+        # OpenBLAS interrupts the process that it is in where it cannot start a thread.
+        if status == INTERRUPTED and self.cause_of(self.errors()):
+            return self.fail(BY_ITSELF, "")
         if status == INTERRUPTED:
             progress.interrupted()
         elif not self.finished:

@@ -146,14 +146,21 @@ def test_what_does_not_agree_is_not_recognised(text: str, true: Any) -> None:
     assert causes.of(text, true) is None
 
 
-def test_a_limit_is_in_the_unit_of_ulimit() -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, before[1]))
+@pytest.mark.parametrize(
+    ("kind", "text", "what"),
+    [
+        (resource.RLIMIT_FSIZE, "File too large", "a file may not become so large: ulimit -f"),
+        (resource.RLIMIT_AS, "pthread_create failed", "no more processes may start: ulimit -v"),
+    ],
+)
+def test_a_limit_is_in_the_unit_of_ulimit(kind: int, text: str, what: str) -> None:
+    before = resource.getrlimit(kind)
+    resource.setrlimit(kind, (1 << 40, before[1]))
     try:
-        cause = causes.of("OSError: [Errno 27] File too large", facts())
+        cause = causes.of(text, facts())
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert cause.what == f"a file may not become so large: ulimit -f is {1 << 30}"
+        resource.setrlimit(kind, before)
+    assert cause.what.startswith(f"{what} is {1 << 30}")
 
 
 def test_what_is_the_case_already_is_no_fix(

@@ -163,6 +163,13 @@ ENDED = "verify: the process was ended with status %d at `checking this`\n  fix:
             f"{MKL}\nverify: the process was ended with status 2 at `checking this`\n"
             "  cause: a library said so\n  fix: link another\n",
         ),
+        # Nobody has pressed ctrl-C.
+        (
+            f"os.write(2, b'{MKL}\\n'); raise KeyboardInterrupt",
+            1,
+            f"{MKL}\nverify: a library interrupted the process\n"
+            "  cause: a library said so\n  fix: link another\n",
+        ),
         (
             "os.write(2, b'in C\\n'); sys.stderr.write('in Python\\n'); return 3",
             3,
