@@ -12,12 +12,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from stacks.core.errors import DiskError
 from stacks.core.locking import acquire, acquire_folder
 from stacks.core.paths import cache_root, check_replaceable, exchange, home_root
+from stacks.core.process import put_off
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # Whether that is the package of the wheel, which holds the same files, and not a checkout.
@@ -160,21 +161,28 @@ def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> Iterator[Pa
 
     A lock on it tells others that it is in use, and ends with this process.
     """
-    folder, descriptor = _new_folder(parent, prefix, suffix)
-    try:
+    with ExitStack() as stack:
+        # An interrupt between the two would leave a folder that nobody knows.
+        with put_off():
+            folder, descriptor = _new_folder(parent, prefix, suffix)
+            if descriptor is not None:
+                stack.callback(os.close, descriptor)
+            stack.callback(_remove, folder)
         yield folder
-    except (KeyboardInterrupt, SystemExit):
-        # rattler's threads go on, and make folders anew, until they miss what was removed.
-        for seconds in PAUSES:
-            shutil.rmtree(folder, ignore_errors=True)
-            time.sleep(seconds)
-            if not folder.exists():
-                break
-        raise
-    finally:
+
+
+def _remove(folder: Path) -> None:
+    """Remove a temporary folder whole, also if an interrupt ends its block, or comes meanwhile."""
+    try:
         shutil.rmtree(folder, ignore_errors=True)
-        if descriptor is not None:
-            os.close(descriptor)
+    finally:
+        if isinstance(sys.exc_info()[1], (KeyboardInterrupt, SystemExit)):
+            # Threads of rattler, and compilers that are being killed, still make files and folders.
+            for seconds in PAUSES:
+                time.sleep(seconds)
+                if not folder.exists():
+                    break
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _new_folder(parent: Path, prefix: str, suffix: str) -> tuple[Path, int | None]:
@@ -212,7 +220,7 @@ def remove_leftover(folder: Path, target: Path | None = None) -> bool:
     try:
         if target and not os.path.lexists(target) and (folder / REPLACED).exists():
             (folder / REPLACED).rename(target)
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
     finally:
         os.close(descriptor)
     return not folder.exists()

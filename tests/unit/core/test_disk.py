@@ -7,6 +7,8 @@ import errno
 import hashlib
 import os
 import shutil
+import signal
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -185,6 +187,24 @@ def test_a_temporary_folder_that_was_taken_as_left_over_is_made_again(
     monkeypatch.setattr(disk, "acquire_folder", acquire_after_removal)
     with temporary_folder(tmp_path, "x-") as folder:
         assert folder.is_dir() and folder == made[1]
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(("module", "name"), [(tempfile, "mkdtemp"), (shutil, "rmtree")])
+def test_an_interrupt_while_a_temporary_folder_is_made_or_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str
+) -> None:
+    real = getattr(module, name)
+
+    def interrupted(*words: Any, **options: Any) -> Any:
+        monkeypatch.setattr(module, name, real)
+        made = real(*words, **options) if module is tempfile else None
+        signal.raise_signal(signal.SIGINT)
+        return made
+
+    monkeypatch.setattr(module, name, interrupted)
+    with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path, "x-") as folder:
+        (folder / "file").touch()
     assert names(tmp_path) == []
 
 
