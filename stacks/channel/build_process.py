@@ -16,11 +16,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from stacks.core.console import collected_log
+from stacks.core.disk import scratch
 from stacks.core.errors import StacksError
 from stacks.core.process import start
 
@@ -37,12 +38,15 @@ class BuildProcess:
     """The process, seen by the one that started it.
 
     It has a session of its own, so a ctrl-C does not reach it; it ends, with all that it has
-    started, when its standard input does.
+    started, when its standard input does. What it leaves in TMPDIR when it is killed goes too.
     """
 
     def __init__(self) -> None:
+        self._temporary = ExitStack()
+        folder = self._temporary.enter_context(scratch())
         self._process = start(
             [sys.executable, "-I", "-c", PROGRAM, ROOT],
+            env={**os.environ, "TMPDIR": str(folder)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -90,6 +94,7 @@ class BuildProcess:
             with suppress(BrokenPipeError):
                 assert stream
                 stream.close()
+        self._temporary.close()
 
 
 def main() -> None:

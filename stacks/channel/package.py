@@ -20,12 +20,10 @@ from stacks.channel.locked_package import LockedPackage
 from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import (
-    SCRATCH,
     explain_disk_errors,
     hold_lock,
     remove_unused,
     replace_atomically,
-    scratch_parent,
     sha256_of,
     temporary_folder,
 )
@@ -146,8 +144,6 @@ def remove_left_by_killed(workspace: Workspace) -> None:
     """Remove the temporary folders that killed processes left where packages are built."""
     for folder in (workspace.cache / PACKAGES, workspace.cache / BUILT):
         remove_unused(folder, ".*.", ".part")
-    if parent := scratch_parent():
-        remove_unused(parent, SCRATCH)
 
 
 def built_before(workspace: Workspace, offer: Offer) -> Built | None:

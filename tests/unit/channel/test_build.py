@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -63,6 +64,13 @@ def test_a_killed_process_is_an_error(process: BuildProcess) -> None:
     for _ in range(2):
         with pytest.raises(StacksError, match="a process that built a package was killed"):
             result(process, os._exit, 1)
+
+
+def test_its_temporary_files_go_with_it(process: BuildProcess) -> None:
+    left = Path(str(result(process, tempfile.mkdtemp)))
+    assert left.is_dir()
+    process.end()
+    assert not left.exists()
 
 
 def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_killed() -> None:
