@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import secrets
 import shutil
 import stat
 import sys
@@ -119,7 +120,18 @@ def _remove(path: Path) -> None:
             # The links in it lead to what is not the environment's.
             child.unlink() if child.is_symlink() else _remove(child)
     else:
-        shutil.rmtree(path)
+        # Others see all of it, or nothing: an environment that is half there may say it is ready.
+        aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        try:
+            path.rename(aside)
+        except OSError:
+            # A mount point.
+            aside = path
+        try:
+            shutil.rmtree(aside)
+        finally:
+            # The rest, after an interrupt.
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def _environments(workspace: Workspace, variants: Sequence[Variant]) -> Iterator[tuple[str, Path]]:

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -240,6 +241,24 @@ def test_a_clean_of_one_variant_leaves_the_others(
     lock = folders.lock_of(folder_of(workspace, variant))
     with hold_exclusive(lock, "it"), pytest.raises(InUseError, match="/openblas"):
         clean.clean(workspace, [variant], cache=False)
+
+
+def test_a_clean_that_is_interrupted_leaves_nothing_half_removed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variant, remove = load_variant(workspace, "openblas"), shutil.rmtree
+    folder = folder_of(workspace, variant)
+    fill(folder, "bin/python", folders.READY)
+
+    def interrupted(path: Path) -> None:
+        monkeypatch.setattr(shutil, "rmtree", remove)
+        assert not folder.exists() and (path / "bin/python").exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clean.clean(workspace, [variant], cache=False)
+    assert files(workspace.environments) <= {"theano-1.0.5/.openblas.used"}
 
 
 def test_a_linked_folder_is_emptied_and_its_link_stays(
