@@ -23,6 +23,8 @@ PROGRAM = "./invoke"
 INSTALLED_PROGRAM = "theano-stacks"
 # Seconds between two lines of a step that is still running.
 BEAT = 15.0
+# The blocks of `beating` that run, the innermost last.
+_BEATING: list[threading.Event] = []
 LOGGER = logging.getLogger("stacks")
 # How many log files stay in build/logs/.
 KEPT = 10
@@ -55,8 +57,8 @@ def next_step(command: str, *, file: TextIO | None = None) -> None:
 def step(name: str, summary: str) -> Iterator[list[str]]:
     """Print one line after the block: the step's name, its summary, its seconds.
 
-    Gives the list of summaries; the last one is printed. On a terminal the name is shown at once;
-    elsewhere a line says every BEAT seconds that the step is still running.
+    Gives the list of summaries; the last one is printed. On a terminal the name is shown at once.
+    A line says every BEAT seconds that the step is still running.
     """
     start, stream = time.monotonic(), sys.stderr
     summaries = [summary]
@@ -70,23 +72,29 @@ def step(name: str, summary: str) -> Iterator[list[str]]:
 
 
 @contextmanager
-def beating(describe: Callable[[], str], stream: TextIO) -> Iterator[None]:
-    """While the block runs, say every BEAT seconds what it does, except on a terminal."""
+def beating(describe: Callable[[], str], stream: TextIO, *, shown: bool = False) -> Iterator[None]:
+    """While the block runs, say every BEAT seconds what it does.
+
+    Of blocks within others the innermost speaks. shown: whether a bar on the terminal says it.
+    """
     ended = threading.Event()
 
     def beat() -> None:
         start = time.monotonic()
         while not ended.wait(BEAT):
-            seconds = time.monotonic() - start
-            print(f"  {describe()} ... {seconds:.0f} s", file=stream, flush=True)
+            if _BEATING[-1:] == [ended]:
+                seconds = time.monotonic() - start
+                print(f"  {describe()} ... {seconds:.0f} s", file=stream, flush=True)
 
     thread = threading.Thread(target=beat, daemon=True)
-    if not stream.isatty():
+    _BEATING.append(ended)
+    if not shown:
         thread.start()
     try:
         yield
     finally:
         ended.set()
+        _BEATING.remove(ended)
         if thread.ident:
             thread.join()
 
@@ -152,7 +160,9 @@ class Progress:
         """Begin to show it."""
         if self._console.is_terminal:
             self._shown.enter_context(self._status)
-        self._shown.enter_context(beating(lambda: self._line(self._turn), self._file))
+        self._shown.enter_context(
+            beating(lambda: self._line(self._turn), self._file, shown=self._console.is_terminal)
+        )
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -107,7 +107,7 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
     columns = [kind() for kind in kinds]
     with bars.Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         shown = DownloadProgress(progress, total)
-        with beating(shown.line, sys.stderr):
+        with beating(shown.line, sys.stderr, shown=not quiet):
             yield shown
     if quiet:
         part = "" if shown.finished == count else f"{shown.finished} of "

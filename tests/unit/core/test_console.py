@@ -55,7 +55,10 @@ def test_a_log_has_a_line_for_each_part_and_those_that_are_printed() -> None:
     ]
 
 
-def test_a_log_hears_of_long_work_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("terminal", [False, True])
+def test_long_work_is_named_again_and_again(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
     monkeypatch.setattr(console, "BEAT", 0.05)
     reading, writing = os.pipe()
     with os.fdopen(reading) as log, os.fdopen(writing, "w") as file:
@@ -63,8 +66,15 @@ def test_a_log_hears_of_long_work_again_and_again(monkeypatch: pytest.MonkeyPatc
             progress.update("compiling: mkl", 1, 400.0)
             lines = [log.readline(), log.readline()]
         monkeypatch.setattr(sys, "stderr", file)
+        monkeypatch.setattr(file, "isatty", lambda: terminal)
         with step("channel", "54 packages"):
-            assert log.readline() == "  channel (54 packages) ... 0 s\n"
+            with step("fetch", "1 file"):
+                while not log.readline().startswith("  fetch (1 file) ... "):
+                    pass
+                # The innermost alone.
+                assert all(log.readline().startswith("  fetch (1 file) ... ") for _ in range(3))
+            while not log.readline().startswith("  channel (54 packages) ... "):
+                pass
     line = "  compiling: mkl, 1 of 2 turns done, about 7 min left ... 0 s\n"
     assert lines == [line, line]
 
