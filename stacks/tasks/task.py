@@ -99,10 +99,11 @@ def task(
             except (KeyboardInterrupt, Ended) as end:
                 code = end.status if isinstance(end, Ended) else INTERRUPTED
                 what = f"ended by signal {code - 128}" if isinstance(end, Ended) else "interrupted"
-                more = ": the same command continues" if protects else ""
+                again = "continues" if protects else "begins again"
                 # A terminal that was closed cannot be written to.
                 with suppress(OSError):
-                    print(f"\n{what}; what was finished is kept{more}", file=sys.stderr)
+                    words = f"what was finished is kept: the same command {again}"
+                    print(f"\n{what}; {words}", file=sys.stderr)
                 raise invoke.exceptions.Exit(code=code) from None
             except BrokenPipeError:
                 # The reader closed the pipe, as `head` does.

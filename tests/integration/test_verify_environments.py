@@ -146,7 +146,8 @@ def test_ctrl_c_ends_a_task_that_verifies_in_one_line(prefix: Prefix) -> None:
     assert process.stderr.readline().startswith("verifying: about 15 s on an idle machine ")
     # As a terminal does it: to all processes of the foreground.
     os.killpg(process.pid, signal.SIGINT)
-    assert process.communicate()[1] == "\ninterrupted; what was finished is kept\n"
+    last = "interrupted; what was finished is kept: the same command begins again"
+    assert process.communicate()[1] == f"\n{last}\n"
     assert process.returncode == 130
 
 

@@ -73,7 +73,7 @@ def test_what_an_interrupt_leaves_half_made_prints_nothing() -> None:
     words = [sys.executable, "-I", "-c", HALF_MADE]
     done = called(words, timeout=60)
     assert done.returncode == 130
-    assert done.stderr == "\ninterrupted; what was finished is kept\n"
+    assert re.fullmatch("\ninterrupted; .*: the same command begins again\n", done.stderr)
 
 
 @pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}])
@@ -219,7 +219,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     ("task", "status", "error"),
     [
         ("mistake", 2, r"error: \[no\] such thing\n  expected: x\n  fix:      y\n"),
-        ("stopped", 130, r"\ninterrupted; what was finished is kept\n"),
+        ("stopped", 130, r"\ninterrupted; what was finished is kept: .* begins again\n"),
         ("limited", 1, r"error: /x: Too many open files\n  fix: +raise the limit of open .*\n"),
         ("defect", 1, r"(?s)Traceback.*ZeroDivisionError: a defect\n"),
     ],
