@@ -117,13 +117,16 @@ def _end_too(process: subprocess.Popen[Any], end: BaseException | None) -> None:
 
 def _terminate(pid: int) -> None:
     """Send SIGTERM to a child and to its descendants, which may hold its pipes."""
+    children: list[int] = []
     # It, or one of them, may just have ended.
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                _terminate(int(child))
+            children += map(int, (task / "children").read_text().split())
+    # It comes first: a shell whose child has ended begins its next command.
     with suppress(OSError):
         os.kill(pid, signal.SIGTERM)
+    for child in children:
+        _terminate(child)
 
 
 def _ignore_interrupt() -> None:
