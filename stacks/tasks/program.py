@@ -6,6 +6,7 @@ import atexit
 import io
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -239,6 +240,10 @@ def run_to_end(program: Program, words: list[str]) -> None:
             sys.unraisablehook = lambda _: None
             warnings.simplefilter("ignore")
         raise
+    finally:
+        # Nobody would catch what is raised in the interpreter's own end.
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end(status: int) -> None:

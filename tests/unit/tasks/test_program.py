@@ -34,8 +34,7 @@ class HalfMade:
 
 @task()
 def make():
-    half_made = HalfMade()
-    raise KeyboardInterrupt
+    LAST
 
 run_to_end(Program(namespace=invoke.Collection(make)), ["./invoke", "make"])
 """
@@ -69,11 +68,24 @@ def test_an_interrupt_before_a_task_begins(
     assert (ended.status, ended.err) == (130, "\ninterrupted\n")
 
 
-def test_what_an_interrupt_leaves_half_made_prints_nothing() -> None:
-    words = [sys.executable, "-I", "-c", HALF_MADE]
+@pytest.mark.parametrize(
+    ("last", "status", "error"),
+    [
+        (
+            "half_made = HalfMade(); raise KeyboardInterrupt",
+            130,
+            "\ninterrupted; .*: the same command begins again\n",
+        ),
+        # In the interpreter's own end.
+        ("import atexit, signal; atexit.register(signal.raise_signal, 2)", -2, ""),
+    ],
+)
+def test_what_an_interrupt_leaves_half_made_prints_nothing(
+    last: str, status: int, error: str
+) -> None:
+    words = [sys.executable, "-I", "-c", HALF_MADE.replace("LAST", last)]
     done = called(words, timeout=60)
-    assert done.returncode == 130
-    assert re.fullmatch("\ninterrupted; .*: the same command begins again\n", done.stderr)
+    assert done.returncode == status and re.fullmatch(error, done.stderr)
 
 
 @pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}])
