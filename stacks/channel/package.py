@@ -7,6 +7,7 @@ built/KEY               the SHA-256 of what this code made of a recipe
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from stacks.channel.recipe import Recipe
 from stacks.core.disk import (
     explain_disk_errors,
     hold_lock,
-    remove_unused,
+    remove_leftover,
     replace_atomically,
     sha256_of,
     temporary_folder,
@@ -142,8 +143,11 @@ def unpacked_tools(workspace: Workspace, pins: Pins) -> Iterator[Callable[[Offer
 
 def remove_left_by_killed(workspace: Workspace) -> None:
     """Remove the temporary folders that killed processes left where packages are built."""
-    for folder in (workspace.cache / PACKAGES, workspace.cache / BUILT):
-        remove_unused(folder, ".*.", ".part")
+    for name in (PACKAGES, BUILT):
+        for folder in (workspace.cache / name).glob(f".*.{'?' * 8}.part"):
+            with suppress(FileNotFoundError):
+                if folder.lstat().st_uid == os.geteuid():
+                    remove_leftover(folder)
 
 
 def built_before(workspace: Workspace, offer: Offer) -> Built | None:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from stacks.core.errors import DiskError
@@ -224,14 +224,6 @@ def remove_leftover(folder: Path, target: Path | None = None) -> bool:
     finally:
         os.close(descriptor)
     return not folder.exists()
-
-
-def remove_unused(parent: Path, prefix: str, suffix: str = "") -> None:
-    """Remove the temporary folders of this person in a folder that no process uses."""
-    for folder in parent.glob(f"{prefix}{'?' * 8}{suffix}"):
-        with suppress(FileNotFoundError):
-            if folder.lstat().st_uid == os.geteuid():
-                remove_leftover(folder)
 
 
 def write_atomically(target: Path, data: bytes | str) -> None:
