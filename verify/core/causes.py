@@ -217,7 +217,7 @@ ROWS = (
     ),
     (
         r"(?:File contains no section headers\.\s+file: |Source contains parsing errors: "
-        r"|While reading from )'?(?P<file>[^',\n]+)",
+        r"|While reading from )(?:PosixPath\()?'?(?P<file>[^',\n]+)",
     )
     + CONFIG_FILE,
     (r"blas_opt_info|No section: '?blas", _no_blas_name),

@@ -147,20 +147,16 @@ def ldflags_fix(context):
     if present and not cxx:
         # The line is there: what is missing is what links it.
         return compiler_fix(context)
-    for flags in packages.link_flags():
-        if flags != present and _links(cxx, flags, context.folder):
-            return setting_fix(context, "blas.ldflags", flags)
+    is_tried = cxx and context.folder
+    try:
+        for flags in packages.link_flags():
+            if flags != present and not (is_tried and c_code.link(cxx, flags, context.folder)):
+                return setting_fix(context, "blas.ldflags", flags)
+    except c_code.NoCompilerError:
+        return compiler_fix(context)
     flags = "-lopenblas"
     setting = setting_fix(context, "blas.ldflags", flags) if flags != present else None
     return packages.install_fix(setting)
-
-
-def _links(compiler, flags, folder):
-    """Return whether flags link a BLAS; True where that cannot be tried."""
-    try:
-        return not (compiler and folder and c_code.link(compiler, flags, folder))
-    except c_code.NoCompilerError:
-        return True
 
 
 def library_fix(context):

@@ -59,6 +59,9 @@ class LoadedFramework(object):
             return getattr(self.config, name.replace(".", "__"))
         except AttributeError:
             pass
+        except EnvironmentError:
+            # PyTensor starts the compiler that the user names, to find the default.
+            return None
         value = self.config
         for part in name.split("."):
             value = getattr(value, part, None)

@@ -113,6 +113,7 @@ REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
             (f"{words}{end}", facts(), "/rc is not a valid configuration file", "correct, or rem")
             for words, end in (
                 ("File contains no section headers.\nfile: '/rc'", ", line: 1"),
+                ("File contains no section headers.\nfile: PosixPath('/rc')", ", line: 1"),
                 ("Source contains parsing errors: '/rc'", "\n\t[line  1]: 'x'"),
                 ("While reading from '/rc'", " [line  2]: section 'blas' already exists"),
             )
