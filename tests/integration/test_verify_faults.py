@@ -167,10 +167,10 @@ def test_an_environment_that_is_not_the_expected_one(
 
 
 @pytest.mark.parametrize(
-    ("flavour", "files", "found"),
+    ("variant", "files", "found"),
     [
         (
-            "pip-openblas",
+            "theano-1.0.5/pip-openblas",
             {
                 "scan_perform/__init__.py": "_version = 0.296\n",
                 "scan_perform/scan_perform.py": (
@@ -181,19 +181,26 @@ def test_an_environment_that_is_not_the_expected_one(
         ),
         # As if the .pth file did not start it.
         (
-            "openblas",
+            "theano-1.0.5/openblas",
             {"theano_stacks_quick.py": "def watch(): pass\n"},
             {"accelerator": ("fail", "^not in force: ")},
+        ),
+        (
+            "pytensor-3.3.7/pip-default",
+            {"numba/__init__.py": "raise ImportError('no LLVM')\n"},
+            {"linkers": ("fail", "^linker=numba fails: .*no LLVM")},
         ),
     ],
 )
 def test_a_module_that_hides_the_environments(
-    prefix: Prefix, tmp_path: Path, flavour: str, files: dict[str, str], found: Found
+    prefix: Prefix, tmp_path: Path, variant: str, files: dict[str, str], found: Found
 ) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert_found(prefix("theano-1.0.5", flavour), found, "own", PYTHONPATH=str(tmp_path))
+    place = prefix(*variant.split("/"))
+    fix = assert_found(place, found, "own", PYTHONPATH=str(tmp_path))
+    assert "linkers" not in found or fix == "unset PYTHONPATH"
 
 
 # As a C library whose functions are off by a thousandth.

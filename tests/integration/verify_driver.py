@@ -134,6 +134,7 @@ def run(context: Any, names: Sequence[str]) -> None:
         start = of(module, "start")
         checks[name] = lambda context, start=start: start(context)()
     checks["speed"] = gemm_speed
+    checks["linkers"] = lambda context: of("checks.compile_time", "linkers")(context)[0]
     checks["registers"] = lambda context: registers.start(context, registers.calls_of(context))()
     for operation in operations.OPERATIONS:
         for suffix, check in (("", operations.check), (" numbers", operations.check_numbers)):

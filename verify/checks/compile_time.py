@@ -99,7 +99,7 @@ def linkers(context):
         if result is None:
             output = "it ran for %d s" % LINKER_LIMIT if done.timed_out else done.output.strip()
             detail = "linker=%s fails: %s" % (linker, output[-1000:])
-            fix = fix_of_words(context, output)
+            fix = fix_of_words(context, output) or (context.culprit or (None, None))[1]
             if not fix:
                 fix = causes.unknown("%s probe %s %s" % (verify_command(), MODEL, linker))
                 fix = causes.repaired(fix, context.expectation and repair_fix(context.expectation))
