@@ -11,6 +11,7 @@ import os
 
 from verify.blas import bindings, library, serving, threads
 from verify.core import machine, process
+from verify.core.fixes import package_fix
 from verify.core.packages import is_installed
 from verify.core.portable import monotonic
 from verify.core.report import failed, passed, skipped
@@ -51,6 +52,9 @@ def check_numba(context):
             fix = context.second_blas_fix or serving.packages_fix(context, ["scipy"])
             return failed(NUMBA, detail, fix)
         return passed(NUMBA, detail)
+    if any(each.name == library.UNKNOWN for each in libraries):
+        detail += ": not known as a library with fast kernels"
+        return failed(NUMBA, detail, package_fix("SciPy", libraries[0]))
     count = threads_of_chains(libraries[0])
     if not count:
         return passed(NUMBA, detail)

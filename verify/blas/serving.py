@@ -15,7 +15,7 @@ from verify.core.fixes import (
     fix_of_words,
     ldflags_fix,
     library_fix,
-    numpy_fix,
+    package_fix,
     repair_fix,
 )
 from verify.core.packages import import_installed
@@ -68,7 +68,7 @@ def check(context):
     if is_alone:
         import_installed("scipy.linalg", "scipy.linalg.cython_blas")
         if not calls:
-            return failed(NAME, "NumPy calls no BLAS library", numpy_fix(context))
+            return failed(NAME, "NumPy calls no BLAS library", package_fix("NumPy", None))
     if not calls:
         detail = "neither the framework's modules nor NumPy's call any BLAS library"
         return failed(NAME, detail, ldflags_fix(context))

@@ -168,32 +168,36 @@ def library_fix(context):
     fix = undo_fix(context, "optimizer_excluding") if BLAS_NAMES.search(excluded) else None
     if fix:
         return fix
-    if context.framework.name == "numpy":
-        return numpy_fix(context)
+    if context.framework.name == "numpy" or context.is_by_numba:
+        return package_fix("NumPy", context.serving)
     if context.has_ldflags and not context.expectation:
         flags = context.framework.flag("blas.ldflags")
         return "the flags %r lead to it; %s" % (flags, ldflags_fix(context))
     return ldflags_fix(context)
 
 
-def numpy_fix(context):
-    """Return how to get a NumPy that calls a fast BLAS."""
-    numpy = importlib.import_module("numpy")
-    if context.serving and context.serving.name == "openblas":
+def package_fix(name, serving):
+    """Return how to get a NumPy, or a SciPy, that calls a fast BLAS.
+
+    serving: the Library that it calls, or None.
+    """
+    module = importlib.import_module(name.lower())
+    if serving and serving.name == "openblas":
         # It is what each of these would install.
-        return causes.unknown("%s -c 'import numpy; numpy.show_config()'" % sys.executable)
-    if os.path.dirname(numpy.__file__).startswith("/usr/lib/python3/dist-packages"):
+        words = (surroundings.quote(sys.executable), module.__name__)
+        return causes.unknown("%s -c 'import %s as m; m.show_config()'" % words)
+    if os.path.dirname(module.__file__).startswith("/usr/lib/python3/dist-packages"):
         return (
             "install OpenBLAS, which then serves every program in place of the reference BLAS:\n"
             "apt install libopenblas0"
         )
-    # Also in a conda environment NumPy may be pip's.
-    if surroundings.matching(sys.prefix, "conda-meta/numpy-*.json"):
-        return "take OpenBLAS for NumPy:\nconda install 'libblas=*=*openblas'"
-    return "install NumPy's wheel, which has OpenBLAS in it:\n%s%s" % (
-        packages.pip_command(again=True),
-        " --no-deps --only-binary numpy numpy==%s" % numpy.__version__,
-    )
+    # Also in a conda environment it may be pip's.
+    if surroundings.matching(sys.prefix, "conda-meta/%s-*.json" % module.__name__):
+        return "take OpenBLAS for %s:\nconda install 'libblas=*=*openblas'" % name
+    package = module.__name__
+    command = packages.pip_command(again=True) + " --no-deps --only-binary %s " % package
+    command += "%s==%s" % (package, module.__version__)
+    return "install %s's wheel, which has OpenBLAS in it:\n%s" % (name, command)
 
 
 def compiler_fix(context):

@@ -41,6 +41,7 @@ def where(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(bindings, "bindings_of_package", lambda name: calls)
         monkeypatch.setattr(chains.importlib, "import_module", lambda name: None)
         monkeypatch.setattr(chains, "is_installed", lambda name: True)
+        monkeypatch.setattr(chains, "package_fix", lambda name, _: "install " + name)
         monkeypatch.setattr(chains.machine, "usable_cores", lambda: 8)
         monkeypatch.setattr(chains, "gain_of_one_thread", lambda *_: (gains or {}, busy))
         monkeypatch.setattr(library, "identify", lambda path: called)
@@ -67,6 +68,10 @@ def where(monkeypatch: pytest.MonkeyPatch) -> Any:
         # A flavour that keeps pip's files.
         (SCIPYS, {**FLAVOUR, "alone": False}, None, {}, "pass", "libscipy_openblas.so)", None),
         (SCIPYS, None, LAPACK, {}, "fail", f"; {THREE} here (n=150)", EXPORT),
+        (
+            SCIPYS._replace(name=library.UNKNOWN),
+            *(None, None, {}, "fail", "library with fast kernels", "install SciPy"),
+        ),
         (SCIPYS, None, {chains.LAPACK: 1.2}, {}, "pass", "here (n=150)", None),
         (SCIPYS, None, {chains.LAPACK: 261.2}, {"busy": 1.8}, "fail", BESIDE, EXPORT),
         (SCIPYS, None, {}, {}, "pass", "the cost is unknown: SciPy's Cholesky did not run", None),
