@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 
 SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Of prctl(2). Loaded here: a process that was just forked must not wait for the loader's lock.
@@ -76,8 +77,14 @@ def main(argv):
     It is `MODULE:FUNCTION`, and gets the other arguments as text.
     """
     module, _, function = argv[0].partition(":")
-    result = getattr(importlib.import_module("verify." + module), function)(*argv[1:])
+    try:
+        result = getattr(importlib.import_module("verify." + module), function)(*argv[1:])
+    except Exception:
+        # Also an ImportError, which is not of the suite: see __main__.cannot_start.
+        traceback.print_exc()
+        return 1
     print("\n" + ANSWER + json.dumps(result))
+    return 0
 
 
 def cause(text):
