@@ -177,7 +177,7 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         if isinstance(sys.exc_info()[1], (KeyboardInterrupt, SystemExit)):
-            # Threads of rattler, and compilers that are being killed, still make files and folders.
+            # Threads of rattler, and compilers that are being killed, still make files.
             for seconds in PAUSES:
                 time.sleep(seconds)
                 if not folder.exists():
@@ -247,8 +247,7 @@ def write_atomically(target: Path, data: bytes | str) -> None:
 def scratch() -> Iterator[Path]:
     """Give a temporary folder for the block; DiskError if none can be made."""
     with explain_disk_errors(Path(os.environ.get("TMPDIR") or "/tmp")):  # noqa: S108
-        chosen = scratch_parent()
-        if chosen is None:
+        if (chosen := scratch_parent()) is None:
             raise DiskError(
                 "a temporary folder cannot be made: none that may be written",
                 fix="set TMPDIR to a folder that you may write",
