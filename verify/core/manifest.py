@@ -195,7 +195,12 @@ def digests(prefix, paths):
         except EnvironmentError as error:
             return None, _unreadable(path, error).problem
 
-    with contextlib.closing(ThreadPool(min(machine.usable_cores(), MOST_THREADS))) as pool:
+    try:
+        pool = ThreadPool(min(machine.usable_cores(), MOST_THREADS))
+    except (EnvironmentError, RuntimeError):
+        # Its semaphores need /dev/shm, and a limit may allow no more threads.
+        return {path: digest(path) for path in paths}
+    with contextlib.closing(pool):
         return dict(zip(paths, pool.map(digest, paths)))
 
 

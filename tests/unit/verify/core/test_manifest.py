@@ -180,6 +180,20 @@ def test_what_cannot_be_read_is_named(
     assert differences(prefix) == [(name, "cannot be read: Permission denied")]
 
 
+def test_without_semaphores_one_thread_reads_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").touch()
+    expected = manifest.digests(str(tmp_path), ["a", "b"])
+
+    def refused(number: int) -> None:
+        # As Python raises it where /dev/shm is missing.
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(manifest, "ThreadPool", refused)
+    assert manifest.digests(str(tmp_path), ["a", "b"]) == expected
+
+
 def test_every_changed_byte_of_a_sealed_file_is_noticed(tmp_path: Path) -> None:
     path, content = tmp_path / "file.json", {"b\u00e9": [1, "two"]}
     path.write_bytes(whole := expectation.sealed_text(content))
