@@ -162,9 +162,11 @@ def _build_missing(
 
     tools = {tool.file_name for offer in missing for tool in offer.tools}
 
-    def weight(offer: Offer) -> tuple[bool, int]:
-        # What others wait for comes first, then the largest: no process ends long after the others.
-        return offer.file_name in tools, sum(pin.size for pin in offer.recipe.pins(pins))
+    def weight(offer: Offer) -> tuple[bool, bool, int]:
+        # What others wait for comes first, then what is compiled, which a small source may be, then
+        # the largest: no process ends long after the others.
+        sizes = (pin.size for pin in offer.recipe.pins(pins))
+        return offer.file_name in tools, bool(offer.tools), sum(sizes)
 
     waiting = sorted(missing, key=weight)
     idle, running = list(processes), dict[BuildProcess, Offer]()
