@@ -210,6 +210,13 @@ def _verify(
     status = run_suite(python, [*arguments, "--json", str(report)], env, output, (START, check))
     if status not in (CANNOT_RUN, INTERRUPTED) and not report.is_file():
         _require_start(python, env, hangs=False)
+    names = " ".join(surroundings.suspects(env))
+    if status not in (PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED) and names:
+        # Before the suite could say why.
+        found, fix = f"exit status {status}", f"unset {names}, and run it again"
+        error = VerifyError(what, found=found, fix=fix)
+        error.exit_code = CANNOT_RUN
+        raise error
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
     check_report(

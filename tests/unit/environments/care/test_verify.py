@@ -138,6 +138,16 @@ def test_a_program_that_does_not_verify_never_passes(script: str, found: str, ro
     assert room.kept.read_text() == "{}" and not room.json.exists()
 
 
+def test_variables_are_named_where_a_suite_ends_without_a_word(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LD_BIND_NOT", "1")
+    room.runs("exit 7")
+    error = room.fails("could not be verified")
+    assert (error.found, error.exit_code) == ("exit status 7", 2)
+    assert "LD_BIND_NOT" in str(error.fix)
+
+
 @pytest.mark.parametrize(
     ("content", "what", "found"),
     [
