@@ -27,8 +27,11 @@ from stacks.variants.variant import Variant
 LIMIT = 600.0
 # What some distributions install beside their package by mistake.
 UNIMPORTANT = {"test", "tests", "doc", "docs", "example", "examples", "benchmarks", "setup"}
-# The last versions that run on Theano, of packages whose later ones do not.
-LAST_ON_THEANO = {"keras": "keras==2.3.1"}
+# What to do for packages that fit Theano by their metadata alone.
+ON_THEANO = {
+    "keras": "the last that runs on Theano is keras==2.3.1",
+    "pymc3": "change `framework:` to theano-pymc-1.1.2, for which its last versions are",
+}
 MISSING = re.compile(r"No module named '?([\w.]+)'?")
 
 
@@ -170,9 +173,8 @@ def _fix(variant: Variant, site: Path, name: str, error: str) -> str:
 
     site: the environment's site-packages.
     """
-    last = LAST_ON_THEANO.get(canonicalize_name(name))
-    if last and variant.framework.module == "theano":
-        return f"; the last that runs on Theano is {last}"
+    if variant.framework.project == "theano" and (fix := ON_THEANO.get(canonicalize_name(name))):
+        return f"; {fix}"
     missing = MISSING.search(error)
     top = missing[1].partition(".")[0] if missing else ""
     # Not a namespace, which several packages fill.

@@ -24,6 +24,7 @@ from stacks.environments.make import packages, prefix, settings
 from stacks.locks import lock, solution
 from stacks.locks.lock import Lock, lock_folder
 from stacks.locks.texts import PYLOCK, Contents, requirements_of
+from stacks.sources.mirrors import BUNDLES, check_access_files
 from stacks.sources.pins import IndexPin
 from stacks.variants import stack
 from stacks.variants.variant import Variant
@@ -59,6 +60,8 @@ def make_environment(
     lock is stale, a source is not available, bytes are not the pinned ones, or the disk is full or
     read-only.
     """
+    # What installs reads a CA bundle, though it fetches nothing.
+    check_access_files(*map(os.environ.get, BUNDLES))
     locked = read_lock(workspace, variant)
     is_own = target is None
     if target is None:
