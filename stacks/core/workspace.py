@@ -161,7 +161,7 @@ def prepare_tools(lock: Path, folder: Path | None = None, options: Sequence[str]
         if folder and not stamp.is_file():
             call([sys.executable, "-I", "-m", "venv", "--clear", folder])
         if not _is_current(stamp, lock):
-            _install(stamp.parent, lock, [python, "-I", "-m", "pip"], options)
+            _install(stamp.parent, lock, python, options)
             write_atomically(stamp, sha256_of(lock))
     importlib.invalidate_caches()
     return python
@@ -171,21 +171,36 @@ def _is_current(stamp: Path, lock: Path) -> bool:
     return stamp.is_file() and stamp.read_text() == sha256_of(lock)
 
 
-def _install(venv: Path, lock: Path, pip: Sequence[str | Path], options: Sequence[str]) -> None:
+def _install(venv: Path, lock: Path, python: str | Path, options: Sequence[str]) -> None:
+    print(f"installing {lock.name} into {venv} (once) ...", file=sys.stderr, flush=True)
+    with beating(lambda: f"installing {lock.name}", sys.stderr):
+        run_pip(
+            python,
+            ["install", "--no-compile", *options],
+            lock,
+            "; without a network, ./invoke vendor DIR of this version writes what ./invoke, its "
+            "lock and its docs install",
+        )
+
+
+def run_pip(python: str | Path, words: Sequence[str | Path], lock: Path, more: str = "") -> None:
+    """Run a command of a Python's pip for a requirements-NAME.lock, whose hashes pip checks.
+
+    words: the command, `install` or `download`, and its options. more: ends the fix of the
+    CommandError, which has the last lines of pip's message.
+    """
     # Loaded here: few commands install anything.
     from verify.core import surroundings
 
-    print(f"installing {lock.name} into {venv} (once) ...", file=sys.stderr, flush=True)
-    words = [*pip, "--disable-pip-version-check", "install", "--quiet", "--no-compile"]
-    rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:"]
+    command, *options = words
+    rules = ["--quiet", "--require-hashes", "--no-deps", "--only-binary", ":all:"]
+    pip = [python, "-I", "-m", "pip", "--disable-pip-version-check", command, *rules]
     try:
-        with beating(lambda: f"installing {lock.name}", sys.stderr):
-            call([*words, *rules, *options, "-r", lock], env=surroundings.pip(os.environ))
+        call([*pip, *options, "-r", lock], env=surroundings.pip(os.environ))
     except CommandError as error:
         raise CommandError(
-            f"pip could not install {lock.name}",
+            f"pip could not {command} {lock.name}",
             found="\n            ".join(error.output.splitlines()[-2:]),
             fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
-            "bundle; without a network, ./invoke vendor DIR of this version writes what "
-            "./invoke, its lock and its docs install",
+            f"bundle{more}",
         ) from error

@@ -15,20 +15,20 @@ from __future__ import annotations
 import shutil
 import sys
 import tarfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import zstandard
 
-from stacks.channel.offers import Channel, IndexEntry, read_channel
+from stacks.channel.offers import IndexEntry, read_channel
 from stacks.core import records
 from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
-from stacks.core.process import CommandError, call, quoted
+from stacks.core.process import quoted
 from stacks.core.reproducible import EPOCH
-from stacks.core.workspace import DOCS_LOCK, LOCKING_LOCK, Workspace
+from stacks.core.workspace import DOCS_LOCK, LOCKING_LOCK, Workspace, run_pip
 from stacks.environments.use import kernel
 from stacks.environments.use.serve import write_channel
 from stacks.image import builder
@@ -73,7 +73,10 @@ def vendor(
     wheels = {pin for v in variants for pin in lock.read(workspace, v).requirements}
     if notebooks:
         wheels |= {pin for v in variants for pin in kernel.pins_of(workspace, v, channel.pins)}
-    pins: set[Pin] = {*wheels, *(_sources(channel, entries) if sources else ())}
+    pins: set[Pin] = {*wheels}
+    for entry in entries if sources else ():
+        for offer in (entry.offer, *entry.offer.tools) if entry.offer else ():
+            pins |= {*offer.recipe.pins(channel.pins)}
     # First: a file that is nowhere is reported before any package is built.
     files = fetch(workspace, pins)
     packages = packages_of(workspace, channel, entries)
@@ -102,26 +105,12 @@ def vendor(
     next_step(f"{VARIABLE}={quoted([str(folder)])} ./invoke build{option}")
 
 
-def _sources(channel: Channel, entries: Iterable[IndexEntry]) -> set[Pin]:
-    recipes = [o.recipe for e in entries if e.offer for o in (e.offer, *e.offer.tools)]
-    return {pin for recipe in recipes for pin in recipe.pins(channel.pins)}
-
-
 def _download_tools(folder: Path) -> None:
     """Fetch the wheels of the locks that this Python needs; pip checks their hashes."""
     folder.mkdir()
-    pip = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
-    rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--dest", str(folder)]
-    try:
-        # Each by itself: they have some tools in different versions.
-        for lock_file in (REQUIREMENTS, LOCKING_LOCK, *([] if INSTALLED else [DOCS_LOCK])):
-            call([*pip, *rules, *pip_options(), "-r", lock_file])
-    except CommandError as error:
-        raise CommandError(
-            f"pip could not fetch the tools' wheels: {error.what}",
-            fix="see pip's message: it takes the index, proxy and CA bundle from your own "
-            "configuration (pip config list)",
-        ) from error
+    # Each by itself: they have some tools in different versions.
+    for lock_file in (REQUIREMENTS, LOCKING_LOCK, *([] if INSTALLED else [DOCS_LOCK])):
+        run_pip(sys.executable, ["download", "--dest", folder, *pip_options()], lock_file)
 
 
 def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:

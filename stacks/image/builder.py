@@ -25,8 +25,8 @@ from stacks.core.disk import (
     temporary_folder,
 )
 from stacks.core.errors import IntegrityError, StacksError
-from stacks.core.process import CommandError, call, run_attached
-from stacks.core.workspace import Workspace, default_workspace
+from stacks.core.process import run_attached
+from stacks.core.workspace import Workspace, default_workspace, run_pip
 from stacks.environments.make import install, packages
 from stacks.image import base, files, layout, oci
 from stacks.image.metadata import config_of
@@ -38,7 +38,6 @@ from stacks.sources.mirrors import CHANNEL, VARIABLE
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
-from verify.core import surroundings
 
 # In a channel: the folder, its files, and the list of their digests.
 FOLDER, STATIC, BASE, TOOLS, DIGESTS = "image", "busybox", "base", "builder", "image.sha256"
@@ -107,20 +106,12 @@ def with_pip(locked: Lock) -> Lock:
 
 def _install_libraries(tools: Path) -> None:
     """Install requirements.lock with the pip of the tools' Python; pip checks the hashes."""
-    pip = ["-I", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    rules = ["--require-hashes", "--no-deps", "--only-binary", ":all:", "--no-compile"]
-    target, requirements = tools / LIBRARIES, REPOSITORY / REQUIREMENTS
-    try:
-        call(
-            [tools / "bin/python", *pip, *rules, "--target", target, "-r", requirements],
-            env=surroundings.pip(os.environ),
-        )
-    except CommandError as error:
-        raise CommandError(
-            f"pip could not install the tools for images: {error.what}",
-            fix="see pip's message: it takes the index, proxy and CA bundle from your own "
-            "configuration (pip config list)",
-        ) from error
+    target = tools / LIBRARIES
+    run_pip(
+        tools / "bin/python",
+        ["install", "--no-compile", "--target", target],
+        REPOSITORY / REQUIREMENTS,
+    )
     # They contain the path of this folder.
     shutil.rmtree(target / "bin", ignore_errors=True)
     for path in target.glob("*.dist-info/RECORD"):
