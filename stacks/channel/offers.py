@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +31,6 @@ from stacks.channel.staging.binaries import UserTarball
 from stacks.channel.staging.stage import Texts
 from stacks.core.disk import scratch
 from stacks.core.errors import UsageError
-from stacks.core.records import digests_text
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pins, read_pins
@@ -227,18 +225,6 @@ def index_files(entries: Iterable[IndexEntry]) -> dict[str, bytes]:
             level=COMPRESSION_LEVEL, threads=0
         ).compress(data)
     return files
-
-
-def listed_digests(
-    entries: Iterable[IndexEntry], files: Mapping[str, bytes], others: Mapping[str, str]
-) -> str:
-    """Return lines as sha256sum prints them, by path.
-
-    files: the bytes of the index files. others: the SHA-256 of further files.
-    """
-    digests = {**others, **{entry.path: entry.package.sha256 for entry in entries}}
-    digests |= {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-    return digests_text(digests)
 
 
 def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[Offer, ...]:

@@ -45,20 +45,12 @@ def publish_channel(
     key: str = "",
     check: bool = False,
     images: bool = False,
-    new_key: Path | None = None,
 ) -> None:
-    """Publish the channel in a folder or a registry, check a folder, or make a key.
+    """Publish the channel in a folder or a registry, or check a folder.
 
-    Raises UsageError for options that do not belong together.
+    include: packages that are published only on request. key: as of `signature.private_key`, empty
+    for none. Raises UsageError for options that do not belong together.
     """
-    if new_key:
-        public = signature.make_key(workspace, new_key)
-        print(f"{new_key}: keep it secret; {display_path(public)}: commit it")
-        return
-    if not to:
-        raise UsageError(
-            "where is the channel to be published?", fix="--to DIR or --to oci://HOST/NAME"
-        )
     # Before the packages are built.
     signer = signature.private_key(workspace, key) if key else None
     if is_registry(to):
@@ -179,6 +171,7 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no published channel", fix="publish it: leave out --check")
     channel = read_channel(workspace)
+    _check_names(channel, include)
     locked = publication(workspace, channel, all_variants(workspace), include)
     listed = records.parse_digests((folder / DIGESTS).read_text(errors="replace"))
     # These change with every commit: who signed the list vouches for them.

@@ -36,7 +36,7 @@ def public_key_path(workspace: Workspace) -> Path:
 def make_key(workspace: Workspace, private: Path) -> Path:
     """Write a new private key, and the public one into the repository; return the latter's path.
 
-    Raises UsageError if the private key's file exists.
+    Raises UsageError if the private key's file exists, DiskError; then neither is written.
     """
     key = Ed25519PrivateKey.generate()
     text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -49,10 +49,15 @@ def make_key(workspace: Workspace, private: Path) -> Path:
             ) from None
         except FileNotFoundError:
             raise UsageError(f"{private}: its folder is missing", fix="make the folder") from None
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text)
-    path = public_key_path(workspace)
-    write_atomically(path, _public_bytes(key.public_key()))
+        path = public_key_path(workspace)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text)
+            write_atomically(path, _public_bytes(key.public_key()))
+        except BaseException:
+            # One without its public key is of no use, and in the way of the next.
+            private.unlink(missing_ok=True)
+            raise
     return path
 
 

@@ -6,26 +6,22 @@ copyleft parts, digests of all.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sys
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from stacks.channel import offers
 from stacks.channel.build import obtain_packages
 from stacks.channel.locked_package import Digests, LockedPackage
-from stacks.channel.offers import (
-    Channel,
-    IndexEntry,
-    Offer,
-    index_files,
-    listed_digests,
-    with_settings,
-)
+from stacks.channel.offers import Channel, IndexEntry, Offer, index_files, with_settings
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically, write_atomically
 from stacks.core.errors import StacksError, UsageError
+from stacks.core.records import digests_text
 from stacks.core.workspace import VERSION, Workspace
 from stacks.locks import conda_lock, lock
 from stacks.locks.lock import Lock, lock_folder
@@ -188,15 +184,25 @@ class Publication:
     """A channel to publish.
 
     entries: its packages. left_out: packages of the locks that may not be republished. sources: the
-    files of the source packages of copyleft parts. files: the index files by path. digests: the
-    SHA-256 of each file, as sha256sum prints it.
+    files of the source packages of copyleft parts.
     """
 
     entries: tuple[IndexEntry, ...]
     left_out: tuple[IndexEntry, ...]
     sources: tuple[DebPin, ...]
-    files: dict[str, bytes]
-    digests: str
+
+    @cached_property
+    def files(self) -> dict[str, bytes]:
+        """The index files, by their paths."""
+        return index_files(self.entries)
+
+    @cached_property
+    def digests(self) -> str:
+        """The SHA-256 of each file, a line each, by path, as sha256sum prints them."""
+        digests = {entry.path: entry.package.sha256 for entry in self.entries}
+        digests |= {source_path(pin): pin.sha256 for pin in self.sources}
+        digests |= {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
+        return digests_text(digests)
 
 
 def publication(
@@ -213,11 +219,8 @@ def publication(
     locked = entries_of(workspace, channel, variants)
     entries = tuple(e for e in locked if e.recipe.may_republish(include))
     pins = {pin for each in entries for pin in each.recipe.published_sources(channel.pins)}
-    sources = tuple(sorted(pins, key=lambda pin: pin.filename))
-    files = index_files(entries)
-    others = {source_path(pin): pin.sha256 for pin in sources}
     left_out = tuple(entry for entry in locked if entry not in entries)
-    return Publication(entries, left_out, sources, files, listed_digests(entries, files, others))
+    return Publication(entries, left_out, tuple(sorted(pins, key=lambda pin: pin.filename)))
 
 
 def source_path(pin: DebPin) -> str:

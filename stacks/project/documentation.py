@@ -103,15 +103,13 @@ Paths are relative to the checkout, except for `stack.yaml`, which is \
 
 def document() -> str:
     """Return the page of all files."""
-    parts = (part for name, model in FILES.items() for part in _file(name, model))
-    return "\n".join([HEAD, *parts])
-
-
-def _file(name: str, model: type[BaseModel]) -> Iterator[str]:
-    schema = json_schema(model)
-    yield from _object(f"## {name}", schema)
-    for part, definition in schema.get("$defs", {}).items():
-        yield from _object(f"### {part}", definition)
+    parts = [HEAD]
+    for name, model in FILES.items():
+        schema = json_schema(model)
+        parts += _object(f"## {name}", schema)
+        for part, definition in schema.get("$defs", {}).items():
+            parts += _object(f"### {part}", definition)
+    return "\n".join(parts)
 
 
 def _object(heading: str, schema: Mapping[str, Any]) -> Iterator[str]:
@@ -135,8 +133,9 @@ def _type(value: Mapping[str, Any]) -> str:
     match value:
         case {"enum": values}:
             return " or ".join(f"`{one}`" for one in values)
-        case {"$ref": name}:
-            return f"[{_part(name)}](#{_part(name).lower()})"
+        case {"$ref": reference}:
+            name = reference.rpartition("/")[2]
+            return f"[{name}](#{name.lower()})"
         case {"type": "array", "items": items}:
             return f"list of {_type(items)}"
         case {"type": "object"}:
@@ -147,10 +146,6 @@ def _type(value: Mapping[str, Any]) -> str:
             return "number"
         case _:
             return "text"
-
-
-def _part(reference: str) -> str:
-    return reference.rpartition("/")[2]
 
 
 # Written by Sphinx into every site.

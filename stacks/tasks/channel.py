@@ -10,7 +10,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import CHANNEL, file_of, folder_of, names_of, path_of
-from stacks.tasks.task import excludes, needs, require_checkout, task
+from stacks.tasks.task import excludes, needs, one_of, require_checkout, task
 
 
 @task(
@@ -28,14 +28,13 @@ from stacks.tasks.task import excludes, needs, require_checkout, task
 )
 def pin(check: bool = False, expired: str = "", alive: bool = False, json: str = "") -> None:
     """Pin the current sources and show what changed."""
-    from stacks.project import alive as survival
-    from stacks.project import pinning
+    from stacks.project import pinned
 
     if alive:
-        survival.report(default_workspace(), path=file_of(json))
+        pinned.report(default_workspace(), path=file_of(json))
     else:
         require_checkout("pin")
-        pinning.pin(default_workspace(), check=check, expired=names_of(expired))
+        pinned.pin(default_workspace(), check=check, expired=names_of(expired))
 
 
 @task(
@@ -115,6 +114,11 @@ def lock(
         "images": "also what docker/Dockerfile builds with",
         "new-key": "make a private key, in this file, and the public one in the repository",
     },
+    rules=(
+        one_of("to new-key"),
+        excludes("new-key", "include key check images", "makes a key"),
+        excludes("check", "key images", "compares a folder, and finds both in it"),
+    ),
     protects=("cache",),
 )
 def publish_channel(
@@ -128,21 +132,20 @@ def publish_channel(
     """Write the channel's packages for others: a static channel, or a registry."""
     from stacks.core.paths import expanded
     from stacks.distribution import channel as published
+    from stacks.distribution import signature
     from stacks.sources.places import CHANNEL as CHANNELS
     from stacks.sources.registry import is_registry
 
-    if new_key:
+    workspace = default_workspace()
+    if private := path_of(new_key):
         require_checkout("--new-key")
+        public = signature.make_key(workspace, private)
+        print(f"{private}: keep it secret; {display_path(public)}: commit it")
+        return
     published.publish_channel(
-        default_workspace(),
-        to,
-        include=names_of(include),
-        key=key,
-        check=check,
-        images=images,
-        new_key=path_of(new_key),
+        workspace, to, include=names_of(include), key=key, check=check, images=images
     )
-    if not (check or new_key):
+    if not check:
         # As a URL: the variable may have several, between blanks.
         place = to if is_registry(to) else Path(os.path.realpath(expanded(to))).as_uri()
         source = f"{CHANNELS}={quoted([place])}"

@@ -56,7 +56,7 @@ NOT_RUN = {
     "./invoke publish-channel": "writes gigabytes: test_published",
     "openssl pkeyutl": "needs a published channel: test_vendor",
     "./invoke pin\n": "replaces the pins by those of today: test_bare_machine",
-    "./invoke pin --alive": "asks each mirror for each file: test_alive",
+    "./invoke pin --alive": "asks each mirror for each file: test_pinned",
     "aocl-libm": "needs AMD's archive: test_amdlibm",
     "uv tool install": "needs a release: test_installed",
     "../model": "needs a project with tests: test_stack",

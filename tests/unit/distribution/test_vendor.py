@@ -17,10 +17,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from stacks.core import records
-from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.errors import DiskError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.distribution import vendor
-from stacks.distribution.channel import publish_channel
 from stacks.distribution.signature import check_signature, make_key, private_key, public_key_path
 from stacks.sources.mirrors import DIGESTS
 
@@ -142,12 +141,15 @@ def test_a_key_in_a_variable(own: Workspace, key: Path, monkeypatch: pytest.Monk
 
 
 def test_only_its_owner_can_read_a_new_key_and_it_replaces_none(
-    own: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    own: Workspace, tmp_path: Path
 ) -> None:
     key = tmp_path / "key.pem"
-    publish_channel(own, "", new_key=key)
-    output = capsys.readouterr().out
-    assert "key.pem: keep it secret; " in output and "channel-key.pem: commit it" in output
+    public_key_path(own).mkdir()
+    with pytest.raises(DiskError):
+        make_key(own, key)
+    assert not key.exists(), "one without its public key would only be in the way"
+    public_key_path(own).rmdir()
+    assert make_key(own, key) == public_key_path(own)
     assert key.stat().st_mode & 0o777 == 0o600
     before, public = key.read_bytes(), public_key_path(own).read_bytes()
     assert b"PRIVATE" not in public

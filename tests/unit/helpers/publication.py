@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from stacks.channel.locked_package import Digests
-from stacks.channel.offers import IndexEntry, index_files, listed_digests, read_channel
+from stacks.channel.offers import IndexEntry, read_channel
 from stacks.locks.solution import Publication, locked_package, source_path
 from stacks.sources.pins import DebPin
 from stacks.sources.registry import RegistryWriter, registry_at
@@ -34,11 +34,8 @@ def entry(name: str) -> IndexEntry:
 
 def publication(pin: DebPin | None = None) -> Publication:
     """Return a publication with one source file, by default one of SOURCE."""
-    entries = (entry("libopenblas"), entry("six"))
-    pin = pin or deb(SOURCE)
-    files = index_files(entries)
-    digests = listed_digests(entries, files, {source_path(pin): pin.sha256})
-    return Publication(entries, (entry("mkl"), entry("libcublas")), (pin,), files, digests)
+    entries, left_out = (entry("libopenblas"), entry("six")), (entry("mkl"), entry("libcublas"))
+    return Publication(entries, left_out, (pin or deb(SOURCE),))
 
 
 def write_packages(found: Publication, folder: Path) -> dict[str, Path]:

@@ -10,7 +10,7 @@ import pytest
 from stacks.core.errors import FetchError, ScarceError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks.texts import requirements_of
-from stacks.project import alive, pinning
+from stacks.project import pinned
 from stacks.sources import debian_mirrors, places
 from stacks.sources.mirrors import PipSettings, vendored_path
 from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, read_pins, write_pins
@@ -22,7 +22,7 @@ from unit.helpers.serving import Site, closed_port, sha256
 BAR, FOO = (f"/one/pool/bullseye-{name}.deb" for name in ("libbar", "libfoo"))
 
 
-def pinned(suite: str, name: str, body: bytes) -> DebPin:
+def deb_of(suite: str, name: str, body: bytes) -> DebPin:
     path, digest = f"pool/{suite}-{name}.deb", sha256(body)
     return DebPin(suite=suite, name=name, version="1", path=path, size=len(body), sha256=digest)
 
@@ -31,11 +31,11 @@ def pinned(suite: str, name: str, body: bytes) -> DebPin:
 def pins() -> Pins:
     wheel = IndexPin(name="foo", version="1", filename="foo-1.whl", size=1, sha256=sha256(b"w"))
     debs = (
-        pinned("bullseye", "libbar", b"bar"),
-        pinned("bullseye", "libfoo", b"foo"),
-        pinned("forky", "libbaz", b"baz"),
+        deb_of("bullseye", "libbar", b"bar"),
+        deb_of("bullseye", "libfoo", b"foo"),
+        deb_of("forky", "libbaz", b"baz"),
     )
-    return Pins(debs, (wheel,), (pinned("forky", "baz", b"baz.dsc"),))
+    return Pins(debs, (wheel,), (deb_of("forky", "baz", b"baz.dsc"),))
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_two_places_for_each_are_enough(
     own: Workspace, full: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a.json", "b.json"):
-        alive.report(own, path=tmp_path / name)
+        pinned.report(own, path=tmp_path / name)
     assert rows(capsys.readouterr().out)[:5] == [
         "pinned files 2 places or more 1 place none",
         "debs of bullseye 2 2 0 0",
@@ -97,7 +97,7 @@ def test_what_is_at_one_place_or_none_is_named(
         del full.files[path]
     message = r"2 pinned files.*\n.*\n.*1 at one place, 1 at none"
     with pytest.raises(ScarceError, match=message) as caught:
-        alive.report(own, path=tmp_path / "report.json")
+        pinned.report(own, path=tmp_path / "report.json")
     assert caught.value.exit_code == 4
     assert rows(capsys.readouterr().out)[-3:] == [
         "file its only place",
@@ -129,7 +129,7 @@ def test_what_a_reader_must_know(
         full.files.pop(path, None)
     full.files |= {path: body for path, body in changes.items() if body is not None}
     with pytest.raises(ScarceError):
-        alive.report(own)
+        pinned.report(own)
     assert line in capsys.readouterr().out
 
 
@@ -139,20 +139,20 @@ def test_a_dead_mirror_is_named_and_does_not_count(
     dead = f"http://127.0.0.1:{closed_port()}"
     mirrors(monkeypatch, dead, f"{full.url}/two")
     with pytest.raises(ScarceError, match="4 pinned files"):
-        alive.report(own)
+        pinned.report(own)
     out = capsys.readouterr().out
     assert f"{dead} was not asked to the end: " in out and "cannot be reached" in out
     # The archive of ended releases is a place, too.
     ended = f"{full.url}/one"
     with monkeypatch.context() as patch:
         patch.setattr(debian_mirrors, "ended_mirrors", lambda _: (ended,))
-        alive.report(own)
+        pinned.report(own)
     capsys.readouterr()
     # No network is no news of the files.
     mirrors(monkeypatch, dead)
     indexes(monkeypatch, dead)
     with pytest.raises(FetchError, match="none of 2 places answers") as caught:
-        alive.report(own)
+        pinned.report(own)
     assert caught.value.exit_code == 1
     assert capsys.readouterr().out == ""
 
@@ -174,14 +174,14 @@ def test_published_packages_stand_for_their_sources(
     made, lacking = package("made"), package("lacking")
     web = Web(stop=threading.Event(), retries=0)
     places = [channel_at(f"{full.url}/channel", "", web), release_at(f"{full.url}/releases", web)]
-    monkeypatch.setattr(alive, "published_places", lambda *_: places)
+    monkeypatch.setattr(pinned, "published_places", lambda *_: places)
     sources = dict.fromkeys(pins.debs[:2], frozenset([made]))
     # The source of a package that the channel lacks is still needed.
     sources[pins.debs[2]] = frozenset([made, lacking])
-    monkeypatch.setattr(alive, "packages_by_source", lambda *_: sources)
+    monkeypatch.setattr(pinned, "packages_by_source", lambda *_: sources)
     full.files[f"/channel/{made.urls[0]}"] = b"made"
     with pytest.raises(ScarceError):
-        alive.report(own)
+        pinned.report(own)
     assert rows(capsys.readouterr().out)[1:5] == [
         "debs of bullseye 2 2 0 0",
         "debs of forky 1 0 1 0",
@@ -196,19 +196,19 @@ def test_a_vendored_folder_is_a_place(
     own: Workspace, full: Site, pins: Pins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("THEANO_STACKS_VENDOR", str(tmp_path / "vendored"))
-    monkeypatch.setattr(alive, "packages_by_source", lambda *_: {})
+    monkeypatch.setattr(pinned, "packages_by_source", lambda *_: {})
     del full.files[FOO]
     kept = vendored_path(tmp_path / "vendored", pins.deb("bullseye", "libfoo"))
     kept.parent.mkdir(parents=True)
     for content, ended in ((b"fo", pytest.raises(ScarceError)), (b"foo", nullcontext())):
         kept.write_bytes(content)
         with ended:
-            alive.report(own)
+            pinned.report(own)
 
 
 def test_the_packages_of_the_locks_by_their_sources(workspace: Workspace) -> None:
     pins = read_pins(workspace.sources_lock)
-    found = alive.packages_by_source(workspace, pins)
+    found = pinned.packages_by_source(workspace, pins)
     made = {(pin.name, package.name) for pin, packages in found.items() for package in packages}
     assert {("libpython2.7-stdlib", "python"), ("g++-10", "amdlibm-compat")} <= made
     # What pip installs is needed as it is.
@@ -224,10 +224,10 @@ pytestmark = pytest.mark.usefixtures("room")
 def test_the_pins_are_exactly_those_of_the_recipes_and_of_suites_that_these_take(
     workspace: Workspace,
 ) -> None:
-    debs, files = pinning.required_sources(workspace)
+    debs, files = pinned.required_sources(workspace)
     pins = read_pins(workspace.sources_lock)
     packages = {(deb.suite, deb.name) for deb in debs if not deb.is_source}
     assert packages == {(pin.suite, pin.name) for pin in pins.debs}
     assert {file.filename for file in files} == {pin.filename for pin in pins.files}
     with pytest.raises(UsageError, match=r"(?s)--expired: no recipe takes debs of sarge.*bookworm"):
-        pinning.pin(workspace, expired={"sarge"})
+        pinned.pin(workspace, expired={"sarge"})

@@ -1,4 +1,4 @@
-"""The places that still have each pinned source.
+"""The pinned sources of recipes and images: pin them anew, and say which places still have each.
 
 Published packages stand for the sources that they are made of.
 """
@@ -8,20 +8,33 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from stacks.channel.build_context import Debs, IndexFile, Sources
 from stacks.channel.offers import read_channel, with_settings
-from stacks.core.console import plural, print_table, step
+from stacks.channel.recipe import read_recipes
+from stacks.core.console import next_step, plural, print_table, step
 from stacks.core.disk import write_atomically
-from stacks.core.errors import FetchError, ScarceError
+from stacks.core.errors import FetchError, ScarceError, StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import lock, texts
+from stacks.environments.use import kernel
+from stacks.image import base
+from stacks.locks import lock, texts, uv
 from stacks.sources import places as known
-from stacks.sources.debian_mirrors import current_mirrors, ended_releases
-from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins
+from stacks.sources.debian_archive import DebRequest
+from stacks.sources.debian_mirrors import (
+    WHEEL_FILE,
+    WHEEL_NAME,
+    WHEEL_VERSION,
+    current_mirrors,
+    ended_releases,
+)
+from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins, write_pins
 from stacks.sources.places import Holdings, Place, published_places
+from stacks.sources.repin import FileRequest, difference, repin
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import Web, environment_web
 from stacks.variants.load import all_variants
@@ -30,6 +43,61 @@ from stacks.variants.load import all_variants
 ENOUGH = 2
 # Of a pin in the report.
 KEYS = ("name", "version", "filename", "size", "sha256")
+
+
+def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
+    """Return every deb and file that the recipes, the images and notebooks need.
+
+    With them are the source packages that are published or compiled, and the wheel that has the
+    addresses of Debian's archive.
+    """
+    recipes = read_recipes(workspace.recipes).values()
+    sources = [s for recipe in recipes for s in recipe.source]
+    content = base.read_file(workspace)
+    debs = {DebRequest(s.suite, n) for s in sources if isinstance(s, Debs) for n in s.debs}
+    names = (*content.debs, content.static)
+    debs |= {DebRequest(content.suite, name) for name in names}
+    whole = [s for s in sources if isinstance(s, Sources)]
+    whole += [s for recipe in recipes for s in recipe.about.sources]
+    debs |= {DebRequest(s.suite, name, is_source=True) for s in whole for name in s.sources}
+    files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
+    files |= {
+        FileRequest(*uv.release_of(name), name)
+        for names in kernel.kernel_files(workspace).values()
+        for name in names
+    }
+    files.add(FileRequest(uv.NAME, uv.VERSION, uv.FILE))
+    files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
+    return debs, files
+
+
+def pin(workspace: Workspace, *, check: bool = False, expired: Set[str] = frozenset()) -> None:
+    """Pin what the archives offer now and print the changes.
+
+    check: write nothing, and raise StaleError if the pins would change. expired: suites whose
+    archive has ended, so that its Valid-Until is past; UsageError if no recipe takes one of them.
+    """
+    debs, files = required_sources(workspace)
+    names = sorted({deb.suite for deb in debs})
+    if unknown := sorted(expired - set(names)):
+        raise UsageError(
+            f"--expired: no recipe takes debs of {', '.join(unknown)}",
+            expected=f"some of: {', '.join(names)}",
+        )
+    path = workspace.sources_lock
+    old = read_pins(path) if path.exists() else Pins(debs=(), files=())
+    new = repin(workspace, debs, files, expired=expired)
+    changes = difference(old, new)
+    print("\n".join(changes) if changes else "every pin is current")
+    if check and changes:
+        raise StaleError(
+            f"{len(changes)} pins are stale: the archives now offer other versions",
+            fix="./invoke pin, ./invoke lock, then check both differences and commit them",
+        )
+    if changes and not check:
+        write_pins(path, new)
+        print(f"written: {path.name}")
+        next_step("./invoke lock")
 
 
 @dataclass(frozen=True)
@@ -170,16 +238,14 @@ def _as_json(groups: Sequence[Group], answers: Sequence[Holdings]) -> str:
 
 def _channels(workspace: Workspace, web: Web) -> list[Place]:
     """Return the vendored and published channels that a build asks."""
-    return [place for place in published_places(workspace, web) if place.warns or _exists(place)]
-
-
-def _exists(place: Place) -> bool:
-    """Return whether a channel that nobody configured exists: most repositories have none."""
-    try:
-        place.check()
-    except FetchError:
-        return False
-    return True
+    channels = []
+    for place in published_places(workspace, web):
+        # Most repositories have none of those that nobody configured.
+        with suppress(FetchError):
+            if not place.warns:
+                place.check()
+            channels.append(place)
+    return channels
 
 
 def packages_by_source(workspace: Workspace, pins: Pins) -> dict[Pin, frozenset[CondaPin]]:
