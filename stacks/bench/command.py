@@ -251,11 +251,14 @@ def _untimed(workspace: Workspace, variants: Iterable[Variant], options: BenchOp
         if settings == wanted and here.same_hardware(result.machine):
             missing = {each.subject for each in result.missing}
             done |= {(each.id, each.lock) for each in result.subjects if each.id not in missing}
-    return [
-        variant.id
-        for variant in variants
-        if (variant.id, lock.read(workspace, variant).sha256) not in done
-    ]
+
+    def digest(variant: Variant) -> str:
+        try:
+            return lock.read(workspace, variant).sha256
+        except StacksError:  # `prepare` names it, and leaves it out.
+            return ""
+
+    return [each.id for each in variants if (each.id, digest(each)) not in done]
 
 
 def show_results(workspace: Workspace, machine_name: str = "") -> None:

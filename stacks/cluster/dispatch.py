@@ -25,6 +25,7 @@ from distributed.client import ClosedClientError, FuturesCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.versions import VersionMismatchWarning
 
+from stacks.bench.schedule import seconds_left
 from stacks.cluster.messages import Answer, Order, RemoteError
 from stacks.cluster.programs import LABEL, NAME_PREFIX
 from stacks.core.console import as_typed, duration, plural, print_line
@@ -148,7 +149,8 @@ class Cluster:
     def wait(self, tasks: Sequence[Task], seconds: float) -> None:
         """Wait until one of the tasks has ended, at most so many seconds."""
         # Cancelled tasks, for example those of a lost scheduler, show it in their results.
-        with suppress(TimeoutError, FuturesCancelledError):
+        # Before Python 3.11 the timeout of asyncio is another class.
+        with suppress(asyncio.TimeoutError, FuturesCancelledError):
             distributed.wait([task.future for task in tasks], seconds, "FIRST_COMPLETED")
 
     def stop(self, tasks: Sequence[Task]) -> None:
@@ -238,17 +240,19 @@ def dispatch(
             busy = refused | {task.worker.machine for task in running}
             free = {one.machine: one for one in workers.values() if one.machine not in busy}
             for job, worker in _next(waiting, dict(free)):
-                done = len(jobs) - len(waiting) - len(running)
+                done, every = len(jobs) - len(waiting) - len(running), len(jobs)
+                left = duration(seconds_left(begun, done, every))
+                progress = f"; {done} of {every} done, about {left} left" if done else ""
                 waiting.remove(job)
-                print_line(worker.name, f"begins {job.name}{_progress(done, len(jobs), begun)}")
+                print_line(worker.name, f"begins {job.name}{progress}")
                 running.append(cluster.send(job, worker))
             if running:
                 since = time.monotonic()
                 cluster.wait(running, POLL)
             elif not waiting or (workers and not free) or time.monotonic() > since + patience:
                 fix = f"start one by `./invoke worker ADDRESS`, then repeat the command: {RESUMES}"
-                left = [f"{job.name}: no worker is left" for job in waiting]
-                failures += [ClusterError(what, fix=fix) for what in left]
+                names = [job.name for job in waiting]
+                failures += [ClusterError(f"{n}: no worker is left", fix=fix) for n in names]
                 waiting.clear()
             else:
                 time.sleep(POLL)
@@ -290,9 +294,3 @@ def _next(waiting: Sequence[Job], free: dict[str, Worker]) -> list[tuple[Job, Wo
         if fitting:
             pairs.append((job, free.pop(min(fitting, key=job.lost.count))))
     return pairs
-
-
-def _progress(done: int, every: int, begun: float) -> str:
-    """Return how many jobs are done and how long the others take, empty before the first."""
-    left = (time.monotonic() - begun) / max(done, 1) * (every - done)
-    return f"; {done} of {every} done, about {duration(left)} left" if done else ""

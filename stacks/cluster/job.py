@@ -183,7 +183,6 @@ def run_supervised(
     is_wanted: Callable[[], bool],
     *,
     cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
 ) -> str | None:
     """Run a program while it is wanted; return its standard output, None if it was stopped.
 
@@ -195,7 +194,6 @@ def run_supervised(
     process = start(
         arguments,
         cwd=cwd,
-        env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,5 +1,6 @@
 """Every variant, one framework at a time, stopped and started again."""
 
+import shutil
 from typing import Any
 
 import pytest
@@ -127,6 +128,20 @@ def test_a_variant_that_does_not_verify_is_named_and_left_out(
     world.broken.clear()
     world.run()
     assert world.timed[1][0] == ["theano-1.0.5/openblas", "theano-1.0.5/pip-default"]
+
+
+def test_a_variant_without_a_lock_is_left_out_too(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    envs = world.workspace.envs
+    whole = envs.resolve()
+    envs.unlink()
+    shutil.copytree(whole, envs)
+    shutil.rmtree(envs / "locks/theano-1.0.5/openblas")
+    world.broken.add("openblas")
+    world.run()
+    assert [names for names, _ in world.timed] == [["theano-1.0.5/pip-default"]]
+    assert "left out: theano-1.0.5/openblas\n" in capsys.readouterr().err
 
 
 def test_a_framework_that_cannot_be_timed_is_named(
