@@ -9,7 +9,7 @@ from stacks.core.console import as_typed, display_path, next_step
 from stacks.core.errors import UsageError
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import BUILT, CLUSTER, VARIANT, file_of, variant_of
+from stacks.tasks.options import BUILT, CLUSTER, VARIANT, built, file_of
 from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task, values
 
 
@@ -60,7 +60,7 @@ def build(
     cluster: str = "",
 ) -> None:
     """Build a variant's environment, verify it, print the verdict."""
-    workspace = default_workspace()
+    workspace, json_file = default_workspace(), file_of(json)
     from stacks.environments import folders
     from stacks.environments.care import verify as verification
     from stacks.variants.load import load_variant, select
@@ -88,7 +88,7 @@ def build(
     if to == "docker":
         from stacks.image import engine
 
-        name = engine.build(workspace, chosen, full=full, json_file=file_of(json))
+        name = engine.build(workspace, chosen, full=full, json_file=json_file)
         next_step(f'docker run --rm -v "$PWD:/work" {name} python train.py')
     elif to == "oci":
         from stacks.image import metadata, oci
@@ -117,7 +117,7 @@ def build(
             chosen,
             prefix,
             full=full,
-            json_file=file_of(json),
+            json_file=json_file,
             brief=not full,
             is_new=not built,
         )
@@ -149,14 +149,11 @@ def verify(
     """Verify a built variant, or diagnose any Python (--python)."""
     workspace = default_workspace()
     from stacks.environments.care import verify as verification
-    from stacks.environments.folders import ready_environment
 
     if python:
         verification.verify_python(python, full=full, json_file=file_of(json), limit=limit)
     else:
-        chosen, prefix = ready_environment(
-            workspace, variant_of(workspace, variant, framework), framework or None
-        )
+        chosen, prefix = built(variant, framework)
         verification.verify_variant(
             workspace, chosen, prefix, full=full, json_file=file_of(json), limit=limit
         )

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stacks.core.console import display_path
 from stacks.core.errors import UsageError
 from stacks.core.paths import expanded, is_dir
 from stacks.core.workspace import Workspace, default_workspace
+
+if TYPE_CHECKING:
+    from stacks.variants.variant import Variant
 
 VARIANT = "NAME, FRAMEWORK/NAME (./invoke list shows all), or the path of a stack.yaml"
 BUILT = f"{VARIANT} (default: the environment that is built, if there is only one)"
@@ -83,6 +87,18 @@ def variant_of(workspace: Workspace, variant: str, framework: str) -> str:
         )
     print(f"using {built[0]}, the only environment that is built{where}", file=sys.stderr)
     return built[0]
+
+
+def built(variant: str, framework: str) -> tuple[Variant, Path]:
+    """Return the variant that a task uses, as variant_of, and the folder of its environment.
+
+    Raises UsageError if it is not built, StaleError if its lock is stale.
+    """
+    from stacks.environments.folders import ready_environment
+
+    workspace = default_workspace()
+    name = variant_of(workspace, variant, framework)
+    return ready_environment(workspace, name, framework or None)
 
 
 def names_of(text: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""The user's configuration; the project's own checks and schemas."""
+"""Tasks for the project's own files: tests, schemas, pages; what it carries elsewhere."""
 
 from __future__ import annotations
 

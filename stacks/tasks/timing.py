@@ -5,7 +5,7 @@ from __future__ import annotations
 from stacks.core.console import next_step
 from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import BUILT, CLUSTER, file_of, variant_of
+from stacks.tasks.options import BUILT, CLUSTER, built, file_of
 from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
 
 
@@ -172,19 +172,18 @@ def profile(
 
     The profile of your program goes to standard error: 2> FILE, or --json FILE, keeps it.
     """
-    workspace, on = default_workspace(), framework or None
-    from stacks.environments.folders import ready_environment
+    workspace = default_workspace()
     from stacks.profiles import run as profile_runs
 
     if command := remainder():
-        chosen, prefix = ready_environment(workspace, variant_of(workspace, variant, framework), on)
+        chosen, prefix = built(variant, framework)
         profile_runs.profile_program(
             workspace, chosen, prefix, command, memory=memory, json_file=file_of(json)
         )
         return
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
-    chosen, prefix = ready_environment(workspace, variant_of(workspace, variant, framework), on)
+    chosen, prefix = built(variant, framework)
     words = profile_runs.workload_words(
         workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
     )

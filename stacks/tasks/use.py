@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
-from stacks.tasks.options import BUILT, CLUSTER, path_of, variant_of
+from stacks.tasks.options import BUILT, CLUSTER, built, path_of, variant_of
 from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
 
 if TYPE_CHECKING:
@@ -134,13 +134,10 @@ def kernel(
     """
     workspace = default_workspace()
     from stacks.core.paths import expanded
-    from stacks.environments.folders import ready_environment
     from stacks.environments.use import kernel as kernels
     from stacks.sources.pins import read_pins
 
-    chosen, target = ready_environment(
-        workspace, variant_of(workspace, variant, framework), framework or None
-    )
+    chosen, target = built(variant, framework)
     kernels.install(
         workspace,
         chosen,
@@ -166,8 +163,6 @@ def kernel(
 )
 def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> None:
     """Write a variant's lock in the format of another tool."""
-    import sys
-
     from stacks.core.errors import UsageError, unknown
     from stacks.exports import forms
     from stacks.exports.packages import subject_of
@@ -201,14 +196,10 @@ def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> No
 
 def _environment(variant: str, framework: str) -> tuple[Variant, Path]:
     """Return a variant and its built environment; say so if it did not pass its verification."""
-    from stacks.environments.folders import ready_environment
     from stacks.environments.use.run import warn_of_verification
 
-    workspace = default_workspace()
-    chosen, prefix = ready_environment(
-        workspace, variant_of(workspace, variant, framework), framework or None
-    )
-    warn_of_verification(workspace, chosen)
+    chosen, prefix = built(variant, framework)
+    warn_of_verification(default_workspace(), chosen)
     return chosen, prefix
 
 

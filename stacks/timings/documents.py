@@ -68,7 +68,7 @@ def _rendered(name: str, view: View, **more: object) -> str:
         peaks=peaks,
         plural=plural,
         load=load,
-        figure=_figure,
+        figure=lambda row: figure(row.summary.median, row.measure.unit),
         gain=gain,
         in_table=sessions.in_table,
         across=_across(view),
@@ -101,10 +101,6 @@ def peaks(machine: Machine) -> str:
 def load(busy: int) -> str:
     """Return what else the machine did: nothing, or a number of busy loops."""
     return plural(busy, "busy loop") if busy else "idle"
-
-
-def _figure(row: Row) -> str:
-    return figure(row.summary.median, row.measure.unit)
 
 
 def _across(view: View) -> Mapping[tuple[str, str], Mapping[str, Row]]:
