@@ -34,8 +34,8 @@ blas, kernel = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL), kernels.load_peak(com
 double, pointer = ctypes.c_double, ctypes.c_void_p
 found = {}
 for dtype, number, letter in (("float64", double, "d"), ("float32", ctypes.c_float, "s")):
-    best = kernels.best_set(kernel, dtype, 1)
-    found[dtype] = {"peak": kernels.rate_of(kernel, dtype, best, 1, kernels.MEASUREMENT)}
+    fastest = kernels.best_set(kernel, dtype, 1)
+    found[dtype] = {"peak": kernels.rate_of(kernel, dtype, fastest, 1, kernels.MEASUREMENT)}
     gemm = getattr(blas, "cblas_%sgemm" % letter)
     for n in sizes:
         a, b, c = (numpy.random.RandomState(i).rand(n, n).astype(dtype) for i in range(3))

@@ -68,7 +68,7 @@ def share_sources(source: Workspace, tiny: Tiny) -> None:
     channel = read_channel(tiny.workspace)
     entries = entries_of(tiny.workspace, channel, [tiny.variant("by-conda")])
     pins = {pin for each in entries for pin in each.recipe.pins(channel.pins)}
-    for path in fetch(Workspace(tiny.root, source.cache), pins, offline=True).values():
+    for path in fetch(Workspace(tiny.root, source.cache), pins).values():
         target = tiny.cache / path.relative_to(source.cache)
         target.parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(path, target)

@@ -68,14 +68,14 @@ def bindings_of_package(name):
     return bindings_of(modules_below(os.path.dirname(module.__file__))) if module else []
 
 
-def defining(path, symbols=PRODUCTS):
-    """Return whether a mapped file is a library that defines one of some symbols itself."""
+def defining(path):
+    """Return whether a mapped file is a library that defines one of PRODUCTS itself."""
     try:
         handle = loaded(path)
     except OSError:
         # A program, or no library at all.
         return False
-    return any(file_with(handle, symbol) == os.path.realpath(path) for symbol in symbols)
+    return any(file_with(handle, symbol) == os.path.realpath(path) for symbol in PRODUCTS)
 
 
 def loaded(path):
