@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -112,6 +112,7 @@ EXPECTED = {
     "list_type": "a list",
     "dict_type": "a mapping",
     "model_type": "a mapping",
+    "dataclass_type": "a mapping",
     "model_attributes_type": "a mapping",
     "string_pattern_mismatch": "text that matches {pattern}",
     "string_too_short": "at least {min_length} characters",
@@ -139,7 +140,7 @@ def explain(
         if kind == "missing":
             holder = _in_file(loc[:-1], known)
             yield Fault(holder, f"expected the key {str(loc[-1])!r}, found none")
-        elif kind == "extra_forbidden":
+        elif kind in ("extra_forbidden", "unexpected_keyword_argument"):
             names, name = _names_at(model, loc[:-1]), str(loc[-1])
             other = model.key_hint(name) if len(loc) == 1 and issubclass(model, Strict) else None
             hint = f": {other}" if other else _hint(name, names)
@@ -220,24 +221,32 @@ def _branch(detail: ErrorDetails, known: Collection[Keys]) -> tuple[Keys, object
 
 def _names_at(model: type[BaseModel], loc: Keys) -> list[str]:
     """Return the keys that are allowed in the mapping at a location."""
-    models = [model]
+    models: list[type] = [model]
     for part in loc:
-        fields = [m.model_fields[str(part)] for m in models if part in m.model_fields]
+        annotations = [_annotations(m)[str(part)] for m in models if part in _annotations(m)]
         branch = [m for m in models if part == m.__name__ or part in _tags(m)]
-        if fields:
-            models = [m for f in fields for m in _models_in(f.annotation)]
+        if annotations:
+            models = [m for annotation in annotations for m in _models_in(annotation)]
         elif branch:
             models = branch
-    return list(dict.fromkeys(name for m in models for name in m.model_fields))
+    return list(dict.fromkeys(name for m in models for name in _annotations(m)))
 
 
-def _tags(model: type[BaseModel]) -> set[object]:
-    annotations = [f.annotation for f in model.model_fields.values()]
+def _annotations(model: type) -> dict[str, Any]:
+    """Return the types of a model's keys; models may have dataclasses in them."""
+    fields = getattr(model, "model_fields", {})
+    return {name: field.annotation for name, field in fields.items()} or get_type_hints(model)
+
+
+def _tags(model: type) -> set[object]:
+    annotations = _annotations(model).values()
     return {tag for a in annotations if get_origin(a) is Literal for tag in get_args(a)}
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _models_in(annotation: Any) -> Iterator[type]:
+    if isinstance(annotation, type) and (
+        is_dataclass(annotation) or issubclass(annotation, BaseModel)
+    ):
         yield annotation
     for argument in get_args(annotation):
         yield from _models_in(argument)

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import Field
 
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core import records, yamlfile
@@ -29,7 +27,7 @@ from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
 from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, specs_hash
-from stacks.sources.pins import File, IndexPin
+from stacks.sources.pins import IndexPin
 from stacks.variants.variant import Variant, on_other_channel
 
 # The files that the seal covers, where they are present. Not pylock.toml, which is for other tools:
@@ -130,11 +128,11 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
             found="other content",
             fix=f"put them back from your version control; else {fix}",
         )
-    framework, own = _files(folder / FILES, fix)
+    found = _files(folder / FILES, fix)
     return Lock(
         content.packages,
-        (*framework, *own),
-        len(own),
+        (*found.framework, *found.own),
+        len(found.own),
         content.channel,
         content.specs,
         _asked(folder / ENVIRONMENT, fix),
@@ -155,22 +153,21 @@ def _sizes(path: Path, fix: str) -> dict[str, int]:
 class _Files(Strict):
     """files.json."""
 
-    framework: tuple[File, ...] = Field((), strict=False)
-    own: tuple[File, ...] = Field((), strict=False)
+    framework: tuple[IndexPin, ...] = ()
+    own: tuple[IndexPin, ...] = ()
 
 
-def _files(path: Path, fix: str) -> Iterator[tuple[IndexPin, ...]]:
-    """Yield the framework's files for pip, and those of a stack.yaml's own packages."""
+def _files(path: Path, fix: str) -> _Files:
+    """Return the framework's files for pip, and those of a stack.yaml's own packages."""
     try:
-        found = _Files.model_validate(records.read_json(path) if path.is_file() else {})
+        content = records.read_json(path) if path.is_file() else {}
+        return _Files.model_validate_json(json.dumps(content))
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{display_path(path)} does not contain the files that pip installs",
             found=str(error),
             fix=fix,
         ) from error
-    for files in (found.framework, found.own):
-        yield tuple(IndexPin(**dict(each)) for each in files)
 
 
 def _asked(path: Path, fix: str) -> tuple[str, ...]:

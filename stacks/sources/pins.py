@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import yaml
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from stacks.core import yamlfile
 from stacks.core.disk import explain_disk_errors, sha256_of, write_atomically
@@ -31,6 +31,12 @@ from stacks.core.models import (
 )
 from stacks.core.workspace import Workspace
 
+# Of the pins that are read from a file; what is made here is not checked again.
+_STRICT = ConfigDict(extra="forbid", strict=True)
+_Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+_Suite = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+_Size = Annotated[int, Field(ge=1)]
+
 
 @dataclass(frozen=True, order=True, kw_only=True)
 class DebPin:
@@ -39,12 +45,14 @@ class DebPin:
     It is a binary package, or a file of the source package `name`.
     """
 
-    suite: str
-    name: str
-    version: str
-    path: str
-    size: int
-    sha256: str
+    __pydantic_config__ = _STRICT
+
+    suite: _Suite
+    name: _Name
+    version: Version
+    path: FilePath
+    size: _Size
+    sha256: Sha256
 
     @property
     def filename(self) -> str:
@@ -56,11 +64,13 @@ class DebPin:
 class IndexPin:
     """A wheel or source archive of the Python package index."""
 
-    name: str
-    version: str
-    filename: str
-    size: int
-    sha256: str
+    __pydantic_config__ = _STRICT
+
+    name: _Name
+    version: Version
+    filename: FileName
+    size: _Size
+    sha256: Sha256
 
 
 @dataclass(frozen=True, order=True, kw_only=True)
@@ -178,39 +188,16 @@ def read_pins(path: Path) -> Pins:
     except UsageError as error:
         raise UsageError(error.what, fix=PIN_AGAIN) from None
     return Pins(
-        debs=tuple(sorted(DebPin(**dict(deb)) for deb in content.debs)),
-        files=tuple(sorted(IndexPin(**dict(file)) for file in content.files)),
-        sources=tuple(sorted(DebPin(**dict(file)) for file in content.sources)),
+        debs=tuple(sorted(content.debs)),
+        files=tuple(sorted(content.files)),
+        sources=tuple(sorted(content.sources)),
     )
 
 
-_NAME = "[A-Za-z0-9][A-Za-z0-9._+-]*"
-_Size = Annotated[int, Field(ge=1)]
-
-
-class _Deb(Strict):
-    suite: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
-    name: str = Field(pattern=rf"^{_NAME}$")
-    version: Version
-    path: FilePath
-    size: _Size
-    sha256: Sha256
-
-
-class File(Strict):
-    """A file of the package index, in a file of ours."""
-
-    name: str = Field(pattern=rf"^{_NAME}$")
-    version: Version
-    filename: FileName
-    size: _Size
-    sha256: Sha256
-
-
 class _PinsFile(Strict):
-    debs: tuple[_Deb, ...]
-    files: tuple[File, ...]
-    sources: tuple[_Deb, ...] = ()
+    debs: tuple[DebPin, ...]
+    files: tuple[IndexPin, ...]
+    sources: tuple[DebPin, ...] = ()
 
 
 def _check_unique(key: str, labels: Sequence[str], where: Callable[[Keys], str]) -> None:
