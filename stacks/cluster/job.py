@@ -22,18 +22,6 @@ from typing import IO, Any
 from stacks.bench import candidates
 from stacks.bench import command as bench_command
 from stacks.cluster import messages
-from stacks.cluster.messages import (
-    FAILED,
-    NO_DEVICE,
-    NOT_MADE,
-    PASSED,
-    Answer,
-    Order,
-    Outcome,
-    RemoteError,
-    Run,
-    Share,
-)
 from stacks.core.disk import hold_lock, scratch
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.process import TAIL, failed, start
@@ -55,7 +43,7 @@ MOST_LOG = 8 << 20
 
 def main(workspace: Workspace) -> None:
     """Run the order on standard input."""
-    order = Order.model_validate_json(sys.stdin.readline())
+    order = messages.Order.model_validate_json(sys.stdin.readline())
     threading.Thread(target=_stop_with_input, daemon=True).start()
     # The verification prints its table on standard output, which is for the answer only.
     answer_to = os.dup(1)
@@ -63,48 +51,46 @@ def main(workspace: Workspace) -> None:
     try:
         answer = run_order(workspace, order)
     except StacksError as error:
-        answer = Answer(error=RemoteError.of(error))
+        answer = messages.Answer(error=messages.RemoteError.of(error))
     with os.fdopen(answer_to, "w") as out:
         out.write(answer.model_dump_json(by_alias=True))
 
 
-def run_order(workspace: Workspace, order: Order) -> Answer:
+def run_order(workspace: Workspace, order: messages.Order) -> messages.Answer:
     """Run an order. Raises DiskError if the checkout cannot be written."""
     try:
         messages.check(order, messages.digests(workspace), revision()[0])
-        _check_folder(order.share)
+        if order.share and not Path(order.share.folder).is_dir():
+            raise UsageError(
+                f"{order.share.folder} is not on this machine",
+                expected="the folder of your program, at the same path on each machine",
+                fix="run it in a folder that they share, or copy it there",
+            )
     except (StaleError, UsageError) as error:
-        return Answer(error=RemoteError.of(error), refused=True)
+        return messages.Answer(error=messages.RemoteError.of(error), refused=True)
     folders.protect_build(workspace)
     folders.protect_cache(workspace)
     # Machines may share a checkout in a home folder; its reports are of one machine at a time.
     with hold_lock(workspace.cluster / "worker", "a job of another machine"):
         variants = [load_variant(workspace, name) for name in order.variants]
         if order.share:
-            return Answer(runs=run_share(workspace, variants[0], order.share))
+            return messages.Answer(runs=run_share(workspace, variants[0], order.share))
         outcomes = tuple(_outcome(workspace, variant, order) for variant in variants)
-        passed = {outcome.variant for outcome in outcomes if outcome.status == PASSED}
+        passed = {outcome.variant for outcome in outcomes if outcome.status == messages.PASSED}
         if order.timing is None or not passed:
-            return Answer(outcomes=outcomes)
+            return messages.Answer(outcomes=outcomes)
         try:
             chosen = [variant for variant in variants if variant.id in passed]
             ready = candidates.require_candidates(workspace, chosen)
             result = bench_command.timed(workspace, ready, order.timing)
         except StacksError as error:
-            return Answer(outcomes=outcomes, error=RemoteError.of(error))
-        return Answer(outcomes=outcomes, result=result)
+            return messages.Answer(outcomes=outcomes, error=messages.RemoteError.of(error))
+        return messages.Answer(outcomes=outcomes, result=result)
 
 
-def _check_folder(share: Share | None) -> None:
-    if share and not Path(share.folder).is_dir():
-        raise UsageError(
-            f"{share.folder} is not on this machine",
-            expected="the folder of your program, at the same path on each machine",
-            fix="run it in a folder that they share, or copy it there",
-        )
-
-
-def run_share(workspace: Workspace, variant: Variant, share: Share) -> tuple[Run, ...]:
+def run_share(
+    workspace: Workspace, variant: Variant, share: messages.Share
+) -> tuple[messages.Run, ...]:
     """Build a variant if it is not, run the share's jobs in it, and return how each ended.
 
     Raises StacksError if the environment cannot be made, or the program not be started.
@@ -118,7 +104,7 @@ def run_share(workspace: Workspace, variant: Variant, share: Share) -> tuple[Run
 
         def record(job: Job, status: int, seconds: float) -> None:
             log = base64.b64encode(_end_of(job.log(logs)))
-            runs.append(Run(job=job.number, status=status, seconds=seconds, log=log))
+            runs.append(messages.Run(job=job.number, status=status, seconds=seconds, log=log))
 
         run_each(share.jobs, share.at_once, logs, env, record)
     return tuple(runs)
@@ -133,35 +119,35 @@ def _end_of(log: Path) -> bytes:
         return b"... %d bytes left out\n" % (size - MOST_LOG) + file.read(MOST_LOG)
 
 
-def _outcome(workspace: Workspace, variant: Variant, order: Order) -> Outcome:
+def _outcome(workspace: Workspace, variant: Variant, order: messages.Order) -> messages.Outcome:
     """Build and verify a variant; before a timing an earlier verification here is enough."""
-    status, error = NOT_MADE, None
+    status, error = messages.NOT_MADE, None
     try:
         prefix = pipeline.make_environment(workspace, variant)
         if order.timing and any(c.verified for c in candidates.candidates(workspace, [variant])):
             print(f"{variant.id}: already verified", file=sys.stderr, flush=True)
         else:
-            status = FAILED
+            status = messages.FAILED
             verification.verify_variant(workspace, variant, prefix, full=order.full)
-        status = PASSED
+        status = messages.PASSED
     except StacksError as raised:
-        error = RemoteError.of(raised)
+        error = messages.RemoteError.of(raised)
         # Of the verification: what it ended with.
-        ends = {programs.NO_DEVICE: NO_DEVICE, programs.CANNOT_RUN: NOT_MADE}
-        status = ends.get(raised.exit_code, status) if status == FAILED else status
-    report = None if status == NOT_MADE else folders.read_report(workspace, variant)
-    if status == FAILED and report:
+        ends = {programs.NO_DEVICE: messages.NO_DEVICE, programs.CANNOT_RUN: messages.NOT_MADE}
+        status = ends.get(raised.exit_code, status) if status == messages.FAILED else status
+    report = None if status == messages.NOT_MADE else folders.read_report(workspace, variant)
+    if status == messages.FAILED and report:
         error = _failed_checks(variant, report)
     print(f"{variant.id}: {status}", file=sys.stderr, flush=True)
-    return Outcome.model_validate(
+    return messages.Outcome.model_validate(
         {"variant": variant.id, "status": status, "error": error, "report": report}
     )
 
 
-def _failed_checks(variant: Variant, report: Mapping[str, Any]) -> RemoteError:
+def _failed_checks(variant: Variant, report: Mapping[str, Any]) -> messages.RemoteError:
     """Return an error that names the failed checks: the client does not see the table of checks."""
     failed = [check for check in report["checks"] if check["status"] == "fail"]
-    return RemoteError(
+    return messages.RemoteError(
         what=f"{variant.id} failed its verification",
         found="\n".join(f"{check['name']}: {check['detail']}" for check in failed),
         # A report of schema 1 has no key `fix`.

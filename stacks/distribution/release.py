@@ -190,15 +190,13 @@ def _wheel(files: Mapping[str, bytes]) -> dict[str, bytes]:
         f"{info}/entry_points.txt": ENTRY_POINTS.encode(),
     }
     record = f"{info}/RECORD"
-    rows = [(name, _digest(data), len(data)) for name, data in sorted(contents.items())]
+    rows: list[tuple[str, str, int | str]] = []
+    for name, data in sorted(contents.items()):
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append((name, f"sha256={digest}", len(data)))
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([*rows, (record, "", "")])
     return {**contents, record: text.getvalue().encode()}
-
-
-def _digest(data: bytes) -> str:
-    encoded = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
-    return "sha256=" + encoded.rstrip(b"=").decode()
 
 
 def _zipped(files: Mapping[str, bytes], first_line: bytes = b"") -> bytes:

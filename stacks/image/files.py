@@ -156,18 +156,14 @@ def normalise(root: Path, folders: Mapping[str, int] | None = None) -> None:
     for path in _walk(root):
         status = path.lstat()
         if not stat.S_ISLNK(status.st_mode):
-            mode = modes.get(str(path.relative_to(root)), _mode(status.st_mode))
+            of_file = (0o555 if status.st_mode & 0o100 else 0o444) | status.st_mode & 0o200
+            usual = 0o755 if stat.S_ISDIR(status.st_mode) else of_file
+            mode = modes.get(str(path.relative_to(root)), usual)
             if stat.S_IMODE(status.st_mode) != mode:
                 path.chmod(mode)
         # Most files are links into the cache, which have this time already.
         if status.st_mtime_ns != EPOCH * 10**9:
             os.utime(path, (EPOCH, EPOCH), follow_symlinks=False)
-
-
-def _mode(mode: int) -> int:
-    if stat.S_ISDIR(mode):
-        return 0o755
-    return (0o555 if mode & 0o100 else 0o444) | mode & 0o200
 
 
 def write(root: Path, out: IO[bytes]) -> None:

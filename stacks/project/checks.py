@@ -41,30 +41,12 @@ MARKED = ("images", "browser", "examples")
 SLOW = "slow"
 PARTS = ("unit", "integration", *MARKED)
 # What the tests may know of the machine, and nothing else.
-KEPT_VARIABLES = frozenset(
-    [
-        "PATH",
-        "HOME",
-        "LANG",
-        "TMPDIR",
-        "CI",
-        "DOCKER_HOST",
-        "THEANO_STACKS_CACHE",
-        "THEANO_STACKS_LEAST_RATE",
-        "XDG_CACHE_HOME",
-        "XDG_CONFIG_HOME",
-        "DEBIAN_MIRROR",
-        "DEBIAN_SNAPSHOT_MIRROR",
-        "HTTP_PROXY",
-        "HTTPS_PROXY",
-        "NO_PROXY",
-        "http_proxy",
-        "https_proxy",
-        "no_proxy",
-        "REQUESTS_CA_BUNDLE",
-        "SSL_CERT_FILE",
-    ]
-)
+KEPT_VARIABLES = (
+    "PATH", "HOME", "LANG", "TMPDIR", "CI", "DOCKER_HOST", "THEANO_STACKS_CACHE",
+    "THEANO_STACKS_LEAST_RATE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "DEBIAN_MIRROR",
+    "DEBIAN_SNAPSHOT_MIRROR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+    "https_proxy", "no_proxy", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE",
+)  # fmt: skip
 RUNNER = "ubuntu-24.04"
 # Whether a job's image may be published, the least strict first. Sources are published with the
 # channel, so packages that need theirs are no reason against an image.

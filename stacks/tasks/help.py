@@ -125,8 +125,10 @@ def _name(argument: Argument) -> str:
 
 
 def _text(argument: Argument) -> str:
-    text = as_typed(argument.help or "")
-    return text + (f" (default: {argument.default})" if _shows_default(argument, text) else "")
+    text, default = as_typed(argument.help or ""), argument.default
+    # Numbers up to 0 stand for "not given".
+    is_shown = (default or 0) > 0 if argument.kind is int else argument.kind is str and default
+    return text + (f" (default: {default})" if is_shown and "(default" not in text else "")
 
 
 def _entry(name: str, text: str) -> Iterator[str]:
@@ -138,13 +140,6 @@ def _entry(name: str, text: str) -> Iterator[str]:
     else:
         yield (first.ljust(len(indent)) + lines.pop(0)) if lines else first
     yield from (indent + line for line in lines)
-
-
-def _shows_default(argument: Argument, text: str) -> bool:
-    # Numbers up to 0 stand for "not given".
-    is_number = argument.kind is int and (argument.default or 0) > 0
-    is_text = argument.kind is str and bool(argument.default)
-    return (is_number or is_text) and "(default" not in text
 
 
 def _paragraphs(docstring: str) -> Iterator[str]:

@@ -20,16 +20,8 @@ from verify.core.portable import seconds_of
 KERNELS = ("gemm", "elementwise")
 # The programs of this folder, each with one or more cases.
 PROGRAMS = (
-    "ntm",
-    "gibbs",
-    "scan_gc",
-    "scan_outside",
-    "lstm",
-    "logreg",
-    "mlp",
-    "lenet",
-    "check_blas",
-)
+    "ntm", "gibbs", "scan_gc", "scan_outside", "lstm", "logreg", "mlp", "lenet", "check_blas",
+)  # fmt: skip
 # The ending of a series' name that PyTensor's numba linker compiled.
 NUMBA = ", numba"
 # Of a program, unless options name another number.

@@ -21,12 +21,8 @@ from stacks.environments.use.run import variables, warn
 from stacks.variants.variant import Variant
 
 PLACE, LIST = "{}", ":::"
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
+THREAD_VARIABLES = tuple(
+    f"{who}_NUM_THREADS" for who in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 )
 # In the folder of logs: a line for each run that has ended. Its name says whose logs these are.
 TABLE = "jobs.tsv"
