@@ -50,8 +50,8 @@ class Candidate:
             lock=self.lock.sha256,
             device=self.device,
             packages=tuple(
-                MeasuredPackage(name=name, version=version, sha256=sha256)
-                for name, version, sha256 in _packages(self.lock)
+                MeasuredPackage(name=file.name, version=file.version, sha256=file.sha256)
+                for file in self.lock.files
             ),
         )
 
@@ -83,19 +83,9 @@ def _report(
         return None
     made = (place / settings.EXPECTATION).stat().st_mtime
     actual = {(each["name"], each["sha256"]) for each in report.get("packages", ())}
-    current = actual == digests_of(locked)
+    current = actual == {*locked.digests}
     current = current and report_path(workspace, variant).stat().st_mtime >= made
     return report if current else None
-
-
-def digests_of(locked: Lock) -> frozenset[tuple[str, str]]:
-    """Return the name and the SHA-256 of each package of a lock."""
-    return frozenset((name, sha256) for name, _, sha256 in _packages(locked))
-
-
-def _packages(locked: Lock) -> list[tuple[str, str, str]]:
-    conda = [(each.name, each.version, each.sha256) for each in locked.packages]
-    return conda + [(each.name, each.version, each.sha256) for each in locked.requirements]
 
 
 def verified(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:

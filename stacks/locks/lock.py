@@ -54,11 +54,19 @@ class Lock:
     made_by: str = ""
 
     @property
+    def files(self) -> tuple[LockedPackage | IndexPin, ...]:
+        """All that it installs: the conda packages, then what pip installs."""
+        return (*self.packages, *self.requirements)
+
+    @property
+    def digests(self) -> list[tuple[str, str]]:
+        """The name and the SHA-256 of each file."""
+        return [(file.name, file.sha256) for file in self.files]
+
+    @property
     def sha256(self) -> str:
         """The SHA-256 of the digests of all that it installs: equal locks give equal bytes."""
-        digests = [(package.name, package.sha256) for package in self.packages]
-        digests += [(pin.name, pin.sha256) for pin in self.requirements]
-        return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.digests).encode()).hexdigest()
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stacks.bench import store
-from stacks.bench.candidates import digests_of
 from stacks.bench.result import Result
 from stacks.bench.store import BadResultError, StoredResult
 from stacks.core.console import display_path, plural
@@ -135,11 +134,7 @@ def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
         return {}
     locks = {each.id: lock.read(workspace, each) for each in all_variants(workspace)}
     return {
-        name: CurrentLock(
-            one.sha256,
-            sum(one.sizes.values()) + sum(each.size for each in one.requirements),
-            digests_of(one),
-        )
+        name: CurrentLock(one.sha256, sum(file.size for file in one.files), frozenset(one.digests))
         for name, one in locks.items()
     }
 

@@ -54,8 +54,7 @@ def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
         check_files(pin, path, prefix, python, owners)
     pip_install.install(prefix, wheels)
     # The other own packages, too: a wheel may be compiled against one of them.
-    base = [package.sha256 for package in lock.packages]
-    base += [pin.sha256 for pin in lock.requirements]
+    base = [digest for _, digest in lock.digests]
     waiting = [pin for pin in pins if pin not in wheels]
     while waiting:
         failed: dict[IndexPin, UsageError] = {}
