@@ -33,14 +33,8 @@ NAIVE = NAIVE_PRODUCT % {"letter": "d", "type": "double"} + NAIVE_PRODUCT % {
     "letter": "s",
     "type": "float",
 }
-IDLE = """
-extern "C" void dgemm_() {}
-extern "C" void sgemm_() {}
-"""
-IDLE_VECTORS = """
-extern "C" void dgemv_() {}
-extern "C" void dger_() {}
-"""
+IDLE = 'extern "C" { void dgemm_() {} void sgemm_() {} }'
+IDLE_VECTORS = 'extern "C" { void dgemv_() {} void dger_() {} }'
 NUMBERS = ("Gemm", "Gemv", "Ger", "Dot22", "Dot22Scalar", "BatchedDot")
 BUSY = """
 #include <thread>
