@@ -131,8 +131,7 @@ def test_graphs_of_several_modes_are_found(place: Path, tmp_path: Path) -> None:
 def test_random_scans_compute_what_they_do_without_the_accelerator(
     place: Path, tmp_path: Path
 ) -> None:
-    # Other programs for each.
-    words = ("0" if place.parent.name == "theano-1.0.5" else "4", "4")
+    words = ("0", "8")
     plain = driven(place, tmp_path, *words, driver=RANDOM, THEANO_STACKS_QUICK="0")
     first, second = (driven(place, tmp_path, *words, driver=RANDOM) for _ in range(2))
     assert second["found"]["hits"] == first["found"]["kept"] >= 4
