@@ -133,9 +133,8 @@ def unpacked_tools(workspace: Workspace, pins: Pins) -> Iterator[Callable[[Offer
                     return None
                 target = folder / "-".join(tool.hash[:16] for tool in offer.tools)
                 if not target.is_dir():
-                    unpack_packages(
-                        [build(workspace, tool, pins).path for tool in offer.tools], target
-                    )
+                    built = [build(workspace, t, pins, tools_of(t)) for t in offer.tools]
+                    unpack_packages([each.path for each in built], target)
                 return target
 
             yield tools_of

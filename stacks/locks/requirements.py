@@ -141,8 +141,8 @@ def _check_requests(workspace: Workspace, variant: Variant, base: Iterable[Distr
     wanted = {name: each.specifier for name, each in unfit.items() if name in FRAMEWORKS}
     fitting = []
     for name in framework_names(workspace) if wanted else ():
-        project, _, version = name.rpartition("-")
-        if all(project == each and version in specifier for each, specifier in wanted.items()):
+        other = load_framework(workspace, name)
+        if all(other.project == n and other.version in of for n, of in wanted.items()):
             fitting.append(name)
     has = [f"{name} {versions[name]}" for name in unfit if name in versions]
     raise _unfit(

@@ -22,7 +22,7 @@ import urllib3
 from requests.adapters import HTTPAdapter
 
 from stacks.core.errors import FetchError, UsageError
-from stacks.sources.mirrors import check_access_files, public_url
+from stacks.sources.mirrors import public_url
 
 # urllib3 logs garbled headers with a traceback; such an answer is used or becomes an error.
 logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -98,12 +98,8 @@ class _Files(HTTPAdapter):
 _local = threading.local()
 
 
-def thread_session(*files: str | bool | None) -> requests.Session:
-    """Return this thread's session: threads must not share one.
-
-    files: what a request reads, such as a CA bundle. Raises UsageError if one cannot be read.
-    """
-    check_access_files(*files)
+def thread_session() -> requests.Session:
+    """Return this thread's session: threads must not share one."""
     if not hasattr(_local, "session"):
         _local.session = _Session()
     session: requests.Session = _local.session

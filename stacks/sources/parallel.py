@@ -95,17 +95,12 @@ def download_progress(count: int, total: int | None) -> Iterator[DownloadProgres
     files = plural(count, "file")
     if total is not None:
         files += f", {total / 1e6:.1f} MB"
-    kinds = (
-        bars.BarColumn,
-        bars.DownloadColumn,
-        bars.TransferSpeedColumn,
-        bars.TimeRemainingColumn,
-    )
+    columns = (bars.BarColumn(), bars.DownloadColumn(), bars.TransferSpeedColumn())
     start = time.monotonic()
     if quiet:
         console.print(f"fetching {files}")
-    columns = [kind() for kind in kinds]
-    with bars.Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+    left = bars.TimeRemainingColumn()
+    with bars.Progress(*columns, left, console=console, transient=True, disable=quiet) as progress:
         shown = DownloadProgress(progress, total)
         with beating(shown.line, sys.stderr, shown=not quiet):
             yield shown

@@ -24,7 +24,7 @@ from stacks.sources.connection import (
     redirect_target,
     thread_session,
 )
-from stacks.sources.mirrors import BUNDLES, public_url
+from stacks.sources.mirrors import BUNDLES, check_access_files, public_url
 
 Authorize = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 # Gets a document's bytes by its URL and headers, and raises what it likes.
@@ -185,6 +185,7 @@ class Web:
         allowance: Allowance,
         body: bytes | Path | None,
     ) -> requests.Response:
+        check_access_files(self.verify, self.client_cert)
         trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
@@ -193,7 +194,7 @@ class Web:
         limit = max(0.001, min(self.timeout, allowance.left))
         try:
             with body.open("rb") if isinstance(body, Path) else nullcontext(body) as data:
-                return thread_session(self.verify, self.client_cert).request(
+                return thread_session().request(
                     method,
                     address,
                     data=data,

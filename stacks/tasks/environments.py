@@ -98,8 +98,7 @@ def build(
         next_step(f"docker load --input {quoted([display_path(target)])}")
     else:
         anew = repair or clean or from_
-        built = None if anew else folders.built_environment(workspace, chosen)
-        prefix = built
+        prefix = None if anew else folders.built_environment(workspace, chosen)
         if prefix is None:
             # Loaded here: the solver and the stages of packages.
             from stacks.environments.make import build as pipeline
@@ -113,13 +112,7 @@ def build(
                 for line in additions.import_warnings(chosen, prefix):
                     print(line, file=sys.stderr)
         verification.verify_variant(
-            workspace,
-            chosen,
-            prefix,
-            full=full,
-            json_file=json_file,
-            brief=not full,
-            is_new=not built,
+            workspace, chosen, prefix, full=full, json_file=json_file, brief=not full
         )
         if not full:
             print(as_typed(f"\neach check and timing: ./invoke verify {chosen.option}"))

@@ -129,9 +129,10 @@ def _remove(path: Path) -> None:
             aside = path
         try:
             shutil.rmtree(aside)
-        finally:
-            # The rest, after an interrupt.
+        except BaseException:
+            # An interrupt, or a file that refuses: the rest goes all the same.
             shutil.rmtree(aside, ignore_errors=True)
+            raise
 
 
 def _environments(workspace: Workspace, variants: Sequence[Variant]) -> Iterator[tuple[str, Path]]:

@@ -82,14 +82,12 @@ def verify_variant(
     limit: int = 0,
     brief: bool = False,
     quiet: bool = False,
-    is_new: bool = False,
 ) -> None:
     """Verify a variant's environment, print the table, and keep the report if it can be written.
 
     limit: seconds after which a step counts as hanging; 0 is the suite's default. brief: print the
     verdict, the main timings, and what did not pass. quiet: print that only if something did not
-    pass. is_new: it was made a moment ago, and each of its files compared then. Raises VerifyError
-    if a check failed or the suite could not run.
+    pass. Raises VerifyError if a check failed or the suite could not run.
     """
     kept = report_path(workspace, variant)
     is_kept = is_writable(kept.parent)
@@ -100,13 +98,11 @@ def verify_variant(
         kept = folder / kept.name
         with replace_atomically(kept) as report:
             what = f"{variant.id} could not be verified"
-            # The environment's own Python may be damaged, so this one compares the files first. The
-            # suite compares them in any case.
+            # The environment's own Python may be damaged, so this one compares the files first.
             words = ["files", "--prefix", str(prefix), "--json", str(report), *_options(full, 0)]
             repair = f"./invoke build {variant.option} --repair"
             fixes = {REPAIR: as_typed(repair)}
-            variables = {**os.environ, **fixes}
-            status = PASSED if is_new else run_suite(OWN_PYTHON, words, variables, output)
+            status = run_suite(OWN_PYTHON, words, {**os.environ, **fixes}, output)
             if status not in (PASSED, FAILED):
                 raise_for(status, what)
             is_damaged = status == FAILED

@@ -178,7 +178,7 @@ def _fix(variant: Variant, site: Path, name: str, error: str) -> str:
     missing = MISSING.search(error)
     top = missing[1].partition(".")[0] if missing else ""
     # Not a namespace, which several packages fill.
-    is_there = any((site / name).is_file() for name in (f"{top}/__init__.py", f"{top}.py"))
+    is_there = any((site / file).is_file() for file in (f"{top}/__init__.py", f"{top}.py"))
     if missing and top != missing[1] and is_there:
         return f"; the {top} that is there lacks it: ask for another version of {name}"
     return f"; add what has the module {missing[1]} to `pip:`" if missing else ""

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from stacks.core.errors import FetchError, UsageError
 from stacks.core.models import NAME
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
-from stacks.sources.connection import thread_session
+from stacks.sources.download import get_document
 from stacks.sources.mirrors import pip_settings
-from stacks.sources.web import environment_bundle
+from stacks.sources.web import environment_web
 
 
 @pytest.fixture
@@ -111,8 +112,9 @@ def test_a_pipe_for_which_all_would_wait_is_refused(
     monkeypatch.setenv(name, str(tmp_path / "pipe"))
     with pytest.raises(UsageError, match=f"^{tmp_path}/pipe is a pipe\n"):
         pip_settings()
+    web = environment_web(threading.Event())
     with pytest.raises(UsageError, match="is a pipe"):
-        thread_session(environment_bundle(), str(tmp_path / "pipe"))
+        get_document(replace(web, client_cert=str(tmp_path / "pipe")), "http://x.test/", "")
 
 
 @pytest.mark.parametrize("text", ["[global]\ntimeout = soon\n", "no section\n"])
