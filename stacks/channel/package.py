@@ -2,6 +2,7 @@
 
 packages/SHA256/FILE    a package, whoever made it: what a lock names is looked up here
 built/KEY               the SHA-256 of what this code made of a recipe
+unpacked/NAME           a package's files, from which environments are linked
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from stacks.core.disk import (
 )
 from stacks.core.models import SHA256
 from stacks.core.workspace import Workspace
+from stacks.sources.conda_archive import is_unpacked
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
 
@@ -51,7 +53,7 @@ class Built:
 
 
 LOGGER = logging.getLogger(__name__)
-PACKAGES, BUILT = "packages", "built"
+PACKAGES, BUILT, UNPACKED = "packages", "built", "unpacked"
 
 
 def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:
@@ -120,10 +122,12 @@ def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tu
 def unpacked_tools(workspace: Workspace, pins: Pins) -> Iterator[Callable[[Offer], Path | None]]:
     """Give a function that returns the folder of the tools of an offer, None if it needs none.
 
-    All packages that are built with the same tools share the folder; it goes with the block. A tool
-    that is not in the cache is built.
+    It is that from which environments are linked, where it is undamaged. Else all packages that are
+    built with the same tools share a folder, which goes with the block. A tool that is not in the
+    cache is built.
     """
     parent = workspace.cache / PACKAGES
+    found: dict[tuple[str, ...], Path] = {}
     with explain_disk_errors(parent):
         parent.mkdir(parents=True, exist_ok=True)
         with temporary_folder(parent, ".tools.", ".part") as folder:
@@ -131,11 +135,14 @@ def unpacked_tools(workspace: Workspace, pins: Pins) -> Iterator[Callable[[Offer
             def tools_of(offer: Offer) -> Path | None:
                 if not offer.tools:
                     return None
-                target = folder / "-".join(tool.hash[:16] for tool in offer.tools)
-                if not target.is_dir():
-                    built = [build(workspace, t, pins, tools_of(t)) for t in offer.tools]
-                    unpack_packages([each.path for each in built], target)
-                return target
+                key = tuple(tool.hash for tool in offer.tools)
+                if key not in found:
+                    built = [build(workspace, t, pins, tools_of(t)).path for t in offer.tools]
+                    found[key] = workspace.cache / UNPACKED / built[0].stem
+                    if len(built) > 1 or not is_unpacked(built[0], found[key]):
+                        found[key] = folder / str(len(found))
+                        unpack_packages(built, found[key])
+                return found[key]
 
             yield tools_of
 

@@ -15,6 +15,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from stacks.channel.package import UNPACKED
 from stacks.core import records
 from stacks.core.disk import (
     REPOSITORY,
@@ -66,7 +67,7 @@ def write(workspace: Workspace, folder: Path) -> None:
         variant = on_framework(workspace, content.framework)[0]
         locked = with_pip(lock.current(workspace, variant))
         parts = packages.parts_of(workspace, variant, locked)
-        install.install(workspace.cache / "unpacked", variant, parts, tools, TARGET)
+        install.install(workspace.cache / UNPACKED, variant, parts, tools, TARGET)
         _install_libraries(tools)
         for name in NEEDED:
             copy_without_modes(workspace.root / name, tools / CHECKOUT / name)

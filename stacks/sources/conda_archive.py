@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from stacks.core import records
-from stacks.core.disk import explain_disk_errors
+from stacks.core.disk import explain_disk_errors, sha256_of
 from stacks.sources.archives import FILE, FOLDER, HARD_LINK, LINK, BrokenError, Member, tar_members
 from stacks.sources.unpack import Tree, checked_path, limit_of, reported
 
@@ -82,6 +82,29 @@ def read_archive(path: Path, into: Path | None = None) -> Archive:
             for member in tar_members(section, limit_of(path), strict=True):
                 _add(tree, member, entries, metadata)
         return _archive(entries, metadata)
+
+
+def is_unpacked(path: Path, folder: Path) -> bool:
+    """Return whether a folder has each file that an archive installs, and no other but info/.
+
+    Raises what read_archive raises.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    files = read_archive(path).files
+    found = (each for each in folder.rglob("*") if each.is_symlink() or not each.is_dir())
+    names = {str(each.relative_to(folder)) for each in found}
+    installed = {name for name in names if not name.startswith("info/")}
+    return installed == files.keys() and all(
+        _has(folder / name, entry) for name, entry in files.items()
+    )
+
+
+def _has(path: Path, entry: Entry) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return path.is_symlink() and str(path.readlink()) == entry.target
+    is_executable = bool(path.stat().st_mode & 0o111)
+    return is_executable == entry.executable and sha256_of(path) == entry.sha256
 
 
 def _sections(path: Path) -> Iterator[IO[bytes]]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
+from stacks.channel.package import UNPACKED
 from stacks.core.console import as_typed
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import DiskError
@@ -210,7 +211,7 @@ def fill(making: Making, prefix: Path, cache: Path | None = None) -> None:
     """
     workspace, variant, lock = making.workspace, making.variant, making.lock
     parts = [making.own.get(part.name, part) for part in making.parts]
-    checked = install.install(workspace.cache / "unpacked", variant, parts, prefix, making.target)
+    checked = install.install(workspace.cache / UNPACKED, variant, parts, prefix, making.target)
     files = fetch(workspace, lock.framework_files)
     pip_install.install(prefix, {pin: files[pin] for pin in lock.framework_files})
     if lock.own:

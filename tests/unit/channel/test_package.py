@@ -19,6 +19,7 @@ from stacks.channel.staging.relinked_wheel import RelinkedWheel
 from stacks.channel.staging.stage import Stage
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
+from stacks.sources.conda_archive import read_archive
 from stacks.sources.pins import IndexPin, Pins, cached_path
 from unit.helpers.serving import sha256
 from unit.helpers.staging import written_by
@@ -221,6 +222,28 @@ def test_a_damaged_package_or_record_is_made_again(
     assert record.read_bytes() == whole
     said = "damaged in the cache; it is made again" in capsys.readouterr().err
     assert said == (damage == "flip")
+
+
+def test_tools_are_used_where_environments_link_them_unless_they_are_damaged(
+    workspace: Workspace, offer: Offer, staged: Path
+) -> None:
+    user = replace(offer, tools=(offer,))
+    built = package.build(workspace, offer, PINS)
+    installed = workspace.cache / "unpacked" / built.path.stem
+    for damage in (None, "edited"):
+        read_archive(built.path, installed)
+        program = installed / "python-scripts/small"
+        if damage:
+            program.chmod(0o755)
+            program.write_text(damage)
+        with package.unpacked_tools(workspace, PINS) as tools_of:
+            tools = tools_of(user)
+            assert tools and tools == tools_of(user)
+            assert (tools == installed) is not bool(damage)
+            assert (tools / "python-scripts/small").read_text() == "#!/bin/sh\n"
+            assert tools_of(offer) is None
+        assert tools.exists() is not bool(damage)
+        shutil.rmtree(installed)
 
 
 def test_a_build_that_fails_leaves_nothing_in_the_cache(

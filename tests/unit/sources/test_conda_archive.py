@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import shutil
+import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -15,7 +16,7 @@ import zstandard
 
 from stacks.core.errors import DiskError, IntegrityError
 from stacks.sources import unpack
-from stacks.sources.conda_archive import Entry, read_archive
+from stacks.sources.conda_archive import Entry, is_unpacked, read_archive
 from unit.helpers.archives import member, tar
 from unit.helpers.conda import Member, conda, file, link, listed, write_conda
 from unit.helpers.serving import sha256
@@ -69,6 +70,29 @@ def test_what_an_archive_installs_is_what_is_unpacked(tmp_path: Path) -> None:
     assert (into / "lib/a").stat().st_mode & 0o777 == 0o444
     assert (into / "lib/b").readlink() == Path("../../outside")
     assert (into / "lib/c").samefile(into / "lib/a")
+
+
+@pytest.mark.parametrize(
+    ("harm", "found"),
+    [
+        ("true", True),
+        ("printf other > lib/a", False),
+        ("chmod +x lib/a", False),
+        ("rm lib/a", False),
+        ("rm lib/a && mkfifo lib/a", False),
+        ("ln -sf /etc/passwd lib/b", False),
+        ("touch lib/more", False),
+        ("mv ../into ../moved && ln -s moved ../into", False),
+        ("rm -r ../into", False),
+    ],
+)
+def test_a_folder_that_is_not_just_what_an_archive_installs(
+    harm: str, found: bool, tmp_path: Path
+) -> None:
+    path, into = conda(tmp_path, SCRIPT, file("lib/a"), link("lib/b", "a")), tmp_path / "into"
+    read_archive(path, into)
+    subprocess.run(["sh", "-ec", f"chmod -R u+w . && {harm}"], cwd=into, check=True)
+    assert is_unpacked(path, into) == found
 
 
 def test_an_archive_of_the_older_format(tmp_path: Path) -> None:
