@@ -126,6 +126,8 @@ LIMIT, MOST = 60, 12
 LISTS = {"PYTHONPATH": ":", "LD_LIBRARY_PATH": ":", "LD_PRELOAD": "[ :]"}
 # The last line of a traceback.
 ERROR = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Exit)\b")
+# A variable's name.
+NAME = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 # Not from the folder that the user stands in: the suite does not import from there either.
 IMPORT = "import sys; sys.path = [path for path in sys.path if path]; import %(name)s"
 COMPILE = "; x = %(name)s.tensor.dvector(); %(name)s.function([x], (x + 1).sum())([1.0])"
@@ -153,7 +155,8 @@ def find_culprit(program, framework, folder, user_flags="", environ=None):
 
     environ[flags] = user_flags
     first = error_in(environ)
-    names = surroundings.suspects(environ)[:MOST]
+    named = set(NAME.findall(first or "")) & set(environ) - {flags, rc}
+    names = sorted(named.union(surroundings.suspects(environ)))[:MOST]
 
     def helps(changed, options=options):
         """Return whether the error is gone. Another one may follow, if no package is missing."""
@@ -206,7 +209,7 @@ def _without(environ, name):
 
 def _of_variable(environ, name, helps):
     """Return the answer for a variable: of a list, for the entry that matters."""
-    reason = surroundings.reason_of(name, environ[name])
+    reason = surroundings.reason_of(name, environ[name]) or "the error names"
     if name in LISTS:
         for part in [each for each in re.split(LISTS[name], environ[name]) if each]:
             real = os.path.realpath(part)

@@ -235,6 +235,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "a setting in /my/rc",
             "correct the lines of /my/rc",
         ),
+        (
+            "import os; number = os.environ.get('OMP_NUM_THREADS', '2')\n"
+            "if number != '2': raise TypeError('OMP_NUM_THREADS should be a number')",
+            "OMP_NUM_THREADS=2,2",
+            "OMP_NUM_THREADS=2,2, which the error names",
+            "unset OMP_NUM_THREADS",
+        ),
         # A variable that brings a package is not the cause of another error.
         ("import provided; raise ValueError('another')", "PYTHONPATH={0}/mine", None, None),
     ],
