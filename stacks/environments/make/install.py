@@ -44,7 +44,7 @@ def install(
                 checked = _link(packages, variant, parts, made, target, expected)
             except (IntegrityError, assemble.CondaError) as error:
                 print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
-                # Another folder: rattler may still link into the first one.
+                # Another folder: rattler may still write into the first one.
                 made = prefix.with_name("second")
                 with temporary_folder(packages, ".damaged.", ".part") as damaged:
                     for part in parts:
@@ -92,8 +92,13 @@ def _link(
     with assemble.translated(packages, f"the packages of {variant.id} cannot be installed"):
         with ThreadPoolExecutor(cores.usable()) as pool:
             list(pool.map(lambda part: _check_unpacked(packages, part), parts))
+        # Its threads go on after an error, and unpack a package that they do not find.
+        links = prefix.with_name(f"{prefix.name}-packages")
+        links.mkdir()
+        for part in parts:
+            (links / part.stem).symlink_to(packages / part.stem)
         # Without a validation of its own, which unpacks a package again.
-        layer = PackageCacheLayer(packages).with_validation_mode(ValidationMode.skip())
+        layer = PackageCacheLayer(links).with_validation_mode(ValidationMode.skip())
         asyncio.run(
             rattler.install(
                 [_record(part, prefix.parent) for part in parts],
@@ -121,8 +126,6 @@ def _check_unpacked(packages: Path, part: Part) -> None:
         raise IntegrityError(
             f"{folder}: it is a link", expected="a folder", found=f"{part.stem}: a link"
         )
-    # rattler would unpack again a folder whose lock file has another SHA-256.
-    (packages / f"{part.stem}.lock").unlink(missing_ok=True)
     files = part.archive.files.items()
     rewritten = {name: entry.sha256 for name, entry in files if entry.is_rewritten}
     _check_digests(folder, {name: part.archive.info.get(name) for name in INFO} | rewritten)
