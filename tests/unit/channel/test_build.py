@@ -94,6 +94,7 @@ def test_it_ends_without_a_word_with_all_it_has_started_when_its_parent_is_kille
     wait_until_ended(child, *below)
 
 
+pytestmark = pytest.mark.usefixtures("room")
 FULL = "No space left on device"
 
 
@@ -124,7 +125,7 @@ def test_packages_are_built_in_processes_and_then_come_from_the_cache(
         assert counts in capsys.readouterr().err
 
 
-BODIES = {"one-1.0-py_0.conda": b"1" * 5000, "two-1.0-py_0.conda": b"2" * 7000}
+BODIES = {"g++-1.0-py_0.conda": b"1" * 5000, "two-1.0-py_0.conda": b"2" * 7000}
 ONE, TWO = BODIES
 PACKAGES = [
     LockedPackage(
@@ -194,7 +195,6 @@ def test_each_package_comes_from_the_first_place_that_has_its_bytes(
     found: dict[str, int],
     warning: str | None,
     workspace: Workspace,
-    room: Path,
     site: Site,
     other: Site,
     capsys: pytest.CaptureFixture[str],
@@ -211,7 +211,7 @@ def test_each_package_comes_from_the_first_place_that_has_its_bytes(
 
 
 def test_a_folder_is_a_place_and_a_missing_one_is_named(
-    workspace: Workspace, room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "a folder" / "noarch"
     folder.mkdir(parents=True)
@@ -224,7 +224,7 @@ def test_a_folder_is_a_place_and_a_missing_one_is_named(
 
 
 def test_a_release_that_exists_is_asked_for_every_package(
-    workspace: Workspace, room: Path, site: Site, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also for those of older locks, which its list no longer names."""
     fill(site, {TWO: BODIES[TWO], "index.sha256": b""}, "/r")
@@ -236,11 +236,7 @@ def test_a_release_that_exists_is_asked_for_every_package(
 
 @pytest.mark.parametrize("status", [404, 500, None])
 def test_releases_that_do_not_exist_or_answer_soon_cost_no_word(
-    workspace: Workspace,
-    room: Path,
-    site: Site,
-    capsys: pytest.CaptureFixture[str],
-    status: int | None,
+    workspace: Workspace, site: Site, capsys: pytest.CaptureFixture[str], status: int | None
 ) -> None:
     if status:
         fill(site, {"index.sha256": [Answer(status)] * 9}, "/r")

@@ -242,7 +242,6 @@ LIBC = Path(
     )
 )
 NAME, ROOM = "getppid", 8
-POCL = "pocl_binary_distribution/.libs/share/pocl"
 
 
 def replace(tmp_path: Path, code: bytes, **changes: object) -> bytes:

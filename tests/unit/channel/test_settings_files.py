@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from integration.programs import called
-from pydantic import ValidationError
 
 from stacks.channel.settings_files import (
     DEVICE_HOOK,
@@ -22,7 +21,7 @@ from stacks.channel.settings_files import (
     rc_text,
 )
 from stacks.core.workspace import Workspace
-from stacks.variants.files import FlavourFile, Processor
+from stacks.variants.files import Processor
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -75,12 +74,6 @@ def test_nasty_values_come_out_of_theanos_parser_as_they_are(variant: Variant) -
         "blas.ldflags", "gcc.cxxflags", "global.base_compiledir", "global.cxx", "global.device",
         "global.floatx",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("flag", ["DEFAULT.cxx", "floatX\n", "a]\n[global]\ncxx"])
-def test_a_flag_cannot_open_another_section(variant: Variant, flag: str) -> None:
-    with pytest.raises(ValidationError):
-        FlavourFile.model_validate_json(json.dumps({"summary": "a", "flags": {flag: "evil"}}))
 
 
 def pythons() -> list[str]:

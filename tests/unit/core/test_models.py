@@ -45,7 +45,7 @@ def test_no_value_of_a_file_has_more_than_one_line(kind: Any, text: str) -> None
         (models.Setting, ["", "-O2 -DX=%s", "é"], ["a ; b", " a", "a "]),
         (models.Name, ["theano-1.0.5", "mkl"], ["", "a b", "../a", "-a", ".a", "A", "a;b", "$a"]),
         (models.Variable, ["MKL_NUM"], ["A B", "1A", "A=1", 'A"]', ""]),
-        (models.Flag, ["floatX", "blas.ldflags"], ["a]", "[a", "a.", ".a", "a=b", "#a"]),
+        (models.Flag, ["floatX", "a.b"], ["a]", "[a", "a.", ".a", "a=b", "#a", "DEFAULT.a"]),
         (
             models.Spec,
             ["numpy", "numpy ==1.2", "x>=1,<2", "libblas=*=*mkl", "__glibc >=2.1|2.0"],

@@ -8,7 +8,6 @@ from importlib.metadata import PathDistribution
 from pathlib import Path
 
 import pytest
-from packaging.version import Version
 
 from stacks.core import console, paths, workspace
 from stacks.core.disk import REPOSITORY, sha256_of
@@ -42,13 +41,6 @@ def test_what_the_installed_command_makes_is_in_its_home(monkeypatch: pytest.Mon
     }  # fmt: skip
     assert found.shown(found.reports) == "/my/home/build/reports"
     assert found.shown(REPOSITORY / "envs/x") == "envs/x"
-
-
-def test_the_project_takes_its_version_from_here() -> None:
-    project = (REPOSITORY / "pyproject.toml").read_text()
-    assert 'dynamic = ["version"]' in project
-    assert '[tool.hatch.version]\npath = "stacks/core/workspace.py"\n' in project
-    assert str(Version(workspace.VERSION)) == workspace.VERSION, "as Python writes it"
 
 
 def test_the_commit_of_a_checkout(tmp_path: Path) -> None:

@@ -126,12 +126,6 @@ def test_every_changed_byte_is_found(room: Workspace, mkl: Variant) -> None:
         path.write_bytes(whole)
 
 
-def test_a_missing_lock_is_refused_with_the_fix(room: Workspace) -> None:
-    with pytest.raises(UsageError, match="is not locked") as caught:
-        lock.read(room, load_variant(room, "mkl"))
-    assert caught.value.fix and "./invoke lock" in caught.value.fix
-
-
 def test_equal_packages_are_an_equal_lock(room: Workspace, mkl: Variant) -> None:
     found = lock.read(room, mkl)
     assert replace(found, made_by="2", asked=(), specs="").sha256 == found.sha256

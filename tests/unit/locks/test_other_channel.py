@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -215,19 +215,10 @@ def test_a_package_dropped_by_the_channel_is_an_error(world: World) -> None:
         world.make()
     assert caught.value.fix and "channel_alias" in caught.value.fix
     serve(world.site, "/conda-forge", [p for p in PACKAGES if p != dropped])
-    with pytest.raises(UsageError, match=r"No candidates were found for six"):
+    without_solution = r"tiny/small@conda-forge: conda-forge cannot(.|\n)*No candidates.* for six"
+    with pytest.raises(UsageError, match=without_solution):
         world.relock()
     assert (world.lock / "conda-lock.yml").read_bytes() == before
-
-
-def test_specs_without_a_solution_are_an_error(world: World) -> None:
-    newer = replace(SOLVED[3], version="0.3.40")
-    others = [p for p in PACKAGES if p.name != "libopenblas"]
-    serve(world.site, "/conda-forge", [*others, newer])
-    with pytest.raises(UsageError, match="tiny/small@conda-forge: conda-forge cannot") as caught:
-        world.relock()
-    assert "libopenblas ==0.3.34 pthreads_h1_0, for which no candidates" in caught.value.what
-    assert not world.lock.exists()
 
 
 @pytest.mark.parametrize(

@@ -110,27 +110,18 @@ def test_what_is_at_one_place_or_none_is_named(
     assert foo["places"] == [f"{full.url}/two"] and foo["sha256"] == sha256(b"foo")
 
 
-@pytest.mark.parametrize(
-    ("changes", "line"),
-    [
-        # A whole class at one place is one line.
-        ({FOO: None, BAR: None}, "all 2 debs of bullseye"),
-        ({FOO: b"a page"}, "answers with 6 bytes; pinned are 3"),
-    ],
-)
 def test_what_a_reader_must_know(
-    changes: dict[str, bytes | None],
-    line: str,
-    own: Workspace,
-    full: Site,
-    capsys: pytest.CaptureFixture[str],
+    own: Workspace, full: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for path in changes:
-        full.files.pop(path, None)
-    full.files |= {path: body for path, body in changes.items() if body is not None}
+    full.files[FOO] = b"a page"
     with pytest.raises(ScarceError):
         pinned.report(own)
-    assert line in capsys.readouterr().out
+    assert "answers with 6 bytes; pinned are 3" in capsys.readouterr().out
+    # A whole class at one place is one line.
+    del full.files[FOO], full.files[BAR]
+    with pytest.raises(ScarceError):
+        pinned.report(own)
+    assert "all 2 debs of bullseye" in capsys.readouterr().out
 
 
 def test_a_dead_mirror_is_named_and_does_not_count(

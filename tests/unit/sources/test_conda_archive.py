@@ -1,6 +1,5 @@
 """What a conda archive installs, and the archives that are refused before anything is written."""
 
-import bz2
 import errno
 import json
 import os
@@ -93,16 +92,6 @@ def test_a_folder_that_is_not_just_what_an_archive_installs(
     read_archive(path, into)
     subprocess.run(["sh", "-ec", f"chmod -R u+w . && {harm}"], cwd=into, check=True)
     assert is_unpacked(path, into) == found
-
-
-def test_an_archive_of_the_older_format(tmp_path: Path) -> None:
-    path = tmp_path / "odd-1-0.tar.bz2"
-    index = {"name": "odd", "version": "1", "build": "0"}
-    paths = {"paths": listed([file("lib/a")])}
-    described = {"info/index.json": index, "info/paths.json": paths}
-    infos = [file(name, json.dumps(content).encode()) for name, content in described.items()]
-    path.write_bytes(bz2.compress(tar(file("lib/a"), *infos)))
-    assert read_archive(path).files == {"lib/a": Entry(False, 5, sha256(BODY))}
 
 
 def test_a_full_disk_is_no_fault_of_the_archive(

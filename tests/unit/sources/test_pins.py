@@ -111,14 +111,6 @@ def test_the_error_for_a_wrong_pin_names_its_line(
     assert str(caught.value).startswith(f"{path}:3:")
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
-def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, content: bytes | None) -> None:
-    if content:
-        (tmp_path / "sources.lock").write_bytes(content)
-    with pytest.raises(UsageError, match=r"(?s)sources\.lock.*(no such file|UTF-8).*\./invoke pin"):
-        read_pins(tmp_path / "sources.lock")
-
-
 FOO = "foo-1.0-py3-none-any.whl"
 
 

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from stacks.sources.places import (
     mirror_place,
     published_places,
     release_address,
-    release_at,
 )
 from stacks.sources.web import TransientError, Web
 from unit.helpers.checkout import git
@@ -90,13 +88,6 @@ def test_a_checkout_without_a_remote_of_its_own_or_git_has_no_release(
 )
 def test_a_static_channel_has_folders_and_a_registry_has_blobs(address: str, url: str) -> None:
     assert channel_at(address, "here", WEB).urls(SIX) == [url]
-
-
-def test_a_release_has_flat_names() -> None:
-    plus = replace(SIX, filename="g++-1-0.conda")
-    assert release_at("https://h.example/r", WEB).urls(plus) == [
-        "https://h.example/r/g++-1-0.conda"
-    ]
 
 
 @pytest.mark.parametrize(

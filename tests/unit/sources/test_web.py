@@ -67,15 +67,6 @@ def test_a_server_that_cannot_be_used_is_named_with_the_reason_and_no_password(
         assert asked.headers["authorization"].startswith("Basic ")
 
 
-def test_the_environments_proxy_is_used(
-    mirror: Site, got: Got, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", mirror.url)
-    monkeypatch.setenv("DEBIAN_MIRROR", AWAY)
-    mirror.files[f"{AWAY}{POOL}"] = BODY
-    assert got() == BODY
-
-
 @pytest.mark.parametrize(
     "answer",
     [
