@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -152,11 +151,6 @@ def import_root(engine: Engine, archive: Path, name: str) -> None:
         str(archive), repository=repository, tag=tag, changes=changes
     )
     assert engine.image_id(name)
-
-
-def inspect(engine: Engine, name: str) -> dict[str, Any]:
-    details: dict[str, Any] = engine.client.images.get(name).attrs
-    return details
 
 
 def small_variant(workspace: Workspace) -> Variant:

@@ -46,7 +46,6 @@ TESTS = (
     "test_cluster::test_a_stack_of_ones_own_*",
     "test_cluster::test_an_interrupted_bench_*",
     "test_cluster::test_the_scheduler_is_lost",
-    "test_engine::test_an_image_has_its_config_and_its_layers",
     "test_exports::test_pip_and_uv_take_*",
     "test_first_step::test_stored_graph_*theano-1.0.5*",
     "test_fixes::*environment_of_this_project*cxxflags*",

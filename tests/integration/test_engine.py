@@ -18,36 +18,17 @@ from integration.engines import (
     State,
     building,
     import_root,
-    inspect,
     prints,
-    small_variant,
     state,
 )
-from stacks.core.disk import sha256_of
 from stacks.core.errors import VerifyError
 from stacks.core.workspace import Workspace
 from stacks.image import base
 from stacks.image.engine import Engine
-from stacks.image.metadata import config_of
 
 pytestmark = pytest.mark.usefixtures("tidied")
 
 OTHER = "theano-small-test-base:1"
-
-
-def test_an_image_has_its_config_and_its_layers(
-    workspace: Workspace, small: Build, engine: Engine
-) -> None:
-    small(PASSES)
-    image = inspect(engine, NAMES[0])
-    assert engine.image_id(NAMES[1]) == image["Id"]
-    config, found = config_of(workspace, small_variant(workspace)), image["Config"]
-    assert found["Labels"] == config.labels
-    assert dict(e.split("=", 1) for e in found["Env"]) == config.environment
-    assert (found["User"], found["WorkingDir"]) == (config.user, config.workdir)
-    assert (tuple(found["Entrypoint"]), bool(found["Cmd"])) == (config.entrypoint, False)
-    layers = image["RootFS"]["Layers"]
-    assert len(layers) == 4 and layers[0] == f"sha256:{sha256_of(base.tar(workspace))}"
 
 
 @pytest.fixture

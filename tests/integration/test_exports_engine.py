@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import tarfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from integration.bare_machine import packed_root
-from integration.engines import NAMES, PASSES, Build, import_root, small_variant
+from integration.engines import PASSES, Build, import_root, small_variant
 from stacks.core.workspace import Workspace
 from stacks.exports import forms
-from stacks.exports.packages import Subject, subject_of
-from stacks.image.engine import CONFINED, Engine
+from stacks.exports.packages import subject_of
+from stacks.image.engine import Engine
 from stacks.image.metadata import config_of
 from stacks.variants.load import load_variant
 
@@ -26,16 +24,8 @@ pytestmark = pytest.mark.usefixtures("tidied")
 BUILT = "theano-small-test-dev:1"
 
 
-@pytest.fixture
-def subject(workspace: Workspace, small: Build) -> Subject:
-    """Give what the forms of the small image are written from."""
-    small(PASSES)
-    one = subject_of(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
-    return replace(one, image=config_of(workspace, small_variant(workspace)))
-
-
 def test_an_editors_server_git_and_ps_start_in_the_dev_container(
-    subject: Subject, engine: Engine, tmp_path: Path
+    workspace: Workspace, small: Build, engine: Engine, tmp_path: Path
 ) -> None:
     node = shutil.which("node")
     if not node:
@@ -44,6 +34,9 @@ def test_an_editors_server_git_and_ps_start_in_the_dev_container(
     ours = not engine.image_id(forms.BASE)
     if ours:
         import_root(engine, packed_root(packages="git,procps"), forms.BASE)
+    small(PASSES)
+    subject = subject_of(workspace, load_variant(workspace, "openblas", "theano-1.0.5"))
+    subject = replace(subject, image=config_of(workspace, small_variant(workspace)))
     forms.write(forms.as_devcontainer(subject), tmp_path)
     folder = str(tmp_path / ".devcontainer")
     engine.client.images.build(path=folder, tag=BUILT, network_mode="none", rm=True)
@@ -72,24 +65,3 @@ def test_an_editors_server_git_and_ps_start_in_the_dev_container(
     # A group of the user's own: the editor gives it another number, which root's must not get.
     assert output.startswith("42\ngit version ") and output.endswith("packages\ntheano\n")
     assert root.decode().splitlines() == ["/usr/sbin/ldconfig", "/root"]
-
-
-def test_composes_container_writes_into_the_folder_of_a_user(
-    subject: Subject, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "getuid", lambda: 1000)
-    monkeypatch.setattr(os, "getgid", lambda: 1000)
-    (tmp_path / "results").mkdir(mode=0o755)
-    os.chown(tmp_path / "results", 1000, 1000)
-    [text] = forms.as_compose(subject).files.values()
-    service = yaml.safe_load(text)["services"]["theano"]
-    engine.client.containers.run(
-        NAMES[0],
-        ["touch", f"{service['working_dir']}/result"],
-        entrypoint=["env"],
-        user=service["user"].removeprefix("${RUN_AS:-").removesuffix("}"),
-        volumes={str(tmp_path / "results"): {"bind": service["volumes"][0]["target"]}},
-        remove=True,
-        **CONFINED,
-    )
-    assert (tmp_path / "results/result").stat().st_uid == 1000

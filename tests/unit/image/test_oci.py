@@ -93,9 +93,14 @@ def test_the_layout_holds_the_layers_and_how_they_start(
     with tarfile.open(fileobj=io.BytesIO(plain[1])) as layer:
         assert layer.getnames() == ["opt", "opt/theano", "opt/theano/python"]
     assert [one["comment"] for one in config["history"]] == ["base", "packages", "settings"]
-    assert config["config"]["User"] == CONFIG.user
-    assert config["config"]["Labels"] == CONFIG.labels
-    assert f"PATH={CONFIG.environment['PATH']}" in config["config"]["Env"]
+    environment = [f"{name}={value}" for name, value in CONFIG.environment.items()]
+    assert config["config"] == {
+        "User": CONFIG.user,
+        "WorkingDir": CONFIG.workdir,
+        "Env": environment,
+        "Entrypoint": list(CONFIG.entrypoint),
+        "Labels": CONFIG.labels,
+    }
     # For `docker load`.
     [image] = json.loads(read["manifest.json"])
     assert image["RepoTags"] == ["theano-openblas:1.0.5", "theano-openblas:latest"]
@@ -165,7 +170,7 @@ def make(root: Path, names: list[str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
     (root / "b" / "program").write_text("#!/bin/sh\n")
-    (root / "b" / "program").chmod(0o700)
+    (root / "b" / "program").chmod(0o6700)
     (root / "link").symlink_to("b/program")
     (root / "home").mkdir(mode=0o700)
 
