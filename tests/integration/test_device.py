@@ -53,16 +53,6 @@ def exit_status(place: Path, **variables: str) -> int:
     return status
 
 
-def test_pocl_names_a_processor_that_llvm_knows(pocl: Path) -> None:
-    """LLVM calls those that are newer than itself "generic", which its compiler refuses."""
-    [library] = (pocl / "lib/pocl/pyopencl/.libs").glob("libpocl-*.so")
-    code = (
-        "import ctypes, sys; name = ctypes.CDLL(sys.argv[1]).pocl_get_llvm_cpu_name; "
-        "name.restype = ctypes.c_char_p; print(name().decode())"
-    )
-    assert printed(pocl, "-c", code, library).strip() not in ("", "generic")
-
-
 def test_pocl_computes_what_the_host_computes(pocl: Path, tmp_path: Path) -> None:
     kernels = tmp_path / "no-host" / "kernels"
     kernels.mkdir(parents=True)
@@ -187,8 +177,8 @@ NVIDIAS = """
 #include <stdlib.h>
 #include <string.h>
 typedef unsigned long long pointer;
-int cuInit(int flags) { return %d; }
-int cuDriverGetVersion(int *version) { *version = %d; return 0; }
+int cuInit(int flags) { return 0; }
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 int cuDeviceGetCount(int *count) { *count = 1; return 0; }
 int cuDeviceGet(int *device, int number) { *device = number; return 0; }
 int cuDeviceGetName(char *name, int size, int device) { strncpy(name, "GPU", size); return 0; }
@@ -206,25 +196,13 @@ int cuMemcpyHtoD_v2(pointer p, void *from, size_t n) { memcpy((void *) p, from, 
 """
 
 
-@pytest.mark.parametrize(
-    ("answer", "version", "capability", "message"),
-    [
-        (100, 13000, 9, "offers no GPU (it answers 100)"),
-        (0, 12030, 9, "too old: it is for CUDA 12.3"),
-        (0, 13000, 10, "takes compute capability 5.0 to 9.0"),
-        (0, 13000, 3, "takes compute capability 5.0 to 9.0"),
-    ],
-)
-def test_a_driver_or_gpu_that_the_environment_cannot_serve(
-    cuda: Path, tmp_path: Path, answer: int, version: int, capability: int, message: str
-) -> None:
-    source = NVIDIAS % (answer, version, capability)
-    compiled(cuda, tmp_path, "libcuda.so.1", source, "c")
+def test_a_gpu_that_the_environment_cannot_serve(cuda: Path, tmp_path: Path) -> None:
+    compiled(cuda, tmp_path, "libcuda.so.1", NVIDIAS % 10, "c")
     status, detail = look(cuda, LD_LIBRARY_PATH=str(tmp_path))
-    assert (status, message in detail) == ("skip", True), detail
+    assert status == "skip" and "takes compute capability 5.0 to 9.0" in detail, detail
     # The name that libgpuarray asks for leads to the same driver.
     program = "import ctypes; print(ctypes.CDLL('libcuda.so').cuInit(0))"
-    assert int(printed(cuda, "-c", program, LD_LIBRARY_PATH=str(tmp_path))) == answer
+    assert int(printed(cuda, "-c", program, LD_LIBRARY_PATH=str(tmp_path))) == 0
 
 
 CUBLAS = """
@@ -261,7 +239,7 @@ for dtype, kind in (("float32", ctypes.c_float), ("float64", ctypes.c_double)):
 
 
 def test_cublas_is_called_with_the_matrices_in_its_order(cuda: Path, tmp_path: Path) -> None:
-    compiled(cuda, tmp_path, "libcuda.so.1", NVIDIAS % (0, 13000, 9), "c")
+    compiled(cuda, tmp_path, "libcuda.so.1", NVIDIAS % 9, "c")
     source, library = tmp_path / "cublas.c", tmp_path / "libcublas.so"
     source.write_text(CUBLAS)
     # By its name, which is loaded already, the environment's own is not found.

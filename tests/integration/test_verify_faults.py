@@ -5,7 +5,6 @@ Broken libraries are in test_verify_libraries.py.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -20,7 +19,6 @@ from integration.conftest import Prefix
 from integration.programs import printed, run
 from stacks.environments.make.contents import write_manifest
 from stacks.environments.make.pip_install import link_or_copy
-from stacks.environments.make.settings import EXPECTATION
 from stacks.environments.programs import SUITE
 
 # By check: the status, and what is found as a regular expression.
@@ -112,7 +110,6 @@ def test_a_variable(
     assert fix.format(place=place) in assert_found(place, found, expect, **variables)
 
 
-OTHER = {"name": "blis", "ldflags": "-lblis", "libraries": ["libblis*"]}
 BASELINE = ("fail", "this is not the baseline")
 
 
@@ -122,20 +119,8 @@ BASELINE = ("fail", "this is not the baseline")
         (
             "theano-1.0.5",
             "pip-openblas",
-            {"blas": OTHER},
-            {"library": ("fail", r"expected blis \(libblis\*\); found openblas")},
-        ),
-        (
-            "theano-1.0.5",
-            "pip-openblas",
             {"baseline": True, "blas": None},
             dict.fromkeys(("ldflags", "library", "Gemm", "Dot22"), BASELINE),
-        ),
-        (
-            "theano-1.0.5",
-            "pip-openblas",
-            {"version": "9.9", "packages": {"numpy": "0.0.1"}},
-            {"versions": ("fail", r"(?=.*locked: 0\.0\.1)(?=.*theano 1\.0\.5, locked: 9\.9)")},
         ),
         # Theano-PyMC has no lib.amdlibm; its name for the flag is lib.amblibm.
         (
@@ -158,11 +143,6 @@ def test_an_environment_that_is_not_the_expected_one(
     found: Found,
 ) -> None:
     place = prefix(framework, flavour)
-    if isinstance(versions := changes.get("packages"), dict):
-        packages = json.loads((place / EXPECTATION).read_text())["packages"]
-        for each in packages:
-            each["version"] = versions.get(each["name"], each["version"])
-        changes = {**changes, "packages": packages}
     assert_found(place, found, edited(place, tmp_path, **changes))
 
 
@@ -225,14 +205,11 @@ def test_a_preloaded_library_with_wrong_functions(
     assert fix == f"LD_PRELOAD leads to {library}:\nunset LD_PRELOAD"
 
 
-def _link_or_copy(source: str, target: str) -> None:
-    link_or_copy(Path(source), Path(target))
-
-
 def test_a_numpy_that_pip_replaced(prefix: Prefix, tmp_path: Path) -> None:
     own = tmp_path / "environment"
     place = prefix("theano-1.0.5", "openblas")
-    shutil.copytree(place, own, symlinks=True, copy_function=_link_or_copy)
+    link = lambda source, target: link_or_copy(Path(source), Path(target))  # noqa: E731
+    shutil.copytree(place, own, symlinks=True, copy_function=link)
     write_manifest(own)
     assert_found(own, {"files": ("pass", ""), "versions": ("pass", "")}, "own")
     wheel = tmp_path / "numpy-99.0-py3-none-any.whl"

@@ -155,6 +155,7 @@ CORETYPE = "set this before Python starts:\nexport OPENBLAS_CORETYPE=SkylakeX"
 NO = "this library has no kernels for %s: install one that has"
 NO_BETTER = NO % "AVX-512"
 SELECTED = "OPENBLAS_CORETYPE=Haswell selects these kernels:\nunset OPENBLAS_CORETYPE"
+PENRYN = "BLIS_ARCH_TYPE=5 selects these kernels:\nunset BLIS_ARCH_TYPE"
 MKL = "def, for AVX2, where this processor has AVX-512: Gemm reaches 45 % of a processor's peak"
 BETTER = "by kernels for AVX2: OpenBLAS and BLIS have some for AVX-512"
 ADVICE = [f"MKL reaches 45 % of this processor's peak {BETTER}"]
@@ -171,6 +172,7 @@ COMPARED = "; the other variants are compared with this"
         ("blis", "skx", "", {"part": 0.1}, "pass", "skx, for AVX-512", None),
         # The variable that selects the kernels is named.
         ("blis", "skx", "", {"BLIS_ARCH_TYPE": "0"}, "pass", ", by BLIS_ARCH_TYPE=0", None),
+        ("blis", "penryn", "", {"BLIS_ARCH_TYPE": "5"}, "fail", "penryn, for SSE2, by", PENRYN),
         ("openblas", "SkylakeX", "", {"BLIS_ARCH_TYPE": "0"}, "pass", "AVX-512", None),
         ("openblas", "Haswell", "", {"OPENBLAS_CORETYPE": "Haswell"}, "fail", "45 %", SELECTED),
         # The best instruction set of the processor counts.

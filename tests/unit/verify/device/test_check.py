@@ -1,6 +1,6 @@
 """The check of the device, and NVIDIA's driver, for both of which stand-ins answer.
 
-The loader of OpenCL, drivers that are too old or do not answer, GPUs of another capability:
+The loader of OpenCL, one that does not answer, and a real compiler for GPUs:
 tests/integration/test_device.py.
 """
 
