@@ -133,13 +133,6 @@ def check_lists(place: Path, uv_program: Path, conda: Conda) -> None:
     subprocess.run([*pip, "check"], check=True)
 
 
-@pytest.mark.parametrize("name", ["by-conda", "by-pip"])
-def test_all_programs_list_the_same_small_packages(
-    name: str, tiny: Tiny, uv_program: Path, conda: Conda
-) -> None:
-    check_lists(tiny.make(name), uv_program, conda)
-
-
 @pytest.mark.parametrize(("framework", "flavour"), VARIANTS)
 def test_all_programs_list_the_same_packages(
     framework: str, flavour: str, prefix: Prefix, uv_program: Path, conda: Conda

@@ -106,12 +106,6 @@ def test_a_changed_pin(tiny: Tiny) -> None:
     assert "six-1.16.0-py2.py3-none-any.whl is pinned, and not locked" in by_pip
 
 
-def test_relocking_writes_the_same_bytes(tiny: Tiny) -> None:
-    before = {path: path.read_bytes() for path in tiny.locks.rglob("*.*")}
-    lock_update.relock(tiny.workspace, [tiny.variant(name) for name in ("by-conda", "by-pip")])
-    assert {path: path.read_bytes() for path in tiny.locks.rglob("*.*")} == before
-
-
 TINY = "summary: mine\nextends: {}\nframework: tiny\npip: [{}]\n"
 THEANO = "summary: mine\nextends: openblas\nframework: theano-1.0.5\npip: [{}]\n"
 

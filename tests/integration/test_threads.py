@@ -124,12 +124,6 @@ def test_neither_a_forked_process_nor_its_parent_waits_for_ever(
     assert printed(prefix(framework, flavour), "-c", code, **environ) == "[0]\n"
 
 
-def test_it_can_be_switched_off(prefix: Prefix) -> None:
-    place = prefix("theano-1.0.5", "openblas")
-    found = driven(place, OPENBLAS_NUM_THREADS="1", THEANO_STACKS_THREADS="fixed")
-    assert (found["wrong"], found["adapt"]) == ([], 0)
-
-
 IN_A_CHILD = """
 import ctypes, os, signal, sys
 import numpy
