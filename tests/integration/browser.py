@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import re
@@ -45,10 +44,6 @@ class Browser:
     def open(self, page: Path | str) -> None:
         """Open a file or an address and wait until it is loaded."""
         self._ask("POST", "url", {"url": page if isinstance(page, str) else page.as_uri()})
-
-    def screenshot(self, path: Path) -> None:
-        """Write what the browser shows to a PNG file."""
-        path.write_bytes(base64.b64decode(self._ask("GET", "screenshot")))
 
     def run(self, script: str) -> Any:
         """Run a script in the page and return what it returns."""

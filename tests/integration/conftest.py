@@ -15,12 +15,11 @@ from integration import conda_client, engines, slow
 from integration.conda_client import Conda
 from integration.engines import NAMES, PASSES, Build, Running, State
 from integration.published import not_at_mirrors
-from integration.tiny import DEAD, Tiny, prepare, workspace_below
+from integration.tiny import DEAD, Tiny, prepare, share_files, workspace_below
 from stacks.channel.offers import read_channel
 from stacks.channel.recipe import Recipe
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline
-from stacks.environments.make.pip_install import link_or_copy
 from stacks.image import engine as engine_door
 from stacks.image import layout
 from stacks.image.engine import Engine
@@ -122,10 +121,8 @@ def conda_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def conda(conda_code: Path, tmp_path: Path) -> Conda:
+def conda(conda_code: Path, home: Path) -> Conda:
     """Give conda with an empty cache."""
-    home = tmp_path / "home"
-    home.mkdir()
     return Conda(conda_code, home)
 
 
@@ -208,10 +205,7 @@ def publishable(
     record_property: Callable[[str, object], None],
 ) -> None:
     """Give the cache of `tiny` the sources to publish, without those that no mirror has."""
-    for path in copyleft.values():
-        target = tiny.cache / path.relative_to(workspace.cache)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        link_or_copy(path, target)
+    share_files(copyleft.values(), workspace, tiny.cache)
     all_sources = Recipe.published_sources
 
     def available(*which: Any) -> tuple[DebPin, ...]:

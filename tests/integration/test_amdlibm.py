@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import subprocess
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from stacks.core.workspace import Workspace
 from stacks.environments.make import build as pipeline
 from stacks.environments.programs import SUITE
 from stacks.variants.load import load_variant
-from stacks.variants.variant import Variant
 
 DRIVER = Path(__file__).with_name("libm_driver.py")
 TIERS = ("sse2", "avx2", "avx512")
@@ -73,11 +71,6 @@ void amd_vrda_exp(int n, double *x, double *z) { for (int i = 0; i < n; i++) z[i
 @pytest.fixture
 def place(prefix: Prefix) -> Path:
     return prefix("theano-1.0.5", "openblas-amdlibm")
-
-
-@pytest.fixture
-def variant(workspace: Workspace) -> Variant:
-    return load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -148,38 +141,31 @@ def test_amdlibm_and_amdlibm_compat_exclude_each_other(workspace: Workspace) -> 
         offers_module.solve(both, ["amdlibm", "amdlibm-compat"])
 
 
-@pytest.fixture
-def archive(prefix: Prefix, tmp_path: Path) -> Callable[..., Path]:
-    """Give a function that makes an archive laid out like AMD's."""
-    compiler = prefix("theano-1.0.5", "openblas") / "bin/gcc"
-
-    def make(name: str, home: str) -> Path:
-        (tmp_path / "alm.c").write_text(AMDS)
-        library, path = tmp_path / "libalm.so", tmp_path / name
-        words: list[str | Path] = [compiler, "-O2", "-shared", "-fPIC", "-Wl,-soname,libalm.so"]
-        subprocess.run([*words, tmp_path / "alm.c", "-o", library, "-lm"], check=True)
-        with tarfile.open(path, "w:gz") as tar:
-            tar.add(library, f"{home}/lib/libalm.so")
-            tar.add(library, f"{home}/lib/static/libalm.a")
-            text = b"#ifndef AMD_LIBM_H\n#define AMD_LIBM_H\ndouble amd_exp(double);\n#endif\n"
-            entry = tarfile.TarInfo(f"{home}/include/amdlibm.h")
-            entry.size = len(text)
-            tar.addfile(entry, io.BytesIO(text))
-        return path
-
-    return make
+def write_archive(path: Path, compiler: Path) -> None:
+    """Write an archive laid out like AMD's."""
+    source, library, home = path.with_name("alm.c"), path.with_name("libalm.so"), "amd-libm"
+    source.write_text(AMDS)
+    words: list[str | Path] = [compiler, "-O2", "-shared", "-fPIC", "-Wl,-soname,libalm.so"]
+    subprocess.run([*words, source, "-o", library, "-lm"], check=True)
+    with tarfile.open(path, "w:gz") as tar:
+        tar.add(library, f"{home}/lib/libalm.so")
+        tar.add(library, f"{home}/lib/static/libalm.a")
+        text = b"#ifndef AMD_LIBM_H\n#define AMD_LIBM_H\ndouble amd_exp(double);\n#endif\n"
+        entry = tarfile.TarInfo(f"{home}/include/amdlibm.h")
+        entry.size = len(text)
+        tar.addfile(entry, io.BytesIO(text))
 
 
 def test_amdlibm_from_a_tarball_replaces_amdlibm_compat(
     workspace: Workspace,
-    variant: Variant,
-    archive: Callable[..., Path],
+    prefix: Prefix,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    target = tmp_path / "environment"
-    tarball = archive("aocl-libm-linux-gcc-4.2.0.tar.gz", "amd-libm")
+    target, tarball = tmp_path / "environment", tmp_path / "aocl-libm-linux-gcc-4.2.0.tar.gz"
+    variant = load_variant(workspace, "openblas-amdlibm", "theano-1.0.5")
+    write_archive(tarball, prefix("theano-1.0.5", "openblas") / "bin/gcc")
     monkeypatch.setenv("AMDLIBM_TARBALL", str(tarball))
     pipeline.make_environment(workspace, variant, target)
     assert "unlocked amdlibm 4.2.0 from AMDLIBM_TARBALL in place of" in capsys.readouterr().err

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
+from unit.helpers.serving import index_file
 
 from integration.conftest import Prefix
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import own_packages
-from stacks.sources.pins import IndexPin
 from stacks.variants.load import framework_names
 
 # Both name their file: by the macro, and in what debugging information there is. The second asks
@@ -73,8 +72,7 @@ def compiled(made: Path, folder: Path, scratch: Path, arguments: str = "") -> Pa
     if not path.exists():
         with tarfile.open(path, "w:gz") as file:
             file.add(source, source.name)
-    digest, size = hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size
-    pin = IndexPin(name="fourtytwo", version="1.0", filename=path.name, size=size, sha256=digest)
+    pin = index_file(path.read_bytes(), path.name, "fourtytwo")
     (scratch / "tmp").mkdir(parents=True, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(scratch / "tmp"))

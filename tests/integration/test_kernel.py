@@ -18,6 +18,7 @@ import pytest
 
 from integration.browser import browser
 from integration.conftest import Prefix
+from integration.tiny import tree
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.environments.make import build
@@ -70,14 +71,6 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def files_but_bytecode(place: Path) -> set[Path]:
-    return {
-        path
-        for path in (place / "lib").rglob("*")
-        if path.name != "__pycache__" and path.suffix != ".pyc"
-    }
-
-
 def notebook(program: str, name: str = "") -> str:
     cell: dict[str, Any] = {"cell_type": "code", "id": "a", "execution_count": None, "metadata": {}}
     spec = {"kernelspec": {"name": name, "display_name": name}} if name else {}
@@ -127,7 +120,7 @@ def test_a_notebook(
     name = install("openblas", framework)
     program = PROGRAM.format(module=module, dot="__" if module == "pytensor" else ".")
     source.write_text(notebook(program))
-    before = files_but_bytecode(place)
+    before = tree(place)
     version = framework.rpartition("-")[2]
     subject = subject_of(workspace, load_variant(workspace, "openblas", framework))
     write(export(subject, "kernelspec"), kernel.kernels_below(None) / "exported/kernel.json")
@@ -137,7 +130,7 @@ def test_a_notebook(
         assert Path(compiled).is_relative_to(place / "var/compiledir")
         assert place_and_version == f"{place} {version}"
     # The environment is as locked: ipykernel lies beside it.
-    assert files_but_bytecode(place) == before
+    assert tree(place) == before
 
 
 def test_the_notebook_of_the_examples(install: Install, jupyter: Path, tmp_path: Path) -> None:
@@ -159,7 +152,6 @@ def test_a_notebook_in_the_browser(install: Install, jupyter: Path, tmp_path: Pa
         wait(lambda: page.run(IS_OPEN))
         page.run(RUN_ALL)
         assert wait(lambda: page.run(OUTPUT)).strip() == ANSWER
-        page.screenshot(tmp_path / "notebook.png")
 
 
 @contextmanager

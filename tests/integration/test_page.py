@@ -23,6 +23,7 @@ EVIL = "<img src=http://198.51.100.1/ onerror=console.error(1)>"
 LONGEST = subject("openblas-amdlibm-longest")
 SLOW = subject("slow")
 ROWS = "[aria-labelledby=all] tbody tr th"
+WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 ENTER, TAB = "\ue007", "\ue004"
 
 
@@ -127,13 +128,12 @@ def test_every_control_is_reached_by_tab_and_shows_its_focus(site: Path) -> None
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_page_is_no_wider_than_the_screen(site: Path, width: int) -> None:
-    wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
     with browser(width=width) as opened:
         opened.open(site)
         assert opened.run("return innerWidth") == width
-        assert opened.run(wide) == 0
+        assert opened.run(WIDE) == 0
         opened.run("for (const e of document.querySelectorAll('details')) e.open = true")
-        assert opened.run(wide) == 0
+        assert opened.run(WIDE) == 0
         # The picture shrinks with the screen, and its texts stay within it.
         assert opened.run(
             "const all = document.querySelector('svg.answers').getBoundingClientRect();"
@@ -207,9 +207,6 @@ const paper = getComputedStyle(document.body).backgroundColor;
 const [low, high] = [light(ink), light(paper)].sort((a, b) => a - b);
 return (high + 0.05) / (low + 0.05);
 """
-
-
-WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 def files(folder: Path) -> dict[str, bytes]:

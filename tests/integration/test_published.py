@@ -15,7 +15,7 @@ from rattler.exceptions import InstallerError
 
 from integration.conda_client import Conda, names
 from integration.published import install, move_packages, serving, serving_folder, solve
-from integration.tiny import Tiny, flip, tree, workspace_below
+from integration.tiny import Tiny, flip, share_files, tree, workspace_below
 from stacks.channel.locked_package import URL
 from stacks.channel.offers import read_channel
 from stacks.core.console import plural
@@ -24,7 +24,6 @@ from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.distribution.channel import check_folder, publish_to_folder
 from stacks.environments.make import build as pipeline
-from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.locks.lock import lock_folder
 from stacks.locks.solution import entries_of
@@ -68,10 +67,7 @@ def share_sources(source: Workspace, tiny: Tiny) -> None:
     channel = read_channel(tiny.workspace)
     entries = entries_of(tiny.workspace, channel, [tiny.variant("by-conda")])
     pins = {pin for each in entries for pin in each.recipe.pins(channel.pins)}
-    for path in fetch(Workspace(tiny.root, source.cache), pins).values():
-        target = tiny.cache / path.relative_to(source.cache)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        link_or_copy(path, target)
+    share_files(fetch(Workspace(tiny.root, source.cache), pins).values(), source, tiny.cache)
 
 
 def packages(folder: Path) -> dict[str, bytes]:

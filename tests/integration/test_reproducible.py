@@ -20,7 +20,7 @@ from unit.helpers.serving import Request, web_server
 from integration.programs import called
 from integration.published import move_packages, write_packages
 from integration.registries import registry, write_certificate
-from integration.tiny import DEAD, Tiny, share_packages, tree, workspace_below
+from integration.tiny import DEAD, Tiny, share_files, share_packages, tree, workspace_below
 from stacks.channel import build
 from stacks.channel import offers as offers_module
 from stacks.channel.build import obtain_packages
@@ -31,7 +31,6 @@ from stacks.core.workspace import Workspace
 from stacks.distribution.channel import push
 from stacks.environments import folders
 from stacks.environments.make import build as pipeline
-from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks import lock
 from stacks.locks.solution import DIGESTS, publication
 from stacks.sources.fetch import fetch
@@ -62,10 +61,7 @@ def build_all(workspace: Workspace, room: Path) -> dict[str, str]:
     (room / "program.py").write_text(PROGRAM)
     channel = offers_module.read_channel(workspace)
     sources = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
-    for path in fetch(workspace, sources).values():
-        place = room / "cache" / path.relative_to(workspace.cache)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        link_or_copy(path, place)
+    share_files(fetch(workspace, sources).values(), workspace, room / "cache")
     output = subprocess.check_output(
         [sys.executable, room / "program.py", "077", "1"],
         cwd=room,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Prefix
-from integration.tiny import Builder, Tiny, as_user, obeying
+from integration.tiny import Tiny, as_user, obeying
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import DiskError
 
@@ -165,23 +165,17 @@ def test_two_other_users_compile_in_folders_of_their_own(
         assert {path.lstat().st_uid for path in Path(folder).rglob("*")} == {user}
 
 
-def ended(builder: Builder) -> tuple[int, str, str]:
-    with builder:
-        out, error = builder.communicate()
-    assert "Traceback" not in error, error
-    return builder.returncode, out, error
-
-
 @pytest.mark.parametrize("folder", ["cache", "prefixes"])
 def test_a_folder_without_write_permission(tiny: Tiny, folder: str) -> None:
     place = tiny.root / folder
     place.mkdir(exist_ok=True)
     place.chmod(0o555)
     try:
-        status, _, error = ended(tiny.builder("by-pip", wrapper=obeying()))
+        builder = tiny.builder("by-pip", wrapper=obeying())
+        _, error = builder.communicate()
     finally:
         place.chmod(0o755)
-    assert status == 1
+    assert builder.returncode == 1 and "Traceback" not in error, error
     assert f"{place}" in error and "Permission denied" in error
     assert ("THEANO_STACKS_CACHE" in error) == (folder == "cache")
     assert not tiny.place("by-pip").exists()

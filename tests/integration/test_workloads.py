@@ -175,13 +175,9 @@ def candidate(workspace: Workspace, prefix: Prefix, framework: str, flavour: str
     return Candidate(variant, prefix(framework, flavour), locked, None)
 
 
-def plan(of: Candidate, workload: str) -> Plan:
-    return Plan((of,), BenchOptions(workload=workload, quick=True), (1,))
-
-
 def timed(of: Candidate, workload: str, *calls: int) -> list[list[Series]]:
     """Return the series of a workload's process, asked several times."""
-    chosen = plan(of, workload)
+    chosen = Plan((of,), BenchOptions(workload=workload, quick=True), (1,))
     started = start_program(chosen, next(chosen.turns()), "")
     try:
         started.wait()

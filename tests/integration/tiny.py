@@ -158,6 +158,14 @@ def share_packages(workspace: Workspace, channel: Channel, variant: Variant, cac
                 link_or_copy(path, target / path.name)
 
 
+def share_files(paths: Iterable[Path], workspace: Workspace, cache: Path) -> None:
+    """Link files of a workspace's cache into another cache."""
+    for path in paths:
+        target = cache / path.relative_to(workspace.cache)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(path, target)
+
+
 def as_user(user: int) -> tuple[str, ...]:
     """Return the words that run a program as a user who may read all, to run this Python."""
     return (

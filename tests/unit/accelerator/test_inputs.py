@@ -94,10 +94,6 @@ def put(name: str, text: str) -> Change:
     return lambda environment: environment.put(name, text)
 
 
-def linked(name: str, to: str) -> Change:
-    return lambda environment: (environment.place / name).symlink_to(to)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -170,7 +166,7 @@ def test_inputs_that_do_not_change_the_key(environment: Environment, change: Cha
         (other(libs=[":x.so"]), "a library called :x.so"),
         (other(libs=["../x"]), "a library called"),
         (put("lib/libopenblas.so", "INPUT(/opt/x.so)"), "may name other files"),
-        (linked("include/away", "/usr/include"), "is a link"),
+        (lambda e: (e.place / "include/away").symlink_to("/usr/include"), "is a link"),
         (other(compiler="c++"), "c++ is not the environment's own"),
         (other(compiler="/usr/bin/g++"), "not the environment's own"),
         (variable("PATH", "/usr/bin:/bin"), "not the environment's own"),

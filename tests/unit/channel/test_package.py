@@ -20,8 +20,8 @@ from stacks.channel.staging.stage import Stage
 from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.conda_archive import read_archive
-from stacks.sources.pins import IndexPin, Pins, cached_path
-from unit.helpers.serving import sha256
+from stacks.sources.pins import Pins, cached_path
+from unit.helpers.serving import index_file, sha256
 from unit.helpers.staging import written_by
 
 DATA = {
@@ -33,9 +33,7 @@ DATA = {
 }
 RECIPE = Recipe.model_validate_json(json.dumps(DATA))
 BODY = b"a wheel"
-PIN = IndexPin(
-    name="small", version="1.0", filename="small-1.0.whl", size=len(BODY), sha256=sha256(BODY)
-)
+PIN = index_file(BODY, "small-1.0.whl", "small")
 PINS = Pins(files=(PIN,))
 LINKS = {"liba.so": "liba.so.1"}
 
@@ -194,12 +192,9 @@ def test_a_package_is_kept_by_its_bytes_whoever_made_it(
 
 
 @pytest.mark.parametrize("damage", ["flip", "folder", "missing", "no record", "garbage"])
+@pytest.mark.usefixtures("staged")
 def test_a_damaged_package_or_record_is_made_again(
-    workspace: Workspace,
-    damage: str,
-    offer: Offer,
-    staged: Path,
-    capsys: pytest.CaptureFixture[str],
+    workspace: Workspace, damage: str, offer: Offer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     built = package.build(workspace, offer, PINS)
     [record] = (workspace.cache / "built").glob("[!.]*")

@@ -205,11 +205,9 @@ def list_images(folder: Path) -> None:
     (folder / builder.DIGESTS).write_text(records.list_folder(folder))
 
 
+@pytest.mark.usefixtures("found")
 def test_what_dockerfiles_build_with_is_listed_and_signed(
-    found: Publication,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, folder = Workspace(tmp_path / "own", tmp_path / "cache"), tmp_path / "published"
     shutil.copytree(CHECKOUT.recipes, own.recipes)

@@ -6,13 +6,13 @@ import email
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from integration.bare_machine import copy_checkout
 from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
@@ -48,16 +48,10 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_same_files_give_the_same_bytes(released: Path, tmp_path: Path) -> None:
-    other = tmp_path / "another checkout, é"
-    names = subprocess.check_output(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY
-    )
-    for name in filter(None, names.decode().split("\0")):
-        if (REPOSITORY / name).is_file():
-            (other / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(REPOSITORY / name, other / name)
-            (other / name).chmod(0o600 | (REPOSITORY / name).stat().st_mode & 0o100)
-            os.utime(other / name, (0, 0))
+    other = copy_checkout(tmp_path / "another checkout, é")
+    for path in (path for path in other.rglob("*") if path.is_file()):
+        path.chmod(0o600 | path.stat().st_mode & 0o100)
+        os.utime(path, (0, 0))
     for folder in ("stacks/core/__pycache__", "verify/__pycache__"):
         (other / folder).mkdir()
         (other / folder / "disk.pyc").touch()

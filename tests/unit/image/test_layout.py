@@ -35,14 +35,11 @@ WHEEL = IndexPin(
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Workspace:
+def copy(own_workspace: Workspace) -> Workspace:
     """Give a workspace with a copy of the verification suite."""
-    root = tmp_path / "copy"
-    for name in ("docker", "envs", "recipes"):
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).symlink_to(REPOSITORY / name)
-    shutil.copytree(REPOSITORY / "verify", root / "verify")
-    return Workspace(root, tmp_path / "cache")
+    own_workspace.suite.unlink()
+    shutil.copytree(REPOSITORY / "verify", own_workspace.suite)
+    return own_workspace
 
 
 def test_key_and_image_have_the_same_files_of_the_suite(

@@ -7,7 +7,6 @@ import base64
 import hashlib
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from stacks.sources.download import download
 from stacks.sources.registry import Blob, Registry, Tokens, is_registry, registry_at
 from stacks.sources.web import Web, environment_web
 from unit.helpers.publication import REPOSITORY, running
-from unit.helpers.publication import Registry as Server
 from unit.helpers.serving import BODY, SECRET, Answer, Site, serving
 
 pytestmark = pytest.mark.usefixtures("room")
@@ -210,18 +208,6 @@ POST = f"POST /v2/{REPOSITORY}/blobs/uploads/"
 PUT = f"PUT /v2/{REPOSITORY}/manifests/1.0-0"
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    (tmp_path / "six.conda").write_bytes(PACKAGE)
-    with running() as server:
-        yield server
-
-
-def put(server: Server, tmp_path: Path) -> int:
-    layers = [Blob("a/package", tmp_path / "six.conda", "six.conda"), Blob("an/index", b"{...}")]
-    return server.writer.put_manifest(REPOSITORY, "1.0-0", layers, {"k": "v"})
-
-
 @pytest.mark.parametrize(
     ("asked", "answer", "message"),
     [
@@ -233,10 +219,13 @@ def put(server: Server, tmp_path: Path) -> int:
     ],
 )
 def test_an_answer_that_is_no_success_is_an_error(
-    server: Server, tmp_path: Path, asked: str, answer: tuple[int, dict[str, str]], message: str
+    tmp_path: Path, asked: str, answer: tuple[int, dict[str, str]], message: str
 ) -> None:
-    server.tokens = asked == "GET /token"
-    server.instead[asked] = answer
-    with pytest.raises(FetchError, match=message):
-        put(server, tmp_path)
+    (tmp_path / "six.conda").write_bytes(PACKAGE)
+    layers = [Blob("a/package", tmp_path / "six.conda", "six.conda"), Blob("an/index", b"{...}")]
+    with running() as server:
+        server.tokens = asked == "GET /token"
+        server.instead[asked] = answer
+        with pytest.raises(FetchError, match=message):
+            server.writer.put_manifest(REPOSITORY, "1.0-0", layers, {"k": "v"})
     assert server.manifests == {}
