@@ -32,6 +32,7 @@ static const double BUSY_SECONDS = 0.001; /* many times: more than is forgiven, 
 static const double LOOK_AGAIN = 0.05;    /* seconds: after a look at the machine that was busy */
 static const double NOTHING = 1e-9;       /* seconds of a wait that are none */
 static const double WEIGHT = 0.125;       /* of a new time in the typical one */
+static const double SPINNING = 0.1;       /* seconds: OpenBLAS's idle threads spin for 0.05 */
 
 struct size {
     uint64_t key;
@@ -43,6 +44,7 @@ struct size {
     double lost;            /* seconds against the level below, less gains, since it was judged */
     double cost;            /* the same with the first call */
     double wait, until;     /* seconds: the last wait, and when a higher level is tried again */
+    double learns_from;     /* seconds: threads of a level that was left spin until then */
 };
 
 static struct size sizes[SIZES];
@@ -135,7 +137,9 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     double lower = level > 0 && size->samples[level - 1] ? size->typical[level - 1] : 0;
     double loss = seconds - lower;
     if (lower == 0 || level < size->level) {
-        learn(size, level, seconds);
+        /* Threads that spin on the same core slow a call: it would look as slow as on both. */
+        if (now - seconds >= size->learns_from)
+            learn(size, level, seconds);
         return;
     }
     size->cost = added(size->cost, loss);
@@ -157,6 +161,7 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     if (size->wait > LONGEST_WAIT)
         size->wait = LONGEST_WAIT;
     size->until = now + size->wait;
+    size->learns_from = now + SPINNING;
     change(size, level - 1);
     if (loss > FORGIVEN * lower && loss > BUSY_SECONDS) {
         free_machine = 0;

@@ -145,6 +145,22 @@ def test_a_count_below_that_was_learnt_on_a_busy_machine_is_measured_again(
     assert threads[-1000:].count(1) > 900
 
 
+def test_idle_threads_that_spin_on_the_same_core_do_not_hide_that_one_is_faster(
+    program: Callable[[int], Program],
+) -> None:
+    """Two processors of one core: a call that follows one on two threads is as slow as that."""
+    machine, spin_until = program(2), 0.0
+
+    def times(threads: int) -> float:
+        nonlocal spin_until
+        seconds = 0.0002 if threads == 1 and machine.now >= spin_until else 0.00024
+        if threads == 2:
+            spin_until = machine.now + seconds + 0.05
+        return seconds
+
+    assert machine.calls(20_000, times)[5000:].count(1) > 0.95 * 15_000
+
+
 def test_a_number_that_the_program_has_lowered_is_judged_too(
     program: Callable[[int], Program],
 ) -> None:
