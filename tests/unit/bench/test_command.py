@@ -146,25 +146,23 @@ def test_impossible_options_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("chosen", "options", "message"),
+    ("chosen", "message"),
     [
         (
             [candidate("mkl"), candidate("mkl")],
-            {},
             r"two variants are named theano-1\.0\.5/mkl\n  fix: ",
         ),
         (
             [candidate("gpuarray", report=ON_GPU)],
-            {},
             r"elementwise: theano-1\.0\.5/gpuarray computes on a device",
         ),
     ],
 )
 def test_variants_that_are_not_timed_together(
-    own_workspace: Workspace, chosen: list[Candidate], options: dict[str, Any], message: str
+    own_workspace: Workspace, chosen: list[Candidate], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        command.timed(own_workspace, chosen, BenchOptions(**options))
+        command.timed(own_workspace, chosen, BenchOptions())
 
 
 def test_the_bench_from_its_options_to_its_file(

@@ -1,6 +1,5 @@
 """What is said of samples: medians, ratios, intervals, winners, and the table."""
 
-import random
 import statistics
 
 import pytest
@@ -63,14 +62,7 @@ def test_ratios_are_of_rounds_and_intervals_of_starts(
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "is_significant"),
-    [
-        (QUICK, SLOW, True),
-        (QUICK, ALIKE, False),
-        (QUICK[:4], SLOW[:4], False),
-        # One of nine that went wrong hides nothing, one of eight does.
-        ([*QUICK, 100.0, 10.0], [*SLOW, *SLOW[:2]], True),
-        ([*QUICK, 10.0], [*SLOW, SLOW[0]], False),
-    ],
+    [(QUICK, SLOW, True), (QUICK, ALIKE, False), (QUICK[:4], SLOW[:4], False)],
 )
 def test_an_interval_that_includes_one_is_inconclusive(
     ours: list[float], theirs: list[float], is_significant: bool
@@ -86,18 +78,6 @@ def test_the_interval_is_of_the_values_in_their_order(count: int, outside: int) 
     values = [float(n) for n in range(1, count + 1)]
     found = speedup(values, [1.0] * count, "GFLOP/s")
     assert (found.low, found.high) == (1 + outside, count - outside)
-
-
-def test_equal_starts_rarely_differ_however_many_rounds_they_have() -> None:
-    chance = random.Random(2)
-    starts = [n // 5 for n in range(25)]
-    wrong = 0
-    for _ in range(400):
-        a, b = ([chance.gauss(100, 5) for _ in range(5)] for _ in range(2))
-        ours, theirs = ([x[n] + chance.gauss(0, 2) for n in starts] for x in (a, b))
-        wrong += speedup(ours, theirs, "s", starts).significant
-    # One in sixteen is due, 25; three standard deviations more are chance.
-    assert wrong <= 40
 
 
 def test_a_framework_without_its_baseline_is_compared_with_the_first() -> None:
@@ -168,22 +148,6 @@ def test_other_graphs_and_too_few_starts_are_remarks() -> None:
     assert notes([one.model_copy(update={"workload": "check_blas"}) for one in once]) == []
     others = [*runs(BASE, SLOW, graph="a"), *runs(FAST, QUICK, graph="b")]
     assert notes(others) == [f"{title} has another graph than {BASE.id}"]
-
-
-def test_figures_beside_busy_loops_are_kept_apart_from_idle_ones() -> None:
-    # Idle, FAST is the fastest; beside the loops BASE is.
-    found = [*runs(BASE, SLOW), *runs(FAST, QUICK)]
-    found += beside_loops([*runs(BASE, QUICK), *runs(FAST, SLOW)])
-    rows = bench_rows.rows(found, [BASE, FAST])
-    assert [(row.measure.title, row.subject) for row in rows] == [
-        ("Gemm, 2 threads", BASE.id),
-        ("Gemm, 2 threads", FAST.id),
-        ("Gemm beside 2 busy loops, 2 threads", BASE.id),
-        ("Gemm beside 2 busy loops, 2 threads", FAST.id),
-    ]
-    ratios = [row.ratio.value for row in rows if row.ratio]
-    assert ratios == [pytest.approx(2.5, abs=0.1), pytest.approx(0.4, abs=0.02)]
-    assert list(bench_rows.winners(found).values()) == [(FAST.id,), (BASE.id,)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from stacks.bench.schedule import Plan
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError
 from unit.helpers.benching import PASSED, candidate, kernels_of, plan
-from unit.helpers.environments import kill_during_import, slow_environment
+from unit.helpers.environments import kill_during_import
 
 PYTENSOR = (candidate("mkl", "pytensor-3.3.7"), candidate("blis", "pytensor-3.3.7"))
 TWO = ("blis", "mkl")
@@ -56,7 +56,7 @@ def test_a_kernels_process_ends_with_a_killed_bench(tmp_path: Path) -> None:
         "built = dataclasses.replace(candidate('mkl'), place=pathlib.Path(sys.argv[1]))\n"
         "rounds.run(dataclasses.replace(plan('mkl'), candidates=(built,)))"
     )
-    kill_during_import(tmp_path, code, slow_environment(tmp_path))
+    kill_during_import(tmp_path, code)
 
 
 def test_kernels_beside_busy_loops_that_are_unpinned_and_no_noise(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def mark_built(workspace: Workspace, variant: Variant, key: str = "") -> Path:
 IMPORT_LIMIT = 60
 
 
-def slow_environment(folder: Path) -> Path:
+def _slow_environment(folder: Path) -> Path:
     """Make an environment with this Python, whose framework takes a minute to import."""
     prefix = environment(folder / "environment")
     add(prefix, "bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n', 0o555)
@@ -92,16 +92,17 @@ def slow_environment(folder: Path) -> Path:
     return prefix
 
 
-def kill_during_import(folder: Path, code: str, *arguments: str | Path) -> None:
+def kill_during_import(folder: Path, code: str) -> None:
     """Run code of a tool, kill it when the framework is imported, wait for all programs to end.
 
-    folder: of slow_environment; the working folder and the one for temporary files, too.
+    Its argument is a slow environment. folder: an empty one, which it works in.
     """
+    prefix = _slow_environment(folder)
     os.mkfifo(folder / "pipe")
     path = f"{folder / 'modules'}:{REPOSITORY}:{REPOSITORY / 'tests'}"
     with (
         subprocess.Popen(
-            [sys.executable, "-c", code, *arguments],
+            [sys.executable, "-c", code, prefix],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)},
             stderr=subprocess.PIPE,

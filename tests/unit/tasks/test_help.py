@@ -64,10 +64,6 @@ def test_help_may_stand_before_or_after_the_task(words: str, invoke: CommandLine
     assert ended.out.startswith(f"Usage: ./invoke {task} ")
 
 
-def test_help_of_a_program_is_its_own(invoke: CommandLine) -> None:
-    assert "list takes no words after --" in invoke("list", "--", "python", "--help").err
-
-
 def test_several_files_may_follow_an_option() -> None:
     words = ["publish", "--add", "a.json", "b.json", "c.json", "--check", "d.json"]
     assert task_help.with_each_file(words) == [
@@ -125,9 +121,7 @@ def test_it_goes_on_in_the_projects_own_venv(other: Path, program: tuple[str, ..
     assert "verify-app" in done.stdout
     done = run(other, *program, "build", "--help")
     assert done.stdout.startswith("Usage: ./invoke build [OPTIONS]\n"), done.stderr
-
-
-def test_words_errors_and_statuses_are_those_of_the_project(other: Path) -> None:
-    done = run(other, "bin/invoke", "list", "--", "a b")
+    # Words, errors and statuses are those of the project, too.
+    done = run(other, *program, "list", "--", "a b")
     assert done.returncode == 2
     assert "list takes no words after --\n  found:    'a b'\n" in done.stderr

@@ -33,6 +33,7 @@ from unit.tasks.conftest import CommandLine
         ("build openblas mkl", "build has no use for the word 'mkl'", "`./invoke build --help`"),
         ("--variant mkl run", "there is no option --variant before a task",
          "the options of a task follow its name: ./invoke run --variant ..."),
+        ("list -- python --help", "list takes no words after --", "leave them out; `./invoke list"),
         ("verify --full=3", "the words after verify cannot be read", "`./invoke verify --help`"),
         ("bench --calls x", "--calls of bench needs a whole number\n  found:    x",
          "`./invoke bench --help` shows its options"),

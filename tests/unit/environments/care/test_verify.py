@@ -16,13 +16,7 @@ from stacks.environments import folders, programs
 from stacks.environments.care import verify as verification
 from stacks.environments.make.contents import write_manifest
 from stacks.variants.load import load_variant
-from unit.helpers.environments import (
-    EXPECTATION,
-    add,
-    environment,
-    kill_during_import,
-    slow_environment,
-)
+from unit.helpers.environments import EXPECTATION, add, environment, kill_during_import
 
 
 class Room:
@@ -108,6 +102,7 @@ def test_a_quiet_verification_has_a_table_only_where_it_fails(
 CHECKS = PASS, FAIL = tuple(
     {"name": "x", "status": status, "detail": "", "fix": None} for status in ("pass", "fail")
 )
+NO_REPORT = "exit status 0 and no report"
 REPORT = 'while test "$1" != --json; do shift; done; cat > "$2" <<E\n{}\nE\nexit {}'
 
 
@@ -118,13 +113,13 @@ def reporting(status: int, content: object) -> str:
 @pytest.mark.parametrize(
     ("script", "found"),
     [
-        ("echo all checks passed", "exit status 0 and no report"),
+        ("echo all checks passed", NO_REPORT),
         ("exit 3", "exit status 3 and no report"),
         *(
-            (reporting(0, content), "exit status 0 and no report")
+            (reporting(0, content), NO_REPORT)
             for content in ("{", {"ok": True}, {"ok": True, "checks": []})
         ),
-        (reporting(0, {"ok": True, "checks": [FAIL]}), "exit status 0 and no report"),
+        (reporting(0, {"ok": True, "checks": [FAIL]}), NO_REPORT),
         (reporting(0, {"ok": False, "checks": [FAIL]}), "exit status 0 and a report of"),
         (reporting(1, {"ok": True, "checks": [PASS]}), "exit status 1 and a report without"),
     ],
@@ -235,8 +230,8 @@ def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
 def test_the_suite_ends_with_a_killed_builder(tmp_path: Path) -> None:
     # The suite cannot know by itself whether it should outlive a shell that has started it.
     code = "import sys; from stacks.environments.care.verify import verify_python\n"
-    code += "verify_python(sys.argv[1])"
-    kill_during_import(tmp_path, code, slow_environment(tmp_path) / "bin/python")
+    code += "verify_python(f'{sys.argv[1]}/bin/python')"
+    kill_during_import(tmp_path, code)
     assert not list(tmp_path.glob("theano-verify-*"))
 
 

@@ -23,16 +23,21 @@ def make(variant: Variant, folder: Path, *parts: Part) -> Path:
     return made
 
 
+def rewritten(folder: Path, *members: Member) -> Part:
+    """Return a package of these files and of one that gets the path of its environment."""
+    members = (*members, file("etc/path", b"root=/placeholder/x\n"))
+    paths = listed(members)
+    paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
+    return part_of(conda(folder, *members, paths=paths))
+
+
 def below(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
 
 
 def test_an_installation(variant: Variant, tmp_path: Path) -> None:
     members = [file("bin/run", b"run", 0o775), file("lib/a", mode=0o600), link("lib/b", "a")]
-    rewritten = file("etc/path", b"root=/placeholder/x\n")
-    paths = listed([*members, rewritten])
-    paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
-    made = make(variant, tmp_path, part_of(conda(tmp_path, *members, rewritten, paths=paths)))
+    made = make(variant, tmp_path, rewritten(tmp_path, *members))
     assert (made / "etc/path").read_text() == f"root={tmp_path}/final/x\n"
     assert {name: f"{(made / name).stat().st_mode & 0o777:o}" for name in ("bin/run", "lib/a")} == {
         "bin/run": "555",
@@ -40,14 +45,6 @@ def test_an_installation(variant: Variant, tmp_path: Path) -> None:
     }
     record = json.loads((made / "conda-meta/odd-1-0.json").read_bytes())
     assert not [value for value in record.values() if str(tmp_path) in str(value)]
-
-
-def damage_list(unpacked: Path) -> None:
-    path = unpacked / "info/paths.json"
-    content = json.loads(path.read_bytes())
-    (unpacked / "more").write_bytes(b"body\n")
-    content["paths"] += listed([file("more")])
-    path.write_text(json.dumps(content))
 
 
 def damage_placeholder(unpacked: Path) -> None:
@@ -78,7 +75,6 @@ def damage_kind(unpacked: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
-        (damage_list, "info/paths.json: sha256"),
         (damage_placeholder, "info/paths.json: sha256"),
         (damage_content, "lib/a: sha256"),
         (damage_folder, "odd-1-0: a link"),
@@ -95,10 +91,7 @@ def test_a_damaged_cache_is_unpacked_again(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    members = [file("lib/a"), link("lib/b", "a"), file("etc/path", b"root=/placeholder/x\n")]
-    paths = listed(members)
-    paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
-    part = part_of(conda(tmp_path, *members, paths=paths))
+    part = rewritten(tmp_path, file("lib/a"), link("lib/b", "a"))
     first = make(variant, tmp_path, part)
     sound = {name: (first / name).read_bytes() for name in below(first)}
     (tmp_path / "scratch").rename(tmp_path / "before")

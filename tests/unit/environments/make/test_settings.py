@@ -31,6 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 RC, OTHER = "{home}/.theanorc", "{home}/mine"
 BLAS = "[blas]\nldflags = -lx\n"
 NEEDS = f"where the variant needs '{LINKED}'"
+SETS = f"sets blas.ldflags to '-lx', {NEEDS}"
 
 
 @pytest.mark.parametrize(
@@ -61,14 +62,10 @@ NEEDS = f"where the variant needs '{LINKED}'"
         (
             {OTHER: BLAS, RC: "[blas]\nldflags = -ly\n"},
             {"THEANORC": "/no/such:~/mine:"},
-            [f"{OTHER} sets blas.ldflags to '-lx', {NEEDS}"],
+            [f"{OTHER} {SETS}"],
         ),
         # A checkout beside the user's file is no environment; an environment's own file is.
-        (
-            {RC: BLAS, "{home}/theano-stacks/README": ""},
-            {},
-            [f"{RC} sets blas.ldflags to '-lx', {NEEDS}"],
-        ),
+        ({RC: BLAS, "{home}/theano-stacks/README": ""}, {}, [f"{RC} {SETS}"]),
         (
             {"{home}/etc/theanorc": BLAS, "{home}/etc/theano-stacks/README": ""},
             {"THEANORC": "{home}/etc/theanorc"},

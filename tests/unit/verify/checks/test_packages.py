@@ -171,17 +171,15 @@ class Accelerated:
         self.patch.setattr(framework_faults, "_gradient_nodes", lambda framework: count)
 
 
+def without(part: str) -> Callable[[Accelerated], object]:
+    return lambda accelerated: accelerated.patch.delitem(sys.modules, f"theano_stacks_{part}")
+
+
 @pytest.mark.parametrize(
     ("damage", "detail"),
     [
         (lambda a: None, "graphs are stored; the gradient of a scan has 66 nodes"),
-        *(
-            (
-                lambda a, p=part: a.patch.delitem(sys.modules, f"theano_stacks_{p}"),
-                f"not in force: theano_stacks_{part}",
-            )
-            for part in PARTS
-        ),
+        *((without(part), f"not in force: theano_stacks_{part}") for part in PARTS),
         (lambda a: a.define("gof.toolbox", "theano"), "replaced scans may come back into the "),
         (lambda a: a.define("tensor.subtensor", "theano"), "indexing by arrays has no C code"),
         (lambda a: a.set_nodes(126), "the gradient of a scan has 126 nodes instead of 66"),

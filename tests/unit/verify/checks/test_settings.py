@@ -21,19 +21,15 @@ UNKNOWN = "correct on_unused_imput below `flags:` in the variant's file, then lo
 ON = "no setting turns compiled code off"
 
 
-NO_LD, NO_CXX = (
-    "blas.ldflags is empty, not -la (nothing sets it)",
-    "cxx is empty, not g++ (THEANO_FLAGS)",
-)
+NO_LD = "blas.ldflags is empty, not -la (nothing sets it)"
+NO_CXX = "cxx is empty, not g++ (THEANO_FLAGS)"
 FILE_OFF = "linker=py runs no C code; cxx is empty: nothing can be compiled"
 FILE_FIX = "remove from FILE:\n[global]\nlinker = py\ninstall a C++"
 OWN_FILE = "# own: a repair would change nothing\n[global]\non_unused_imput = 1\n"
 NO_FLAG = "theano 1.0.5 has no flag on_unused_imput"
 GXX, CXXFLAGS = {"cxx": "g++"}, "remove gcc.cxxflags from THEANO_FLAGS, then "
-MINE, THEIRS = (
-    {"base_compiledir": "/mine", "mode": "Mode"},
-    {"base_compiledir": "/e", "mode": "Mode"},
-)
+MINE = {"base_compiledir": "/mine", "mode": "Mode"}
+THEIRS = {**MINE, "base_compiledir": "/e"}
 
 
 # flags: the framework's; user_flags: the variable, for which "" is None of them; file: the one that

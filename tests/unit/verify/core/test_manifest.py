@@ -32,6 +32,10 @@ def extra(prefix: Path) -> list[str]:
     return [manifest.display(path) for path in manifest.compare(str(prefix)).extra]
 
 
+def edited(text: str, mode: int = 0o555) -> Callable[[Path], object]:
+    return lambda path: add(path.parent, path.name, text, mode)
+
+
 def linked(path: Path, target: str | Path) -> None:
     path.unlink()
     path.symlink_to(target)
@@ -64,17 +68,9 @@ def test_whoever_shares_an_environment_may_make_it_read_only(prefix: Path) -> No
         (LIBRARY, Path.unlink, ["missing"]),
         (LIBRARY, lambda path: path.chmod(0o755), ["changed: mode 755, not 555"]),
         (LIBRARY, lambda path: path.chmod(0o4555), ["changed: mode 4555, not 555"]),
-        (LIBRARY, lambda path: add(path.parent, path.name, "A library", 0o555), ["changed: SHA-2"]),
-        (
-            LIBRARY,
-            lambda path: add(path.parent, path.name, "A library", 0o755),
-            ["changed: SHA-256 ", "changed: mode 755, not 555"],
-        ),
-        (
-            LIBRARY,
-            lambda path: add(path.parent, path.name, "a library!", 0o555),
-            ["changed: 10 bytes, not 9"],
-        ),
+        (LIBRARY, edited("A library"), ["changed: SHA-256 "]),
+        (LIBRARY, edited("A library", 0o755), ["changed: SHA-256 ", "changed: mode 755, not 555"]),
+        (LIBRARY, edited("a library!"), ["changed: 10 bytes, not 9"]),
         (LIBRARY, lambda path: linked(path, "elsewhere"), ["changed: a link, not a file"]),
         (
             LIBRARY,
