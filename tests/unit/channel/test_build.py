@@ -138,12 +138,6 @@ SILENT = replace(WEB, timeout=0.05, retries=0)
 Files = Mapping[str, bytes | list[Answer]]
 
 
-@pytest.fixture
-def other() -> Iterator[Site]:
-    with serving() as site:
-        yield site
-
-
 def fill(site: Site, files: Files = BODIES, folder: str = "/c/noarch") -> Place:
     for name, content in files.items():
         if isinstance(content, bytes):
@@ -196,10 +190,10 @@ def test_each_package_comes_from_the_first_place_that_has_its_bytes(
     warning: str | None,
     workspace: Workspace,
     site: Site,
-    other: Site,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert retrieve(workspace, fill(site, first), fill(other, second)) == found
+    with serving() as other:
+        assert retrieve(workspace, fill(site, first), fill(other, second)) == found
     missing = [f"/c/noarch/{name}" for name in BODIES if found.get(name) != 0]
     assert sorted({*other.paths()}) == missing
     warnings = warnings_of(capsys)

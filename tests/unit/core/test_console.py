@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from stacks.core import console
-from stacks.core.console import Progress, print_table, show_error, step
-from stacks.core.errors import UsageError
+from stacks.core.console import Progress, print_table, step
 from stacks.core.process import call
 
 
@@ -29,11 +28,6 @@ def test_a_step_prints_its_last_text_and_its_time_and_nothing_where_it_fails(
     with step("install", "here"):
         assert capsys.readouterr().err == "  install ...\r"
     assert re.fullmatch(r"  install  here +0\.0 s\n", capsys.readouterr().err)
-
-
-def test_an_error_is_printed_without_markup(capsys: pytest.CaptureFixture[str]) -> None:
-    show_error(UsageError("[a]: wrong", fix="do this"))
-    assert capsys.readouterr().err == "error: [a]: wrong\n  fix:      do this\n"
 
 
 def test_a_table_has_no_blanks_at_the_ends_of_lines(capsys: pytest.CaptureFixture[str]) -> None:

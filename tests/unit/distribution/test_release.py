@@ -126,11 +126,6 @@ def app(workspace: Workspace, tmp_path: Path) -> Path:
     return release.write_suite(workspace, tmp_path / "folder")
 
 
-@pytest.fixture
-def wheel(workspace: Workspace, tmp_path: Path) -> Path:
-    return release.write_suite(workspace, tmp_path / release.SUITE_WHEEL)
-
-
 @pytest.mark.parametrize(
     ("target", "is_wheel", "message"),
     [
@@ -153,7 +148,10 @@ def test_where_the_suite_cannot_be_written(
     assert not (tmp_path / target).is_file()
 
 
-def test_the_wheel_describes_itself_and_its_record_lists_every_file(app: Path, wheel: Path) -> None:
+def test_the_wheel_describes_itself_and_its_record_lists_every_file(
+    workspace: Workspace, app: Path, tmp_path: Path
+) -> None:
+    wheel = release.write_suite(workspace, tmp_path / release.SUITE_WHEEL)
     with zipfile.ZipFile(wheel) as archive, zipfile.ZipFile(app) as suite:
         info = f"blas_verify-{VERSION}.dist-info"
         files = {name: archive.read(name) for name in archive.namelist()}

@@ -34,17 +34,12 @@ WHEEL = IndexPin(
 )
 
 
-@pytest.fixture
-def copy(own_workspace: Workspace) -> Workspace:
-    """Give a workspace with a copy of the verification suite."""
-    own_workspace.suite.unlink()
-    shutil.copytree(REPOSITORY / "verify", own_workspace.suite)
-    return own_workspace
-
-
 def test_key_and_image_have_the_same_files_of_the_suite(
-    copy: Workspace, variant: Variant, tmp_path: Path
+    own_workspace: Workspace, variant: Variant, tmp_path: Path
 ) -> None:
+    copy = own_workspace
+    copy.suite.unlink()
+    shutil.copytree(REPOSITORY / "verify", copy.suite)
     before = layout.key_of(copy, variant, LOCK)
     other = variant.model_copy(update={"summary": "another"})
     assert layout.key_of(copy, other, LOCK) != before, "it is in the image's help"

@@ -6,7 +6,6 @@ import importlib
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,10 +22,6 @@ expectation = importlib.import_module("verify.core.expectation")
 framework = importlib.import_module("verify.core.framework")
 surroundings = importlib.import_module("verify.core.surroundings")
 progress = importlib.import_module("verify.core.progress")
-
-
-def verify(*argv: str) -> subprocess.CompletedProcess[str]:
-    return called([sys.executable, REPOSITORY / "verify", *argv])
 
 
 def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -144,20 +143,13 @@ def test_leftovers_are_collected_and_counted(
     assert capsys.readouterr().err == ""
 
 
-@pytest.fixture
-def user(filled: Workspace) -> Iterator[None]:
-    """Let a process use the cache."""
-    with started(USER, folders.lock_of_cache(filled)) as running:
-        assert read_line(running) == "held\n"
-        yield
-        running.communicate("\n")
-
-
-@pytest.mark.usefixtures("user")
 def test_a_cache_in_use_stays_as_it_is(filled: Workspace) -> None:
-    before = files(filled.cache)
-    clean.collect(filled, ("cache",))
-    assert files(filled.cache) == before
+    with started(USER, folders.lock_of_cache(filled)) as user:
+        assert read_line(user) == "held\n"
+        before = files(filled.cache)
+        clean.collect(filled, ("cache",))
+        assert files(filled.cache) == before
+        user.communicate("\n")
 
 
 def test_a_running_process_keeps_its_temporary_folders_and_a_killed_one_does_not(

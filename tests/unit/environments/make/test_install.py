@@ -14,6 +14,7 @@ from stacks.environments.make.packages import Part
 from stacks.variants.variant import Variant
 from unit.helpers.archives import member
 from unit.helpers.conda import Member, conda, file, link, listed, part_of
+from unit.helpers.staging import tree
 
 
 def make(variant: Variant, folder: Path, *parts: Part) -> Path:
@@ -29,10 +30,6 @@ def rewritten(folder: Path, *members: Member) -> Part:
     paths = listed(members)
     paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
     return part_of(conda(folder, *members, paths=paths))
-
-
-def below(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
 
 
 def test_an_installation(variant: Variant, tmp_path: Path) -> None:
@@ -93,13 +90,13 @@ def test_a_damaged_cache_is_unpacked_again(
 ) -> None:
     part = rewritten(tmp_path, file("lib/a"), link("lib/b", "a"))
     first = make(variant, tmp_path, part)
-    sound = {name: (first / name).read_bytes() for name in below(first)}
+    sound = {name: (first / name).read_bytes() for name in tree(first)}
     (tmp_path / "scratch").rename(tmp_path / "before")
     unpacked = tmp_path / "unpacked/odd-1-0"
     damage(unpacked)
     second = make(variant, tmp_path, part)
     assert f"damaged ({found}" in capsys.readouterr().err
-    assert {name: (second / name).read_bytes() for name in below(second)} == sound
+    assert {name: (second / name).read_bytes() for name in tree(second)} == sound
     assert (second / "lib/a").stat().st_mode & 0o777 == 0o444
     assert not unpacked.is_symlink() and (second / "lib/a").samefile(unpacked / "lib/a")
 
@@ -117,7 +114,7 @@ def test_threads_that_go_on_after_an_error_do_not_write_into_the_cache(
     (tmp_path / "scratch").rename(tmp_path / "before")
     (tmp_path / "unpacked/p0-1-0/p0/0").unlink()
     made = make(variant, tmp_path, *parts)
-    assert len(below(made)) == len(below(tmp_path / "before/environment"))
+    assert len(tree(made)) == len(tree(tmp_path / "before/environment"))
     cached = {path.name for path in (tmp_path / "unpacked").iterdir()}
     assert cached == {path.stem for path in tmp_path.glob("*.conda")}
 
@@ -165,10 +162,10 @@ def test_a_list_of_paths_that_another_reader_sees(
     """Tar readers disagree on such members: one reader checks and unpacks, rattler reads none."""
     path = conda(tmp_path, *SMUGGLED[name], paths=listed([file("lib/a")]))
     made = make(variant, tmp_path, part_of(path))
-    assert below(made / "lib") == {"a"}
-    assert {name for name in below(tmp_path / "scratch") if not name.endswith(".lock")} == {
+    assert tree(made / "lib") == ["a"]
+    assert {name for name in tree(tmp_path / "scratch") if not name.endswith(".lock")} == {
         "index.json",
-        *(f"environment/{name}" for name in below(made)),
+        *(f"environment/{name}" for name in tree(made)),
     }
 
 
