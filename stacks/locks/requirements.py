@@ -178,6 +178,8 @@ def _by_pip(
             for place in settings.find_links
         )
     env["PIP_NO_PYTHON_VERSION_WARNING"] = "1"
+    # The environment's pip.conf has it, too, but PIP_CONFIG_FILE may have pip read no such file.
+    env["PIP_USE_FEATURE"] = "2020-resolver"
     words += ["-d", str(files), "-r", str(requests), "-c", str(constraints)]
     try:
         messages = call([python, *words], cwd=folder, env=env, merged=True)

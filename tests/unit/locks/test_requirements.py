@@ -249,10 +249,13 @@ def test_an_extra_that_a_package_does_not_have_is_named(
     assert capsys.readouterr().err.endswith("/stack.yaml: idna 2.0 has no extra 'al'\n")
 
 
-def test_pip_is_given_folders_of_packages_whose_path_has_a_blank(
-    room: Room, capsys: pytest.CaptureFixture[str]
+def test_pip_is_given_its_resolver_and_folders_of_packages_whose_path_has_a_blank(
+    room: Room, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = f'#!/bin/sh\nmkdir files\nprintf %s "$PIP_FIND_LINKS" > {room.folder}/given\n'
+    """Whatever the user's pip has turned on."""
+    monkeypatch.setenv("PIP_USE_FEATURE", "truststore")
+    values = '"$PIP_USE_FEATURE $PIP_FIND_LINKS"'
+    program = f"#!/bin/sh\nmkdir files\nprintf %s {values} > {room.folder}/given\n"
     add(room.folder, "prefix/bin/python", program, 0o755)
     links = ("/my room/wheels", "https://x.test/wheels")
     room.settings = PipSettings(index_urls=(), find_links=links)
@@ -260,7 +263,7 @@ def test_pip_is_given_folders_of_packages_whose_path_has_a_blank(
     room.variant = room.variant.model_copy(update={"framework": framework})
     assert room.resolve() == ((), None)
     given = (room.folder / "given").read_text()
-    assert given == "file:///my%20room/wheels https://x.test/wheels"
+    assert given == "2020-resolver file:///my%20room/wheels https://x.test/wheels"
     missing = "warning: pip's find-links /my room/wheels: no such folder or file\n"
     assert capsys.readouterr().err == missing
 
