@@ -59,9 +59,7 @@ def disk_error(error: Exception, path: Path) -> DiskError | None:
     if isinstance(error, MemoryError):
         error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
-        what = f"{path}: {error}"
-        limits = "the limit of processes (ulimit -u), or of memory (ulimit -v)"
-        return DiskError(what, fix=f"raise {limits}, or end other programs")
+        error = OSError(errno.EAGAIN, str(error))
     if not isinstance(error, OSError):
         return None
     path = Path(os.fsdecode(error.filename or path))
@@ -71,8 +69,7 @@ def disk_error(error: Exception, path: Path) -> DiskError | None:
         errno.EDQUOT: f"your quota is used up: free some space, or {other} on another disk",
         errno.EFBIG: f"the disk or `ulimit -f` allows no larger file: {other} on another disk",
         errno.EROFS: f"{other} that can be written",
-        errno.EACCES: f"{other} that you may write",
-        errno.EPERM: f"{other} that you may write",
+        **dict.fromkeys((errno.EACCES, errno.EPERM), f"{other} that you may write"),
         errno.EEXIST: "a file, or a link to nothing, stands where a folder is needed: move it away",
         errno.ENOTDIR: "a file stands where a folder is needed: move it away",
         errno.EISDIR: "a folder stands where a file is needed: move it away",
@@ -80,7 +77,7 @@ def disk_error(error: Exception, path: Path) -> DiskError | None:
         errno.ENAMETOOLONG: "choose a shorter name",
         errno.EMFILE: "raise the limit of open files: ulimit -n 4096",
         errno.ENFILE: "end other programs: the system has too many files open",
-        errno.EAGAIN: "raise the limit of processes (ulimit -u), or end other programs",
+        errno.EAGAIN: "raise the limit of processes (ulimit -u) or memory (-v), or end programs",
         errno.ENOMEM: "free some memory, or raise its limit (ulimit -v, the container's)",
         **dict.fromkeys(
             (errno.EIO, errno.ESTALE, errno.ENOTCONN),
@@ -112,9 +109,8 @@ def _other_folder(path: Path) -> str:
 def replace_atomically(target: Path) -> Iterator[Path]:
     """Give a temporary path beside `target`; put it in place of `target` if the block succeeds.
 
-    The block makes a file or a folder there. If it fails, its output is removed and `target` stays
-    as it was. A folder at `target` is exchanged for the new one in one step, where the file system
-    can do that. Raises UsageError for a device or a pipe.
+    The block makes a file or a folder there. If it fails, `target` stays as it was. A folder is
+    exchanged in one step, where the file system can do that. UsageError for a device or a pipe.
     """
     with explain_disk_errors(target):
         check_replaceable(target)
@@ -159,7 +155,8 @@ def _rename_twice(new: Path, target: Path) -> None:
 def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
     """Give a new folder in `parent` for the block, then remove it.
 
-    A lock on it tells others that it is in use, and ends with this process.
+    A lock on it tells others that it is in use, and ends with this process. Raises DiskError if the
+    block fails because it was removed.
     """
     with ExitStack() as stack:
         # An interrupt between the two would leave a folder that nobody knows.
@@ -168,7 +165,12 @@ def temporary_folder(parent: Path, prefix: str, suffix: str = "") -> Iterator[Pa
             if descriptor is not None:
                 stack.callback(os.close, descriptor)
             stack.callback(_remove, folder)
-        yield folder
+        try:
+            yield folder
+        except FileNotFoundError as error:
+            if folder.exists():
+                raise
+            raise DiskError(f"{folder} was removed meanwhile", fix="run it again") from error
 
 
 def _remove(folder: Path) -> None:
@@ -248,10 +250,8 @@ def scratch() -> Iterator[Path]:
     """Give a temporary folder for the block; DiskError if none can be made."""
     with explain_disk_errors(Path(os.environ.get("TMPDIR") or "/tmp")):  # noqa: S108
         if (chosen := scratch_parent()) is None:
-            raise DiskError(
-                "a temporary folder cannot be made: none that may be written",
-                fix="set TMPDIR to a folder that you may write",
-            )
+            what = "a temporary folder cannot be made: none that may be written"
+            raise DiskError(what, fix="set TMPDIR to a folder that you may write")
         with temporary_folder(chosen, SCRATCH) as folder:
             yield folder
 

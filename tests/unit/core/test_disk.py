@@ -208,6 +208,16 @@ def test_an_interrupt_while_a_temporary_folder_is_made_or_removed(
     assert names(tmp_path) == []
 
 
+def test_a_temporary_folder_that_is_removed_while_it_is_in_use(tmp_path: Path) -> None:
+    """As a cleaner of /tmp may do. A file that is missing in it for another reason is a fault."""
+    removed = pytest.raises(DiskError, match=r"x-\S+ was removed meanwhile\n  fix: +run")
+    with removed, temporary_folder(tmp_path, "x-") as folder:
+        folder.rmdir()
+        (folder / "file").touch()
+    with pytest.raises(FileNotFoundError), temporary_folder(tmp_path, "x-") as folder:
+        (folder / "file").read_bytes()
+
+
 def test_a_file_system_without_locks_of_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

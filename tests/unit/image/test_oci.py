@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -162,6 +163,21 @@ def test_an_archive_that_is_not_finished_leaves_the_old_one(
         oci.pack(CONFIG, root, layers, tmp_path / "out/image.tar")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["image.tar"]
     assert (tmp_path / "out/image.tar").read_text() == "old"
+
+
+def test_layers_that_are_removed_while_they_are_packed(
+    root: Path, layers: Layers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compress = files.compress
+
+    def compressed(contents: Any, folder: Path) -> Any:
+        blobs = compress(contents, folder)
+        shutil.rmtree(folder)
+        return blobs
+
+    monkeypatch.setattr(files, "compress", compressed)
+    with pytest.raises(DiskError, match=r"/layers-\S+ was removed meanwhile"):
+        oci.pack(CONFIG, root, layers, tmp_path / "image.tar")
 
 
 def make(root: Path, names: list[str]) -> None:
