@@ -25,6 +25,7 @@ compiling = importlib.import_module("verify.core.configuration")
         ("PYTHONWARNINGS", "error::DeprecationWarning", "ignore"),
         ("PYTHONMALLOC", "pymalloc_debug malloc", "pymalloc"),
         ("NUMBA_DISABLE_JIT", "1", "0"),
+        ("NUMBA_NUM_THREADS", "0 -1", "2"),
         ("NUMBA_OPT", "0", "3"),
         ("MKL_CBWR", "COMPATIBLE", ""),
         ("KMP_DUPLICATE_LIB_OK", "TRUE", "FALSE"),
