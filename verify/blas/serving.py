@@ -81,6 +81,8 @@ def check(context):
     detail += _others(context)
     if len(libraries) > 1 and not is_alone:
         return failed(NAME, "more than one: " + detail, loader_fix(paths) or library_fix(context))
+    # What keeps products from being compiled has its own fix.
+    fix = _compiled(context).fix if through_numpy and not is_alone else None
     if context.expectation:
         blas = context.expectation["blas"]
         if blas is None:
@@ -91,16 +93,14 @@ def check(context):
         if is_named and not through_numpy:
             return passed(NAME, detail)
         words = (blas["name"], ", ".join(blas["libraries"]), detail)
-        # What keeps products from being compiled has its own fix.
-        fix = _compiled(context).fix if through_numpy else None
         return failed(NAME, "expected %s (%s); found %s" % words, fix or library_fix(context))
     if serving.name == library.UNKNOWN:
         detail += ": not known as a library with fast kernels"
-        return failed(NAME, detail, library_fix(context))
+        return failed(NAME, detail, fix or library_fix(context))
     if context.is_by_numba:
         return skipped(NAME, "with linker=cvm: " + detail)
     if through_numpy and not is_alone:
-        return failed(NAME, detail, ldflags_fix(context))
+        return failed(NAME, detail, fix or ldflags_fix(context))
     return passed(NAME, detail)
 
 

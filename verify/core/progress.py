@@ -1,8 +1,8 @@
 """The progress on standard error: one changing line on a terminal, one fixed line in a log.
 
-The frameworks are kept off standard output, which the table needs. They print the compiler's
-messages when something does not compile. They also raise them, so the table shows them from the
-exception. Their logged warnings say what the checks say, such as that no BLAS is linked.
+The frameworks are kept off it, and off standard output, which the table needs. They print the
+compiler's messages when something does not compile. They also raise them, so the table shows them
+from the exception. What they log says what the checks say, such as that no BLAS is linked.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -10,7 +10,6 @@ from __future__ import absolute_import, division, print_function
 import atexit
 import contextlib
 import io
-import logging
 import os
 import sys
 import threading
@@ -97,28 +96,35 @@ def end():
 
 def _write(words, terminal=None):
     """Write words to standard error; terminal: only if it is one, or only if it is none."""
-    if terminal is None or sys.stderr.isatty() is terminal:
-        sys.stderr.write(words)
-        sys.stderr.flush()
+    stream = _streams[-1] if _streams else sys.stderr
+    if terminal is None or stream.isatty() is terminal:
+        stream.write(words)
+        stream.flush()
 
 
 # Open until the end: a module imported in the block may keep it, and write to it later.
-_devnull = open(os.devnull, "w")  # noqa: SIM115
+# Like standard error it takes every letter.
+_letters = {} if str is bytes else {"errors": "replace"}
+_devnull = open(os.devnull, "w", **_letters)  # noqa: SIM115
 atexit.register(_devnull.close)
+
+
+# What is standard error outside of the block below.
+_streams = []
 
 
 @contextlib.contextmanager
 def quiet(loud=False):
-    """Discard standard output and logged warnings in the block, unless `loud`."""
-    stdout = sys.stdout
+    """Discard in the block, unless `loud`, what others print and log; this module still writes."""
+    before = sys.stdout, sys.stderr
+    _streams.append(sys.stderr)
     if not loud:
-        sys.stdout = _devnull
-        logging.disable(logging.WARNING)
+        sys.stdout = sys.stderr = _devnull
     try:
         yield
     finally:
-        sys.stdout = stdout
-        logging.disable(logging.NOTSET)
+        _streams.pop()
+        sys.stdout, sys.stderr = before
 
 
 def divert_errors(path):

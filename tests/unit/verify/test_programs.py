@@ -3,6 +3,7 @@
 import ast
 import fcntl
 import importlib
+import logging
 import os
 import shutil
 import signal
@@ -253,17 +254,25 @@ def test_without_locks_a_folder_is_made_and_nothing_is_removed(
     assert names(tmp_path) == [OLD]
 
 
-def test_output_in_the_block_and_through_its_stream_later_is_discarded(
+def test_output_in_the_block_and_through_its_streams_later_is_discarded(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Also what frameworks log where nothing compiles: thousands of lines for one fault."""
+    logger = logging.Logger("framework")
     with progress.quiet():
         print("in the block")
+        print("compiler's message \udcff", file=sys.stderr)
+        logger.addHandler(logging.StreamHandler())
+        logger.error("traceback")
         stream = sys.stdout
+        progress.log("a line that stays")
     print("table")
     stream.write("later")
+    logger.error("later")
     with progress.quiet(loud=True):
         print("debug")
-    assert capsys.readouterr().out == "table\ndebug\n"
+        print("traceback", file=sys.stderr)
+    assert capsys.readouterr() == ("table\ndebug\n", "a line that stays\ntraceback\n")
 
 
 @pytest.mark.parametrize("name", ["plain", "work [old]", "a*b?", "[", "]["])

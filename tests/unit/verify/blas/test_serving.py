@@ -177,6 +177,8 @@ def identified(path: str) -> Any:
         ([OWN], None, "pass", "openblas 1 (libopenblas.so); scipy uses openblas 1 (libx.so)"),
         ([(COMPILED, "/lib/libblas.so")], None, "fail", "not known as a library with fast kernels"),
         ([BY_NUMPY], None, "fail", "openblas 1 (x.so), through NumPy"),
+        ([(NUMPY, "/l/libblas.so")], None, "fail", "not known as a library with fast kernels"),
+        ([BY_NUMPY], EXPECTED, "fail", "expected openblas (libopenblas*); found openblas 1 (x.so)"),
         ([], None, "fail", "neither the framework's modules nor NumPy's call any BLAS library"),
         ([OWN, BLIS], None, "fail", "more than one: "),
         ([OWN], EXPECTED, "pass", "openblas 1 (libopenblas.so)"),
@@ -198,12 +200,18 @@ def test_the_library_that_products_call(
         "scipy": [bindings.Binding("/scipy.so", "dgemm_", "/sp/libx.so")],
     }
     own = [each for each in made if each.module == COMPILED]
-    monkeypatch.setattr(serving.blas_operations, "compiled", lambda *_: None)
+    compiled = SimpleNamespace(fix=None)
+    monkeypatch.setattr(serving.blas_operations, "compiled", lambda *_: compiled)
     monkeypatch.setattr(bindings, "bindings_of", lambda modules: own)
     monkeypatch.setattr(bindings, "bindings_of_package", called.get)
     found = serving.check(context(FLAGS, has_ldflags=True, expectation=expectation))
     assert found.status == status and detail in found.detail
     assert bool(found.fix) is (status == "fail")
+    if status == "fail" and [each.module for each in made] == [NUMPY]:
+        # What keeps products from being compiled is the fault.
+        compiled.fix = "ulimit -n"
+        again = serving.check(context(FLAGS, has_ldflags=True, expectation=expectation))
+        assert again.fix == "ulimit -n"
 
 
 def test_the_linker_ignores_a_folder_that_is_not_there(tmp_path: Path) -> None:

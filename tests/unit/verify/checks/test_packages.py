@@ -155,6 +155,7 @@ class Accelerated:
         for module, (_, _, defined_in) in METHODS.items():
             self.define(module, defined_in)
         self.set_nodes(framework_faults.NODES)
+        self.operations: dict[tuple[str, str], Any] = {}
 
     def compile(self, *_: object, **__: object) -> Any:
         factor = next(self.factors)
@@ -199,3 +200,13 @@ def test_a_part_of_the_accelerator_that_does_not_act_is_named(
     is_right = detail.startswith("graphs are stored")
     assert (check.status, check.fix) == (("pass", None) if is_right else ("fail", REPAIR))
     assert check.detail.startswith(detail)
+
+
+def test_of_a_graph_that_cannot_be_compiled_the_fix_is_that_of_the_compiler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    accelerated = Accelerated(monkeypatch)
+    accelerated.hits = 0
+    fixes = None, "ulimit -n"
+    accelerated.operations = {("Gemm", fix or ""): SimpleNamespace(fix=fix) for fix in fixes}
+    assert framework_faults.check_accelerator(accelerated).fix == "ulimit -n"
