@@ -184,6 +184,8 @@ WITHOUT_PIP = {
     "pixi": "a pixi.toml has no hashes for files of the package index",
 }
 PIP_ONLY = ("pylock", "requirements")
+# Apptainer 1.4 writes an image's variables into a script, whose shell changes or runs these.
+EXPANDED = re.compile(r'["\\$`]')
 OF_IMAGES = ("devcontainer", "apptainer", "compose")
 
 
@@ -201,6 +203,14 @@ def export(subject: Subject, name: str) -> Export:
         reason, other = "no installer of Python 2.7 reads it", "requirements"
     elif name in OF_IMAGES and variant.channel:
         reason = "an image's name cannot have the `@` of another channel's packages"
+    elif name == "apptainer" and (
+        changed := [n for n, v in subject.image.environment.items() if EXPANDED.search(v)]
+    ):
+        characters = "double quotes, dollars, backslashes or backquotes"
+        reason, other = (
+            f"{', '.join(changed)}: Apptainer changes values with {characters}",
+            "compose",
+        )
     if reason:
         raise UsageError(
             f"{variant.id} is not available as {name}",

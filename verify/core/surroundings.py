@@ -36,7 +36,7 @@ FETCHING = (
     "USE_FEATURE NO_INPUT DISABLE_PIP_VERSION_CHECK LOG"
 )
 ANY = "?*"
-_SLOW_NUMBA = "makes numba's programs many times slower"
+_SLOW_NUMBA = "can make numba's programs many times slower"
 _PRINTS = "prints lines between those of the program"
 _SLOW_MEMORY = "slows every allocation of memory"
 _KERNELS = "OPENBLAS_CORETYPE BLIS_ARCH_TYPE MKL_DEBUG_CPU_TYPE MKL_ENABLE_INSTRUCTIONS MKL_CBWR"
