@@ -8,7 +8,6 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn
 from stacks.channel.settings_files import MODULES
 from stacks.core import records
-from stacks.core.disk import scratch_parent
+from stacks.core.disk import scratch
 from stacks.core.process import TAIL, CommandError, quoted, start
 from stacks.environments import programs
 from stacks.environments.make.settings import EXPECTATION
@@ -55,7 +54,7 @@ class SuspendedProcess:
 
     Its first answer needs no question. After each answer the whole program is stopped until the
     next question, so that its threads take no processor time. It runs in its own session, out
-    of reach of ctrl-C and ctrl-Z; `kill` ends it.
+    of reach of ctrl-C and ctrl-Z; `kill` ends it, and removes its temporary files.
     """
 
     def __init__(self, words: Sequence[str | Path], env: Mapping[str, str], limit: float) -> None:
@@ -67,17 +66,18 @@ class SuspendedProcess:
         self._limit = limit
         self._read = b""
         with contextlib.ExitStack() as stack:
-            self._errors = stack.enter_context(tempfile.TemporaryFile(dir=scratch_parent()))
+            # A compiler that is killed leaves files.
+            folder = stack.enter_context(scratch())
+            self._errors = stack.enter_context((folder / "errors").open("w+b"))
             self._process = start(
                 self._words,
-                env=env,
+                env={**env, "TMPDIR": str(folder)},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 start_new_session=True,
             )
-            # Closed by kill().
-            stack.pop_all()
+            self._own = stack.pop_all()
 
     def answer(self) -> dict[str, Any]:
         """Return the next answer, and stop the program.
@@ -119,10 +119,11 @@ class SuspendedProcess:
         """Kill the program, stopped or not, and its children; wait for its end."""
         self._signal(signal.SIGKILL)
         self._process.wait()
-        for file in (self._process.stdin, self._process.stdout, self._errors):
+        for file in (self._process.stdin, self._process.stdout):
             assert file
             with contextlib.suppress(BrokenPipeError):
                 file.close()
+        self._own.close()
 
     def _piece(self, deadline: float) -> bytes:
         assert self._process.stdout

@@ -39,6 +39,8 @@ MARK = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
 # Seconds of marks that are averaged before the median is taken.
 SPAN = 0.01
+# Of a program that is interrupted. Seconds.
+GRACE, POLL = 1.0, 0.02
 # More than a pipe holds, so that one read empties it.
 PIECE = 1 << 20
 SCHEMA = 1
@@ -145,13 +147,28 @@ def _read(pipe: int, ended: int, text: list[bytes], marks: list[float]) -> None:
 
 def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> resource.struct_rusage:
     """Kill what is left of a program's session, wait for the program; return what it has used."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        if sys.exc_info()[0]:
+            _interrupt(process.pid)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     if reader.ident:
         reader.join()
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return usage
+
+
+def _interrupt(session: int) -> None:
+    """Let a program, and compilers that it runs, remove their temporary files within GRACE."""
+    with suppress(ProcessLookupError):
+        os.killpg(session, signal.SIGINT)
+    deadline = time.monotonic() + GRACE
+    while not os.waitid(os.P_PID, session, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(POLL)
 
 
 def bench(

@@ -107,6 +107,18 @@ def test_it_answers_is_stopped_after_each_answer_and_killed_is_gone(
     assert state(pid) == "" and processor_seconds(pid) == 0
 
 
+def test_what_it_leaves_of_temporary_files_when_it_is_killed_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    code = "import tempfile; tempfile.mkstemp(); print({}, flush=True); input()"
+    with opened(code) as program:
+        program.answer()
+        [folder] = tmp_path.iterdir()
+        assert len([*folder.iterdir()]) == 2
+    assert not [*tmp_path.iterdir()]
+
+
 def test_what_its_ended_children_computed_is_its_time() -> None:
     with opened(PARENT) as parent:
         parent.answer()

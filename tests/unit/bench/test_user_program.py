@@ -109,7 +109,20 @@ def test_a_signal_while_the_program_is_started_ends_it(
     started = interrupt_at_start(monkeypatch, user_program)
     with pytest.raises(KeyboardInterrupt):
         run_once(candidates[0], ["sleep", "1000"])
-    assert started[0].returncode == -signal.SIGKILL
+    assert started[0].returncode == -signal.SIGINT
+
+
+@pytest.mark.parametrize("handler", ["lambda *_: (os.unlink(path), os._exit(0))", "signal.SIG_IGN"])
+def test_a_program_may_remove_its_files_when_it_is_interrupted(
+    handler: str, candidates: list[Candidate], tmp_path: Path
+) -> None:
+    """One that ignores it is killed."""
+    program = f"import os, signal, time; path = {str(tmp_path / 'file')!r}; open(path, 'w'); "
+    program += f"signal.signal(signal.SIGINT, {handler}); "
+    program += "os.kill(os.getppid(), signal.SIGINT); time.sleep(1000)"
+    with pytest.raises(KeyboardInterrupt):
+        run_once(candidates[0], python(program))
+    assert (tmp_path / "file").exists() is (handler == "signal.SIG_IGN")
 
 
 def a_run(wall: float, *steps: float) -> ProgramRun:
