@@ -118,6 +118,9 @@ def _full_disk(match, facts):
 
 def _limit(match, facts):
     """A limit of the shell's (setrlimit(2)), or of a container: the lower one."""
+    memory = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if "progress" in match.group(0) and not 0 <= memory < LITTLE:
+        return None
     for pattern, name, unit, option, what, files in LIMITS:
         if re.search(pattern, match.group(0)):
             number = resource.getrlimit(getattr(resource, name))[0]
@@ -126,7 +129,6 @@ def _limit(match, facts):
             limits = [pair for pair in machine.cgroup_files(*files) if pair[1].isdigit()]
             found += [(int(each), "%s is %s" % (path, each), CONTAINER) for path, each in limits]
             found = sorted(found)[:1]
-            memory = resource.getrlimit(resource.RLIMIT_AS)[0]
             if "thread" in match.group(0) and memory != resource.RLIM_INFINITY:
                 # Each thread has a stack, and the error is the same.
                 found.insert(0, (memory, "ulimit -v is %d" % (memory >> 10), RAISE % "v"))
@@ -182,6 +184,8 @@ def _no_blas_name(match, facts):
     return "the framework needs the name of a BLAS", packages.link_fix(facts.framework)
 
 
+# Bytes. With less, Python may wait for ever for a thread that had no memory to start.
+LITTLE = 1 << 31
 NO_PROCESS = "no more processes may start"
 # (what fails, the limit's name in `resource`, ulimit's unit, its option of ulimit, in words, a
 # container's files for it).
@@ -241,7 +245,7 @@ ROWS = (
     (
         r"Too many open files|File too large|can't start new thread|pthread_create\(?\)? failed"
         r"|Resource temporarily unavailable|Cannot allocate memory|virtual memory exhausted"
-        r"|MemoryError|Memory allocation (?:still )?failed|Killed signal",
+        r"|MemoryError|Memory allocation (?:still )?failed|Killed signal|made no progress",
         _limit,
     ),
     (

@@ -53,7 +53,8 @@ def exit_status(name, run, arguments):
             raise
         if error.errno == errno.ENOENT and error.filename:
             return cannot_run(name, error, "make %s, or name another one" % error.filename)
-        cause = causes.of(causes.message_of(error), causes.Facts("numpy"))
+        facts = causes.Facts("numpy", folders=[each for each in [tempfile.tempdir] if each])
+        cause = causes.of(causes.message_of(error), facts)
         fix = cause.fix if cause else causes.unknown(verify_command() + " --debug")
         return cannot_run(name, error, fix)
 

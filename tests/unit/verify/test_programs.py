@@ -167,6 +167,20 @@ def test_a_program_that_cannot_run_has_status_2_and_a_fix(
     assert lines[1] == f"  {error}" and lines[2].startswith(f"  fix: {fix}")
 
 
+def test_of_a_full_disk_for_temporary_files_the_fix_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_arguments: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    full = SimpleNamespace(f_bavail=0, f_frsize=4096, f_favail=1)
+    monkeypatch.setattr(program.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(program.os, "statvfs", {str(tmp_path): full}.get)
+    assert program.exit_status("verify", run, ARGUMENTS) == 2
+    fix = "free some space, or set TMPDIR to a folder on another disk"
+    assert capsys.readouterr().err.splitlines()[2] == f"  fix: {fix}"
+
+
 def test_without_a_framework_the_suite_cannot_run_and_leaves_no_files(tmp_path: Path) -> None:
     before = sorted((REPOSITORY / "verify").iterdir())
     words = [sys.executable, str(REPOSITORY / "verify")]

@@ -164,6 +164,24 @@ def test_a_limit_is_in_the_unit_of_ulimit(kind: int, text: str, what: str) -> No
     assert cause.what.startswith(f"{what} is {1 << 30}")
 
 
+@pytest.mark.parametrize(
+    ("limit", "what"),
+    [
+        (600_000 << 10, "memory ran out: ulimit -v is 600000"),
+        # It hangs for another reason.
+        (1 << 35, None),
+        (resource.RLIM_INFINITY, None),
+    ],
+)
+def test_with_little_memory_a_thread_hangs(
+    limit: int, what: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
+    monkeypatch.setattr(causes.machine, "cgroup_files", lambda *names: [])
+    cause = causes.of("`timing the import` made no progress for 1200 s and was killed", facts())
+    assert (cause and cause.what) == what
+
+
 def test_what_is_the_case_already_is_no_fix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
