@@ -136,7 +136,10 @@ def ended(seconds: tuple[float | None, ...]) -> tuple[float, ...]:
 def store(
     samplings: list[tuple[str, dict[str, tuple[float | None, ...]]]], arguments: Namespace
 ) -> None:
-    """Write the seconds in PyMC's `sample`; the program and framework are the environment's."""
+    """Write the seconds in PyMC's `sample`; the program and framework are the environment's.
+
+    Other programs of the same day, machine and settings stay in the file.
+    """
     from stacks.core.disk import write_atomically
     from stacks.core.workspace import default_workspace
     from stacks.environments.make.build import read_lock
@@ -170,6 +173,11 @@ def store(
             for stack, ways in samplings
         ),
     )
+    names = {program.name for program in found.programs}
+    for earlier in beside.SAMPLINGS.read_all(workspace)[0]:
+        if earlier.model_copy(update={"programs": found.programs}) == found:
+            others = tuple(each for each in earlier.programs if each.name not in names)
+            found = found.model_copy(update={"programs": found.programs + others})
     text = found.model_dump_json(indent=1)
     write_atomically(workspace.results / beside.SAMPLINGS.pattern, text + "\n")
 
