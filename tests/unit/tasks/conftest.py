@@ -1,6 +1,7 @@
 """The command line of ./invoke in this process."""
 
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,8 +23,14 @@ CommandLine = Callable[..., Ended]
 
 
 @pytest.fixture
-def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+def invoke(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> CommandLine:
     """Give the function that runs the words of a command line, as `./invoke` does."""
+    # Each command removes what killed programs left in TMPDIR, and says so.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
 
     def run(*words: str) -> Ended:
         monkeypatch.setattr(sys, "argv", ["./invoke", *words])
