@@ -4,6 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import argparse
 import os
+import resource
 import tempfile
 
 from verify import table
@@ -20,6 +21,8 @@ PASSED, FAILED, NO_DEVICE = 0, 1, 3
 NOEXEC = 8
 # Bytes: what the suite compiles, and more. On a full disk Theano waits for its lock for ever.
 LEAST_FREE = 32 << 20
+# Bytes of a file: scan's C code has 1.5 MB. Theano forgets that it could not write a smaller one.
+LEAST_FILE = 2 << 20
 
 
 def main(argv):
@@ -107,7 +110,11 @@ def _duration(expectation, verified):
 
 
 def _check_disk(folder):
-    """Raise FrameworkError for a folder in which the suite cannot compile."""
+    """Raise FrameworkError for a folder, or a limit, with which the suite cannot compile."""
+    largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if 0 <= largest < LEAST_FILE:
+        reason = "ulimit -f is %d: files of %d are compiled" % (largest >> 10, LEAST_FILE >> 10)
+        raise frameworks.FrameworkError(reason, causes.RAISE % "f")
     status = os.statvfs(folder)
     if status.f_flag & NOEXEC:
         reason = "nothing may run in %s (noexec)" % folder

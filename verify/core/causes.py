@@ -244,7 +244,7 @@ ROWS = (
     ),
     (
         r"Too many open files|File too large|can't start new thread|pthread_create\(?\)? failed"
-        r"|Resource temporarily unavailable|Cannot allocate memory|virtual memory exhausted"
+        r"|Resource temporarily unavailable|Cannot (?:fork|allocate memory)|memory exhausted"
         r"|MemoryError|Memory allocation (?:still )?failed|Killed signal|made no progress",
         _limit,
     ),

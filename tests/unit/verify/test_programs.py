@@ -181,6 +181,14 @@ def test_of_a_full_disk_for_temporary_files_the_fix_is_another_one(
     assert capsys.readouterr().err.splitlines()[2] == f"  fix: {fix}"
 
 
+def test_a_limit_of_files_that_is_below_what_is_compiled(tmp_path: Path) -> None:
+    script = 'ulimit -f 100; exec "$0" "$1"'
+    words = ["bash", "-c", script, sys.executable, str(REPOSITORY / "verify")]
+    done = called(words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "ulimit -f is 100: files of 2048 are compiled\n  fix: raise it: " in done.stderr
+
+
 def test_without_a_framework_the_suite_cannot_run_and_leaves_no_files(tmp_path: Path) -> None:
     before = sorted((REPOSITORY / "verify").iterdir())
     words = [sys.executable, str(REPOSITORY / "verify")]

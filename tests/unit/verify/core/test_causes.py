@@ -89,6 +89,7 @@ REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
         (f"/x/g.so: {STATIC}", facts(), "loaded too late", "export LD_PRELOAD=/x/g.so"),
         ("OSError: [Errno 24] Too many open files: '/x'", facts(), "files are open", "-n"),
         ("RuntimeError: can't start new thread", facts(), "no more processes", ""),
+        ("/x/bin/g++: 2: Cannot fork", facts(), "no more processes", ""),
         ("OSError: [Errno 8] Exec format error: '/x/g++'", facts(), "/x/g++ is no program", ""),
         ("[Errno 116] Stale file handle: '/home/x'", facts(), "Stale file handle", "dmesg"),
         ("OSError: [Errno 28] No space left on device", facts(), "full", "free some space"),
