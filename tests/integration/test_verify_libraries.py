@@ -204,7 +204,7 @@ def test_of_a_numpy_that_is_too_new(prefix: Prefix, tmp_path: Path, home: Path) 
         assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
         return done.stderr.partition("  fix: ")[2].strip()
 
-    applied(fix("`np.bool`"), variables, home)
+    applied(fix("module 'numpy' has no attribute 'bool'"), variables, home)
     # Its first step installs OpenBLAS, as root; no flag can name a library below a blank.
     _, setting = fix("'blas_opt_info'").split("\nthen ")
     setting, _, without_root = setting.partition("\nor, without root, ")
