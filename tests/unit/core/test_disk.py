@@ -20,7 +20,6 @@ from stacks.core.disk import (
     REPOSITORY,
     explain_disk_errors,
     hold_lock,
-    remove_leftover,
     replace_atomically,
     scratch,
     scratch_parent,
@@ -216,18 +215,6 @@ def test_a_temporary_folder_that_is_removed_while_it_is_in_use(tmp_path: Path) -
         (folder / "file").touch()
     with pytest.raises(FileNotFoundError), temporary_folder(tmp_path, "x-") as folder:
         (folder / "file").read_bytes()
-
-
-def test_a_file_system_without_locks_of_folders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(folder: Path) -> int:
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(disk, "acquire_folder", refuse)
-    with temporary_folder(tmp_path, "x-") as folder:
-        assert not remove_leftover(folder)
-    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Programs, their signals, and the locks between real processes."""
 
+import errno
 import fcntl
 import os
 import signal
@@ -12,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.core import locking, process
-from stacks.core.disk import hold_lock
+from stacks.core import disk, locking, process
+from stacks.core.disk import hold_lock, remove_leftover, temporary_folder
 from stacks.core.process import CommandError, call, run_attached
 from unit.helpers.processes import read_line, started
 
@@ -192,3 +193,15 @@ def test_what_a_thread_runs_is_ended_with_its_children(tmp_path: Path) -> None:
     with pytest.raises(process.Ended), process.ended_once(), ThreadPoolExecutor() as pool:
         list(pool.map(call, [["sh", "-c", tell]]))
     assert not late.exists()
+
+
+def test_a_file_system_without_locks_of_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: Path) -> int:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(disk, "acquire_folder", refuse)
+    with temporary_folder(tmp_path, "x-") as folder:
+        assert not remove_leftover(folder)
+    assert list(tmp_path.iterdir()) == []

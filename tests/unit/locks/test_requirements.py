@@ -254,8 +254,8 @@ def test_pip_is_given_its_resolver_and_folders_of_packages_whose_path_has_a_blan
 ) -> None:
     """Whatever the user's pip has turned on."""
     monkeypatch.setenv("PIP_USE_FEATURE", "truststore")
-    values = '"$PIP_USE_FEATURE $PIP_FIND_LINKS"'
-    program = f"#!/bin/sh\nmkdir files\nprintf %s {values} > {room.folder}/given\n"
+    given = '"$PIP_USE_FEATURE $PIP_FIND_LINKS" > given'
+    program = f"#!/bin/sh\nmkdir files\ncd {room.folder}\nprintf %s {given}\n"
     add(room.folder, "prefix/bin/python", program, 0o755)
     links = ("/my room/wheels", "https://x.test/wheels")
     room.settings = PipSettings(index_urls=(), find_links=links)
