@@ -8,7 +8,6 @@ from __future__ import absolute_import, division, print_function
 import os
 import re
 import shutil
-import site
 import sys
 
 from verify.core import framework as frameworks
@@ -172,8 +171,8 @@ def find_culprit(program, framework, folder, user_flags="", environ=None):
             return _of_variable(environ, name, helps)
     if user_flags and error_in(_without(environ, flags)) is None:
         return _of_flags(environ, flags, user_flags, error_in)
-    # A virtualenv's `site` may lack it.
-    home = getattr(site, "getusersitepackages", str)()
+    # A virtualenv's may lack it. On Python 2.7 an import would undo -S.
+    home = getattr(sys.modules.get("site"), "getusersitepackages", str)()
     if os.path.isdir(home) and helps(dict(environ, PYTHONNOUSERSITE="1")):
         what = "the packages in %s" % home
         return what, "remove them, or leave them out:\nexport PYTHONNOUSERSITE=1"

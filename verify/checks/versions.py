@@ -5,7 +5,6 @@ from __future__ import absolute_import, division, print_function
 import importlib
 import os
 import platform
-import site
 import sys
 
 from verify.checks import settings
@@ -72,8 +71,8 @@ def _is_below(path, folder):
 
 def _fix(expectation, folder):
     """Return how to have what comes from another folder come from the environment."""
-    # A virtualenv's `site` may lack it.
-    user_folder = getattr(site, "getusersitepackages", lambda: None)()
+    # A virtualenv's may lack it. On Python 2.7 an import would undo -S.
+    user_folder = getattr(sys.modules.get("site"), "getusersitepackages", lambda: None)()
     if user_folder and _is_below(folder, user_folder):
         return "leave out the packages of your home, as `run` does:\nexport PYTHONNOUSERSITE=1"
     fix = surroundings.without("PYTHONPATH", os.path.realpath(folder))

@@ -6,6 +6,7 @@ The accelerator is tried on stand-ins for Theano: no part of it fails in silence
 import importlib
 import json
 import platform
+import site
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_another_framework_than_the_locked_one_fails() -> None:
 def test_a_framework_or_numpy_from_elsewhere_fails(
     name: str, folder: str, fix: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(versions.site, "getusersitepackages", lambda: str(tmp_path / "home"))
+    monkeypatch.setattr(site, "getusersitepackages", lambda: str(tmp_path / "home"))
     monkeypatch.setattr(versions.sys, "prefix", str(tmp_path / "environment"))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "checkout"))
     path = tmp_path / folder / name / "__init__.py"
