@@ -8,8 +8,10 @@
    count that has lost the time of two calls, less what it gained, is left, and tried again after a
    wait of 20 times what the trial cost: trials cost at most 5 % of the time. A call that took many
    times what it should shows that the machine is busy: then all sizes run on at most the count
-   below for that wait, and on one thread until the machine has a processor free. Now and then a
-   call runs on the count below, whose time may have been learnt on a busy machine. */
+   below for that wait, and on one thread until the machine has a processor free. A count that is
+   kept is left now and then, to measure the one below anew: its time may have been learnt on a
+   busy machine, or with cold caches. What is measured while threads of the higher count still
+   spin is not learnt: on the same core they slow a call down as much as if it ran on both. */
 #include "policy.h"
 
 #include <string.h>
@@ -17,11 +19,12 @@
 #include "machine.h"
 
 enum {
-    LEVELS = 10,      /* 1, 2, 4, ... 512 threads; a machine's last level is all of its threads */
-    SIZES = 1024,     /* of a program at once */
-    PLACES = 8,       /* where a size may be; if all are taken, that in the last is forgotten */
-    CALLS_BELOW = 64, /* one call of so many runs on the count below */
-    SAMPLES = 4       /* before the next count is tried: the first calls of a size are slow */
+    LEVELS = 10,  /* 1, 2, 4, ... 512 threads; a machine's last level is all of its threads */
+    SIZES = 1024, /* of a program at once */
+    PLACES = 8,   /* where a size may be; if all are taken, that in the last is forgotten */
+    SAMPLES = 4,  /* before the next count is tried: the first calls of a size are slow */
+    SOON = 16,    /* a count is kept at first so many times what measuring the one below takes, */
+    SELDOM = 64   /* then twice as many each time, up to this */
 };
 
 static const double WAIT_PER_LOSS = 20;
@@ -40,11 +43,13 @@ struct size {
     int samples[LEVELS];
     double typical[LEVELS]; /* seconds */
     int judged;             /* the level's first call is over */
-    unsigned calls;
     double lost;            /* seconds against the level below, less gains, since it was judged */
+    double gained;          /* the same the other way round, since the wait was halved */
     double cost;            /* the same with the first call */
     double wait, until;     /* seconds: the last wait, and when a higher level is tried again */
     double learns_from;     /* seconds: threads of a level that was left spin until then */
+    double kept;            /* seconds in calls since it was judged */
+    int keep;               /* times what it takes to measure the level below */
 };
 
 static struct size sizes[SIZES];
@@ -82,7 +87,19 @@ static void change(struct size *size, int level)
 {
     size->level = level;
     size->judged = 0;
-    size->lost = size->cost = 0;
+    size->lost = size->gained = size->cost = 0;
+}
+
+static void leave(struct size *size, double now)
+{
+    size->learns_from = now + SPINNING;
+    change(size, size->level - 1);
+}
+
+static int is_kept_long_enough(const struct size *size)
+{
+    double measuring = SPINNING + SAMPLES * size->typical[size->level - 1];
+    return size->kept >= size->keep * measuring;
 }
 
 int policy_threads(uint64_t key, int most, double now)
@@ -106,8 +123,10 @@ int policy_threads(uint64_t key, int most, double now)
             return 1;
         }
     }
-    if (size->level > 0 && size->judged && ++size->calls % CALLS_BELOW == 0)
-        return threads_of(size->level - 1, most);
+    if (size->level > 0 && size->judged && is_kept_long_enough(size)) {
+        size->samples[size->level - 1] = 0;
+        leave(size, now);
+    }
     return threads_of(size->level, most);
 }
 
@@ -145,14 +164,22 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     size->cost = added(size->cost, loss);
     if (!size->judged && loss < TICK) {
         size->judged = 1;
+        size->kept = 0;
+        size->keep = size->keep ? 2 * size->keep : SOON;
+        if (size->keep > SELDOM)
+            size->keep = SELDOM;
         return;
     }
+    size->kept += seconds;
     size->lost = added(size->lost, loss);
+    size->gained = added(size->gained, -loss);
     if (size->lost <= FORGIVEN * lower) {
         learn(size, level, seconds);
-        if (loss < 0)
+        if (size->gained > FORGIVEN * lower) {
             /* Ever smaller, it would set the processor's flag of an underflow. */
             size->wait = size->wait > NOTHING ? size->wait / 2 : 0;
+            size->gained = 0;
+        }
         return;
     }
     size->wait *= 2;
@@ -161,8 +188,7 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     if (size->wait > LONGEST_WAIT)
         size->wait = LONGEST_WAIT;
     size->until = now + size->wait;
-    size->learns_from = now + SPINNING;
-    change(size, level - 1);
+    leave(size, now);
     if (loss > FORGIVEN * lower && loss > BUSY_SECONDS) {
         free_machine = 0;
         most_if_busy = threads_of(level - 1, most);

@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,9 +64,9 @@ def held_up(threads: int) -> float:
 
 
 def is_kept(threads: list[int], count: int) -> bool:
-    """Return whether all calls had a number of threads, but for one of 64, which has half of it."""
+    """Return whether calls had a number of threads, but for some, which measure half of it."""
     below = [each for each in threads if each != count]
-    return len(below) <= len(threads) // 64 + 1 and set(below) <= {count // 2}
+    return len(below) <= len(threads) // 32 and set(below) <= {count // 2}
 
 
 def test_counts_rise_while_they_pay(program: Callable[[int], Program]) -> None:
@@ -145,20 +146,22 @@ def test_a_count_below_that_was_learnt_on_a_busy_machine_is_measured_again(
     assert threads[-1000:].count(1) > 900
 
 
+@pytest.mark.parametrize("share", [1.2, 1.03])
 def test_idle_threads_that_spin_on_the_same_core_do_not_hide_that_one_is_faster(
-    program: Callable[[int], Program],
+    program: Callable[[int], Program], share: float
 ) -> None:
-    """Two processors of one core: a call that follows one on two threads is as slow as that."""
-    machine, spin_until = program(2), 0.0
+    """Two processors of one core: after a call on two threads, one takes half as long again."""
+    machine, spin_until, chance = program(2), 0.0, random.Random(7)
 
     def times(threads: int) -> float:
         nonlocal spin_until
-        seconds = 0.0002 if threads == 1 and machine.now >= spin_until else 0.00024
+        alone = 0.0002 * (1.5 if machine.now < spin_until else 1)
+        seconds = (alone if threads == 1 else 0.0002 * share) * chance.gauss(1, 0.05)
         if threads == 2:
             spin_until = machine.now + seconds + 0.05
         return seconds
 
-    assert machine.calls(20_000, times)[5000:].count(1) > 0.95 * 15_000
+    assert machine.calls(40_000, times)[10_000:].count(1) > 0.95 * 30_000
 
 
 def test_a_number_that_the_program_has_lowered_is_judged_too(
