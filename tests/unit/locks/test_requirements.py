@@ -190,19 +190,14 @@ REFUSED = (
         ("Retrying (Retry(total=4)) after connection broken by 'x'", 1, FetchError, "cannot be re"),
         (
             "WARNING: Retrying (Retry(total=4)) by 'x': /whl",
-            1,
-            FetchError,
-            "^http://x/whl: pip's fi",
+            *(1, FetchError, "^http://x/whl: pip's fi"),
         ),
         (
             "WARNING: 401 Error, Credentials not correct for https://one/simple\nERROR: Could not "
             "find a version that satisfies the requirement zork (from versions: none)",
             *(1, FetchError, REFUSED.format(401)),
         ),
-        (
-            "ERROR: No matching distribution found for a",
-            *(1, UsageError, "no package index has a\n"),
-        ),
+        ("ERROR: No matching distribution found for a", 1, UsageError, "no package index has a\n"),
         (
             "ERROR: No matching distribution found for numpy>=1.16 (from a)",
             *(1, UsageError, "do not fit theano-1.0.5"),

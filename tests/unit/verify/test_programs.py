@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn
+from unittest.mock import Mock
 
 import pytest
 from integration.programs import called
@@ -79,7 +80,6 @@ def test_the_suite_takes_ctrl_c_that_was_ignored_while_python_started(
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     main = importlib.import_module("verify.__main__").main
-    progress = importlib.import_module("verify.core.progress")
     monkeypatch.setattr(progress, "says_interrupted", True)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -158,10 +158,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_program_that_cannot_run_has_status_2_and_a_fix(
     error: Exception, fix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run(_arguments: object) -> NoReturn:
-        raise error
-
-    assert program.exit_status("verify", run, ARGUMENTS) == 2
+    assert program.exit_status("verify", Mock(side_effect=error), ARGUMENTS) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith(f"verify cannot run with {sys.executable} (Python 3.")
     assert lines[1] == f"  {error}" and lines[2].startswith(f"  fix: {fix}")
@@ -170,11 +167,8 @@ def test_a_program_that_cannot_run_has_status_2_and_a_fix(
 def test_of_a_full_disk_for_temporary_files_the_fix_is_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def run(_arguments: object) -> NoReturn:
-        raise OSError(28, "No space left on device")
-
+    run = Mock(side_effect=OSError(28, "No space left on device"))
     full = SimpleNamespace(f_bavail=0, f_frsize=4096, f_favail=1)
-    monkeypatch.setattr(program.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(program.os, "statvfs", {str(tmp_path): full}.get)
     assert program.exit_status("verify", run, ARGUMENTS) == 2
     fix = "free some space, or set TMPDIR to a folder on another disk"
