@@ -11,7 +11,7 @@ import shutil
 import sys
 
 from verify.core import framework as frameworks
-from verify.core import process, surroundings
+from verify.core import packages, process, surroundings
 from verify.core.configuration import compile_flags, flags_of, use_compile_folder
 
 _UNTRIED = object()
@@ -171,8 +171,7 @@ def find_culprit(program, framework, folder, user_flags="", environ=None):
             return _of_variable(environ, name, helps)
     if user_flags and error_in(_without(environ, flags)) is None:
         return _of_flags(environ, flags, user_flags, error_in)
-    # A virtualenv's may lack it. On Python 2.7 an import would undo -S.
-    home = getattr(sys.modules.get("site"), "getusersitepackages", str)()
+    home = packages.user_folder()
     if os.path.isdir(home) and helps(dict(environ, PYTHONNOUSERSITE="1")):
         what = "the packages in %s" % home
         return what, "remove them, or leave them out:\nexport PYTHONNOUSERSITE=1"

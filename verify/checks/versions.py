@@ -71,9 +71,8 @@ def _is_below(path, folder):
 
 def _fix(expectation, folder):
     """Return how to have what comes from another folder come from the environment."""
-    # A virtualenv's may lack it. On Python 2.7 an import would undo -S.
-    user_folder = getattr(sys.modules.get("site"), "getusersitepackages", lambda: None)()
-    if user_folder and _is_below(folder, user_folder):
+    home = package_metadata.user_folder()
+    if home and _is_below(folder, home):
         return "leave out the packages of your home, as `run` does:\nexport PYTHONNOUSERSITE=1"
     fix = surroundings.without("PYTHONPATH", os.path.realpath(folder))
     return fix or fixes.repair_fix(expectation)

@@ -45,6 +45,12 @@ def is_installed(name):
     return spec is not None and spec.origin not in (None, "namespace")
 
 
+def user_folder():
+    """Return the user's folder of packages; empty for a Python that has none."""
+    # A virtualenv's site may lack it. On Python 2.7 an import would undo -S.
+    return getattr(sys.modules.get("site"), "getusersitepackages", str)()
+
+
 def import_installed(*names):
     """Import those of some modules that can be imported."""
     for name in names:
