@@ -30,7 +30,7 @@ from stacks.core.disk import (
     temporary_folder,
 )
 from stacks.core.models import SHA256
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import BUILT, PACKAGES, UNPACKED, Workspace
 from stacks.sources.conda_archive import is_unpacked
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
@@ -53,7 +53,6 @@ class Built:
 
 
 LOGGER = logging.getLogger(__name__)
-PACKAGES, BUILT, UNPACKED = "packages", "built", "unpacked"
 
 
 def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:

@@ -25,6 +25,8 @@ DOCS_LOCK = REPOSITORY / "requirements-docs.lock"
 LOCKING_LOCK = REPOSITORY / "requirements-locking.lock"
 TEST_LOCK = REPOSITORY / "requirements-test.lock"
 RELEASE_LOCK = REPOSITORY / "requirements-release.lock"
+# The cache's folders of packages: by their digest, by what they were built from, and unpacked.
+PACKAGES, BUILT, UNPACKED = "packages", "built", "unpacked"
 
 
 @dataclass(frozen=True)

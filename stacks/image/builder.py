@@ -15,7 +15,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from stacks.channel.package import UNPACKED
 from stacks.core import records
 from stacks.core.disk import (
     REPOSITORY,
@@ -27,7 +26,7 @@ from stacks.core.disk import (
 )
 from stacks.core.errors import IntegrityError, StacksError
 from stacks.core.process import run_attached
-from stacks.core.workspace import Workspace, default_workspace, run_pip
+from stacks.core.workspace import UNPACKED, Workspace, default_workspace, run_pip
 from stacks.environments.make import install, packages
 from stacks.image import base, files, layout, oci
 from stacks.image.metadata import config_of

@@ -21,7 +21,7 @@ from pathlib import Path
 from stacks.core.console import display_path
 from stacks.core.disk import SCRATCH, explain_disk_errors, remove_leftover, scratch_parent
 from stacks.core.locking import acquire
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import BUILT, PACKAGES, UNPACKED, Workspace
 from stacks.environments import folders
 from stacks.environments.folders import folder_of, folder_of_stack, report_path
 from stacks.variants import stack
@@ -29,12 +29,13 @@ from stacks.variants.variant import Variant
 
 # What other modules make in the cache.
 CACHED = (
-    *("bases", "built", "layers", folders.MODULES, "packages", "sources", "unpacked", "uv"),
+    *("bases", BUILT, "layers", folders.MODULES, PACKAGES, "sources", UNPACKED, "uv"),
     *(folders.VERIFIED, "wheels"),
 )
 # Where leftovers are, as patterns below the cache and build/: not inside packages and environments.
 IN_CACHE = (
-    *(".*", "bases/.*", "built/.*", "layers/.*", "packages/.*", "unpacked/.*", "wheels/.*"),
+    ".*",
+    *(f"{name}/.*" for name in ("bases", BUILT, "layers", PACKAGES, UNPACKED, "wheels")),
     *("sources/*/*/*/.*", "sources/*/*/*/*.part", "sources/unpinned/*"),
 )
 IN_BUILD = (

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from stacks.channel.package import UNPACKED
 from stacks.core.console import as_typed
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically
 from stacks.core.errors import DiskError
 from stacks.core.process import quoted
-from stacks.core.workspace import Workspace
+from stacks.core.workspace import UNPACKED, Workspace
 from stacks.environments import folders
 from stacks.environments.folders import READY
 from stacks.environments.make import (
