@@ -1,7 +1,5 @@
 """The variants that can be timed: built from their current locks, and verified since."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ stopped and started again: what is stored, of the same locks and settings, is no
 time.
 """
 
-from __future__ import annotations
-
 import datetime
 import sys
 import time

@@ -1,7 +1,5 @@
 """Statistics of samples: medians, quartiles, ratios with intervals; how figures are shown."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Hashable, Sequence

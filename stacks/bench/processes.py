@@ -1,7 +1,5 @@
 """The process of a turn: a program of the suite that waits, stopped, between its answers."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

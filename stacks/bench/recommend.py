@@ -4,8 +4,6 @@ A stack.yaml is timed on every flavour that fits. PATH/stack.build/flavours/FLAV
 the copy with another `extends`; it has its lock and environment beside it, like any other.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 The runs are collected with the noise around them.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The figures of a result: medians, ratios to the baseline, the fastest variants; their table."""
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ One that is published may be packed: its figures with five digits, compressed wi
 ending in .json.xz.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import lzma

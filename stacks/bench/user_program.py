@@ -5,8 +5,6 @@ functions, and, where the program prints the line THEANO_STACKS_STEP after each 
 step. The program is not edited: the suite's hook counts compilation and memory.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Building the channel's packages in parallel."""
 
-from __future__ import annotations
-
 import select
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

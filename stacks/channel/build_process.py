@@ -4,8 +4,6 @@ multiprocessing would print its own traceback where the parent is killed at the 
 leave the compilers that run.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle

@@ -1,7 +1,5 @@
 """A conda package as a lock names it, and the channel's address in locks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from stacks.sources.pins import CondaPin

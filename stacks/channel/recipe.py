@@ -4,8 +4,6 @@ Facts about licences are in `about`; docs/reference/licences.md explains them. T
 advice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from fnmatch import fnmatch
 from pathlib import Path

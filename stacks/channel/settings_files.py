@@ -5,8 +5,6 @@ because a .pth file names them to Theano, and the compiler to PATH, when the int
 Nothing in them depends on the machine or on the lock.
 """
 
-from __future__ import annotations
-
 import configparser
 import io
 import re

@@ -4,8 +4,6 @@ Dask's own scheduling knows workers, not machines; it cannot give a job that one
 another; and by default a task without a worker waits forever.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import operator

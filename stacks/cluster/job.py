@@ -4,8 +4,6 @@ It reads one line of JSON, the order, and writes one, the answer; progress goes 
 It stops, with all that it has started, when its standard input ends.
 """
 
-from __future__ import annotations
-
 import base64
 import os
 import signal

@@ -5,8 +5,6 @@ programs there. A worker runs each order in a separate process: dask cannot stop
 process can be stopped, so nothing continues after the client has gone or the worker was killed.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import ipaddress

@@ -1,7 +1,5 @@
 """How many cores this process may use, as a verification reports it."""
 
-from __future__ import annotations
-
 from verify.core import machine
 
 

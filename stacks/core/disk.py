@@ -1,7 +1,5 @@
 """Files and folders: checksums, atomic replacement, locks, errors of the disk."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import glob

@@ -1,7 +1,5 @@
 """The errors that people are shown, each with its exit code; suggestions for a misspelt name."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

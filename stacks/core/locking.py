@@ -1,7 +1,5 @@
 """Lock files that only those who may write to their folder can hold, and who holds them."""
 
-from __future__ import annotations
-
 import fcntl
 import math
 import os

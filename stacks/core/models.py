@@ -5,8 +5,6 @@ refused here unless it is one line of the characters that it needs. Whoever writ
 quotes it for that language.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, is_dataclass

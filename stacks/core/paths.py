@@ -3,8 +3,6 @@
 And exchanging what two paths name.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -1,7 +1,5 @@
 """All subprocesses are started here, and logged; the signals that end this process."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shlex

@@ -3,8 +3,6 @@
 The lists are as sha256sum prints them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Set
 from pathlib import Path

@@ -3,8 +3,6 @@
 Optional tools are installed when they are first needed: in the running venv, or in another.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -4,8 +4,6 @@ Only plain YAML 1.2 is taken: no tags, no anchors, no merge keys, no empty value
 Size, nesting and number of values are limited, so that no file takes all memory or time.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """`./invoke publish-channel`: a channel for any conda client, in a folder or a registry."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -7,8 +7,6 @@ NOTES.md                                  what CHANGELOG.md says of the version,
 SHA256SUMS                                the digest of each file, as sha256sum prints it
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

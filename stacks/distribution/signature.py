@@ -3,8 +3,6 @@
 Ed25519 (RFC 8032), keys in PEM: `openssl pkeyutl` verifies it as well.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

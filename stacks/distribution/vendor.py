@@ -10,8 +10,6 @@
 The same checkout and Python give the same bytes.
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tarfile

@@ -1,7 +1,5 @@
 """Programs of an environment: their variables; running the verification suite, what it says."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

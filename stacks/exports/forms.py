@@ -5,8 +5,6 @@ Sources: the Development Containers Specification (devcontainer.json), Apptainer
 ("Definition Files"), the Compose Specification, and modulefile(4) of Environment Modules.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

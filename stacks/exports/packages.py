@@ -4,8 +4,6 @@ Sources: conda's and pixi's references of their manifests, PEP 751, and EasyBuil
 easyconfig files".
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ No package's script runs, so making it needs neither the root user nor Debian. W
 needs of the files that the scripts would write is written here.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ this code. `python -m stacks.image.builder` then makes the layers as `./invoke b
 does: by the same code, and so of the same bytes.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

@@ -4,8 +4,6 @@ Docker, or podman, whose socket has the same API, through the Docker SDK. Its ad
 docker program: DOCKER_HOST, DOCKER_CONTEXT, `docker context use`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -4,8 +4,6 @@ What is compiled, the framework's first modules and the bytecode of all Python, 
 CPU, as another user and at another path than where it was compiled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The content of an image as folders, of which each becomes a layer over the base."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

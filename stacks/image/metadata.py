@@ -4,8 +4,6 @@ In the bill a package of the project's channel lists the debs and wheels it was 
 names that vulnerability databases use.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import uuid
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ crane and Apptainer read it as an OCI archive. It holds one image and nothing be
 Apptainer 1.4 has no way to choose. Format: OCI image specification 1.1.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

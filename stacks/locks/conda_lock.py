@@ -4,8 +4,6 @@
 form of the lock (FORM), and the hash of the specs that it was made for.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

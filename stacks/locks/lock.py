@@ -10,8 +10,6 @@ A lock suffices: what it names is looked up by SHA-256 (stacks/channel/build.py)
 solved. It is refused if it was damaged or edited, or if the YAML asks for something else.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ The packages that the environment has already are constraints, and not part of t
 of the user's replaces them.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

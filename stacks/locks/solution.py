@@ -4,8 +4,6 @@ Nothing is fetched or built to say what a published channel has: packages, index
 copyleft parts, digests of all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """The texts of a lock's files, and the hashes of its specs and of all of it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Writing and checking the locks of this project's channel, and of another channel's packages."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 import threading

@@ -6,8 +6,6 @@ pylock.toml; pip does none of these. Of the files of a release that pylock.toml 
 fits a Python best is chosen here, as pip chooses it.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

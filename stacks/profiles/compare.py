@@ -1,7 +1,5 @@
 """Compare two profiles: what each class, op and apply gained or lost."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

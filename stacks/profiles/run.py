@@ -1,7 +1,5 @@
 """Profile a workload or a user's program in an environment; store and read workloads' reports."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

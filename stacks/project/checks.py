@@ -1,7 +1,5 @@
 """The project's own checks (style, types, imports, tests), and CI's jobs: one for each variant."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence

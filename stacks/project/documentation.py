@@ -5,8 +5,6 @@ of the pages. Those in docs/ come to its top, so docs/index.md is the site's fir
 their paths, and so do the files that a page links to.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Published packages stand for the sources that they are made of.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

@@ -4,8 +4,6 @@ An archive of another channel is not trusted: a path that leads out of the envir
 here, before anything is written there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

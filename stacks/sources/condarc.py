@@ -5,8 +5,6 @@ comes with conda-lock, with conda's own default. It is half of all packages of t
 installed when it is first needed: building from a lock needs none of it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import re

@@ -4,8 +4,6 @@ An address that a server redirects to is checked before it is asked. A file: URL
 server.
 """
 
-from __future__ import annotations
-
 import io
 import logging
 import os

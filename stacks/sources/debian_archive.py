@@ -3,8 +3,6 @@
 A suite's Release file is verified by the keys in this repository.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import lzma

@@ -5,8 +5,6 @@ index whose settings name Debian's archive: a build needs an index anyway. The w
 data: nothing of it is imported or run.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

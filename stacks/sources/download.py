@@ -1,7 +1,5 @@
 """Documents and files at a URL: tried again and later, resumed, within limits of time and size."""
 
-from __future__ import annotations
-
 import logging
 import random
 import sys

@@ -1,7 +1,5 @@
 """Pinned files from the cache, a vendored folder or the user's mirrors, checked at every use."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 from pathlib import Path

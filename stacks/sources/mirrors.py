@@ -4,8 +4,6 @@
 below `channel/`, and the wheels of the tools in `tools/`.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -4,8 +4,6 @@ No library is used: the two that exist need a second HTTP library or an HTML tre
 of them treats an index that is down as an index without the file.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import threading

@@ -3,8 +3,6 @@
 A pin names no host: the user's own configuration does (stacks/sources/mirrors.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

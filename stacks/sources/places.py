@@ -6,8 +6,6 @@ the checkout's repository. Which places still have which file is asked without a
 A place needs no trust: each pin fixes its file's size and SHA-256.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import threading

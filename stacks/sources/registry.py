@@ -5,8 +5,6 @@ tag or a manifest. A registry that wants a token says where it is to be had (Doc
 authentication); anonymous ones are enough for public packages.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

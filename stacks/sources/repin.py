@@ -1,7 +1,5 @@
 """New pins: of debs by the archive's signature, of index files by their bytes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace

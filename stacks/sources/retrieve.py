@@ -1,7 +1,5 @@
 """Download of pinned files from the places that may have them, each checked by its SHA-256."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import sys

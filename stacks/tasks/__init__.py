@@ -1,7 +1,5 @@
 """The tasks of ./invoke, which call the packages below; and the installed command of the wheel."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tasks for sources, locks, the channel of packages, and images."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

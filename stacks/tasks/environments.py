@@ -1,7 +1,5 @@
 """Tasks that build, verify, use and remove environments."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

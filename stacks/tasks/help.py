@@ -1,7 +1,5 @@
 """The help of a task, and the page of all commands."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Sequence
 

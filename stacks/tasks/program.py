@@ -1,7 +1,5 @@
 """The command line: invoke's program, with --verbose and this project's error messages."""
 
-from __future__ import annotations
-
 import atexit
 import io
 import os

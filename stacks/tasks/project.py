@@ -1,7 +1,5 @@
 """Tasks for the project's own files: tests, schemas, pages; what it carries elsewhere."""
 
-from __future__ import annotations
-
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import file_of, folder_of, path_of
 from stacks.tasks.task import excludes, needs, one_of, task

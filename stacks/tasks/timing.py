@@ -1,7 +1,5 @@
 """Tasks that time and profile programs, and that show and publish the results."""
 
-from __future__ import annotations
-
 from stacks.core.console import next_step
 from stacks.core.paths import expanded
 from stacks.core.workspace import default_workspace

@@ -7,8 +7,6 @@ results/samplers.json, and measurements/sampling.py results/sampling.json: in th
 samplers, or the environments, take turns.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 The templates beside this module have the prose, the tables and the drawing.
 """
 
-from __future__ import annotations
-
 import html
 import math
 import re

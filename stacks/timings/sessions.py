@@ -1,7 +1,5 @@
 """The results as sessions, one for each run of the bench; the columns of the tables for them."""
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 from collections.abc import Collection, Sequence

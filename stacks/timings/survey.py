@@ -4,8 +4,6 @@ An article of 2017 made a neural Turing machine on Theano 0.8.2 faster in three 
 seconds of 100 calls of a training step, of one run of each, on a machine that it does not name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

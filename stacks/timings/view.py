@@ -4,8 +4,6 @@ First what a reader asks: which flavour for which kind of program, what to avoid
 which framework. Then the tables of the machines, and how they were measured. `survey.py` makes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

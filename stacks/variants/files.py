@@ -1,7 +1,5 @@
 """The models of the files of envs/: flavours, frameworks and BLAS libraries."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Finding and reading the files of variants: those of envs/, and a stack.yaml beside one's code."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

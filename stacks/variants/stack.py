@@ -6,8 +6,6 @@ PATH/stack.build/   its environment and reports, and copies of it on other flavo
                     it can be removed at any time
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -6,8 +6,6 @@ envs/blas/NAME.yaml         a BLAS library, and how Theano reaches it
 PATH/stack.yaml             a flavour with packages of one's own; see stacks/variants/stack.py
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path, PurePath
 from typing import Any

@@ -4,8 +4,6 @@ What a process uses is locked: a temporary folder by a lock on itself, the cache
 locks of stacks/environments/folders.py.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

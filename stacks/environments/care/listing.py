@@ -1,7 +1,5 @@
 """The table of `./invoke list`: what is built of each variant, and its last verification."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Sequence
 from typing import Any

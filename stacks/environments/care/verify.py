@@ -1,7 +1,5 @@
 """Verifying an environment, or any interpreter that a user names."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The packages that a user asks for or adds: whether they import, and what a new build keeps."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

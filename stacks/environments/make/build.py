@@ -1,7 +1,5 @@
 """Building an environment from its lock, and locking a stack.yaml, which needs one."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

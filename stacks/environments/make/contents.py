@@ -1,7 +1,5 @@
 """The files of an environment: what its packages install, what is on disk, and the list of them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

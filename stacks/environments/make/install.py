@@ -1,7 +1,5 @@
 """Installing conda packages into a folder, checked against their archives."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

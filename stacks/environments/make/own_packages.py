@@ -5,8 +5,6 @@ cache: the lock fixes the archive, not the wheel. The wheel has no path of this 
 the same wherever it is compiled.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The packages of an environment: those of its lock, and what a lock cannot have."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

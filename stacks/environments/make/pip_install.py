@@ -1,7 +1,5 @@
 """Installing pinned files with pip, on top of the conda packages."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

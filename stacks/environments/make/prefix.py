@@ -1,7 +1,5 @@
 """An environment on disk: made from its lock in a temporary folder, checked, renamed."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

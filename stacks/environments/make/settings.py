@@ -4,8 +4,6 @@ That is what verify/ expects in it, and what pip reads: its locked packages as c
 framework's settings are a package: see stacks/channel/settings_files.py.
 """
 
-from __future__ import annotations
-
 import configparser
 import email.parser
 import hashlib

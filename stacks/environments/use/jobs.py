@@ -1,7 +1,5 @@
 """Running a program over many arguments, several at a time, in one environment."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

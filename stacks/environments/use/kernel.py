@@ -8,8 +8,6 @@ A kernelspec is a folder with a kernel.json in a place where Jupyter looks:
 https://jupyter-client.readthedocs.io/en/stable/kernels.html#kernel-specs
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Running a program or a shell in an environment."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shlex
