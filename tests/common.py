@@ -1,7 +1,5 @@
 """What holds for all tests, set when this is loaded."""
 
-from __future__ import annotations
-
 import os
 import signal
 import warnings

@@ -1,7 +1,5 @@
 """Machines with little: a root of Debian 12, made once and kept in the cache; no network at all."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """A real headless Chromium, controlled over WebDriver."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Fixes are applied word for word, as their reader would.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

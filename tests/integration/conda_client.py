@@ -3,8 +3,6 @@
 That code calls itself by two names, so it is laid out here under its own alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ The image has a file, and an entry program in place of the suite.
 engines.py ROOT PLAY    builds it in a process of its own
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """An environment's Python and a checkout's `./invoke` as tests run them, and this processor."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

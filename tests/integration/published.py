@@ -1,7 +1,5 @@
 """Channels as tests write, serve and read them, above all of the small framework."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """Debian's docker-registry on this machine: by plain HTTP, with TLS, with a server of tokens."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import ipaddress

@@ -4,8 +4,6 @@ Each takes more than ten seconds on two cores, or needs an environment that no e
 What an everyday test covers of the same is said where it is not the other cases of the same test.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from fnmatch import fnmatchcase
 

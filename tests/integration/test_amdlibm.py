@@ -1,7 +1,5 @@
 """amdlibm-compat computes correctly at every tier and in user code; AMD LibM can replace it."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import tarfile

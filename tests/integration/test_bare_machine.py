@@ -1,7 +1,5 @@
 """README's first command on a machine that knows no mirror of Debian's archive and has no gpg."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

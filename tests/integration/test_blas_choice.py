@@ -1,7 +1,5 @@
 """NumPy and SciPy on each flavour's BLAS: every function is there, right numbers, settings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is in the packages: every ELF file of every framework's environment, and the Pythons."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

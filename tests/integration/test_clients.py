@@ -1,7 +1,5 @@
 """Other conda clients and channels: their environments have the settings, and compute."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

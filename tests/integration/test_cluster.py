@@ -1,7 +1,5 @@
 """Build and bench over two machines, two workers of one scheduler here; where both listen."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

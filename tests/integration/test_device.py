@@ -4,8 +4,6 @@ CUDA is tried without a GPU: the driver is a library of the tests, in which devi
 host's and cuBLAS is two loops.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

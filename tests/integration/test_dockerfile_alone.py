@@ -3,8 +3,6 @@
 The engine is Debian 13's, in a root of its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

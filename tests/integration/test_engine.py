@@ -1,7 +1,5 @@
 """Images in an engine, by one that is made in a second: made, made again, and failures."""
 
-from __future__ import annotations
-
 import json
 import signal
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Each exported form, read by the tool that it is for."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What is exported for containers is run: the dev container, and compose's user."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import tarfile

@@ -1,7 +1,5 @@
 """C extensions in a stack's source archives: compiled to the same bytes wherever and whenever."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tarfile

@@ -1,7 +1,5 @@
 """What makes the first step come sooner, on real Theano: right graphs and values, and in use."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

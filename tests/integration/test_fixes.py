@@ -1,7 +1,5 @@
 """A fault, its fix as the suite prints it, applied word for word: then the fault is gone."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A NumPy that calls a slow library, and its fix as the suite prints it: then the fault is gone."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

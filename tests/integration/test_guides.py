@@ -5,8 +5,6 @@ before a block, `<!-- file: NAME -->`, tells that the reader saves it. A block o
 commands is a part of their output, as are the lines after a command that begins with `$`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

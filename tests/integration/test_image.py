@@ -1,7 +1,5 @@
 """The content of an image, tested without an engine, in a folder with all layers."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The image of openblas on Theano 1.0.5 in an engine, as people use it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

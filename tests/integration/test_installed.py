@@ -1,7 +1,5 @@
 """The wheel in a venv that nobody may write to, without the checkout."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

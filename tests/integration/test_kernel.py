@@ -1,7 +1,5 @@
 """Kernels of environments in a real Jupyter: nbclient runs a notebook, Chromium shows one."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The published page in a real browser, opened as a file."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What pip, uv and conda list in an environment, and what a user's own pip does there."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

@@ -2,8 +2,6 @@
 
 However a person starts one: by path, by activation, by `run`; `clean` during a build."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Published channels: what conda, rattler and builds make of them, sound and damaged."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 C code of operations, second starts, corrected gradients; licences, the Pythons that they run on.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The channel in a real registry: pushed, pushed again, pulled by its locks, used by rattler."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The same commit makes the same packages and environments on every machine, and in 2036."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

@@ -1,7 +1,5 @@
 """Compiled modules that environments share, on real Theano: reused, identical, or left out."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 That lies beside one's code: locked with uv or pip, built, run, checked; on each flavour.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re

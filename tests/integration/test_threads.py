@@ -1,7 +1,5 @@
 """Each call of BLAS and LAPACK gets its number of threads: values, counts, `info`, forks."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Users who may not write to a checkout, an environment or a folder, and two users at once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Drill: no network at all. A vendored folder and a copy of the checkout are all that there is."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

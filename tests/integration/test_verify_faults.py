@@ -3,8 +3,6 @@
 Broken libraries are in test_verify_libraries.py.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

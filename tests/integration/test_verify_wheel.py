@@ -1,7 +1,5 @@
 """The wheel of the suite: installed by pip and by uv, as a program, and as a plugin of pytest."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from importlib import metadata

@@ -1,7 +1,5 @@
 """The workloads, small, on real environments: do they run, and are they timed and right?"""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path
