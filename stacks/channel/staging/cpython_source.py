@@ -71,6 +71,12 @@ class CPythonSource(Stage):
     answers: dict[Variable, Line] = Field(
         description="answers for Python's configure script, which must not ask the host"
     )
+    functions: tuple[Variable, ...] = Field(
+        strict=False, description="functions that the script need not look for"
+    )
+    headers: tuple[Variable, ...] = Field(
+        strict=False, description="headers that it need not look for, as in `sys_stat_h`"
+    )
     variables: dict[Variable, Line] = Field(
         description="environment variables of Python's configure script and makefile"
     )
@@ -172,7 +178,10 @@ class CPythonSource(Stage):
         libraries = [*library_folders(debs), source.parent / "openssl/lib"]
         headers = [debs / "usr/include", debs / "usr/include" / MULTIARCH]
         site = source.parent / "config.site"
-        site.write_text("".join(f"{name}={value}\n" for name, value in self.answers.items()))
+        found = {f"ac_cv_func_{name}": "yes" for name in self.functions}
+        found |= {f"ac_cv_header_{name}": "yes" for name in self.headers}
+        answers = found | self.answers
+        site.write_text("".join(f"{name}={value}\n" for name, value in answers.items()))
         return runner(
             context,
             debs,
