@@ -18,27 +18,13 @@ static const struct kind PRODUCT = {.small = 5e5, .large = 2e9, .alone = 1},
                          OTHER_VECTOR = {.small = 2e4, .large = 1e9},
                          FACTORISATION = {.small = 1e5, .large = 1e9, .waits = 1};
 
-static inline uint64_t mix(uint64_t key, uint64_t value)
-{
-    return (key ^ value) * UINT64_C(0x100000001B3);
-}
+#pragma GCC visibility push(hidden)
 
-/* The size without the bits after its first four: those that differ by less share what was learnt.
-   A program on sequences has another length in each call. */
-static inline uint64_t about(int size)
-{
-    uint64_t bits = size > 0 ? (uint64_t)size : 0;
-    int dropped = 0;
-    for (; bits > 15; bits >>= 1)
-        dropped++;
-    return bits << dropped;
-}
+/* Return what a call of a routine, of letters and of sizes is known by; sizes that nearly agree are
+   one. */
+uint64_t key_of(const char *name, int letters, int a, int b, int c);
 
-static inline uint64_t key_of(const char *name, int letters, int a, int b, int c)
-{
-    uint64_t key = mix((uint64_t)(uintptr_t)name, (uint64_t)letters);
-    return mix(mix(mix(key, about(a)), about(b)), about(c)) | 1;
-}
+#pragma GCC visibility pop
 
 /* Define `function`, which the library has by the name `id`; it is looked up once. */
 #define FUNCTION(result, name, parameters)                                                       \

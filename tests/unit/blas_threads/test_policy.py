@@ -212,6 +212,7 @@ def test_sizes_of_one_place_in_the_table_do_not_forget_each_other(
 
 
 AROUND_ROUTINES = """
+#include "calls.c"
 #include "fortran.c"
 static uint64_t key, recorded;
 static double work, large;
