@@ -4,9 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from unit.helpers.suite import suite_module
-
-report = suite_module("device.report")
+from verify.device import report
 
 DEVICE = {"name": "a device", "driver": "1", "where": "opencl0:0", "peaks": {}, "is_cpu": True}
 PLACES = {"device": {"GpuGemm": 1}, "host": {}, "to_device": 3, "from_device": 1}

@@ -1,11 +1,10 @@
 """Reports and contexts of the verification suite, made by hand."""
 
-import importlib
 from types import SimpleNamespace
 from typing import Any
 
-# The suite is written for Python 2.7 too, so it has no types.
-report = importlib.import_module("verify.core.report")
+from verify.core import report
+
 # The fix of an expectation with the variant v of the framework f.
 REPAIR = "put the files back:\n./invoke build --variant v --framework f --repair"
 

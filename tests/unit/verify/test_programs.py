@@ -17,13 +17,8 @@ import pytest
 from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
-
-cli = importlib.import_module("verify.cli")
-program = importlib.import_module("verify.core.program")
-expectation = importlib.import_module("verify.core.expectation")
-framework = importlib.import_module("verify.core.framework")
-surroundings = importlib.import_module("verify.core.surroundings")
-progress = importlib.import_module("verify.core.progress")
+from verify import cli
+from verify.core import expectation, framework, program, progress, surroundings
 
 
 def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:

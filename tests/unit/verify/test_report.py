@@ -1,6 +1,5 @@
 """The report: its file and schema, as a table for people, and as JUnit's XML."""
 
-import importlib
 import io
 import json
 import os
@@ -9,14 +8,13 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import jsonschema
 import pytest
 
 from stacks.core.disk import REPOSITORY
 from unit.helpers.verification import document
-
-report = importlib.import_module("verify.core.report")
-jsonschema = importlib.import_module("jsonschema")
-table = importlib.import_module("verify.table")
+from verify import table
+from verify.core import report
 
 SCHEMA = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
 

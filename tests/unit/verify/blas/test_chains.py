@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.suite import suite_module
 from unit.helpers.verification import REPAIR, context
+from verify.blas import bindings, chains, library
 
-chains = suite_module("blas.chains")
-library = suite_module("blas.library")
-bindings = suite_module("blas.bindings")
 SCIPYS = library.Library("openblas", "1", None, 8, "/x/scipy.libs/libscipy_openblas.so")
 OURS = SCIPYS._replace(path="/lib/libblas_threads.so.1")
 FLAVOUR = {"name": "openblas", "libraries": ["libblas_threads.so.1"], "alone": True}

@@ -12,13 +12,9 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.suite import suite_module
 from unit.helpers.verification import REPAIR, context
-
-serving = suite_module("blas.serving")
-bindings = suite_module("blas.bindings")
-library = suite_module("blas.library")
-fixes = suite_module("core.fixes")
+from verify.blas import bindings, library, serving
+from verify.core import fixes
 
 CTYPES = os.path.realpath(_ctypes.__file__)
 

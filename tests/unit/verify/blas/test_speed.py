@@ -6,12 +6,8 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
-
-speed = suite_module("blas.speed")
-library = suite_module("blas.library")
-kernels = suite_module("blas.kernels")
+from verify.blas import kernels, library, speed
 
 LIBRARY = library.Library("unknown", None, None, 4, "/lib/x.so")
 GOOD = "90 % of this machine's peak (85 to 90 %); a processor alone: 90 %"

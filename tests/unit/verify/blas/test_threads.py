@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from unit.helpers.suite import suite_module
 from unit.helpers.verification import REPAIR, context
+from verify.blas import library, threads
+from verify.core import process
 
-threads = suite_module("blas.threads")
-library = suite_module("blas.library")
-process = suite_module("core.process")
 ONE = {"wall": 1.0, "cpu": 1.0, "own": 1.0, "fork": ""}
 FOUR = {"wall": 1.0, "cpu": 4.0, "own": 1.0, "fork": ""}
 HANGS = {**FOUR, "fork": "never ends its own"}

@@ -1,6 +1,5 @@
 """Timings of import and compilation; PyTensor's linkers; modules that are cut off."""
 
-import importlib
 import json
 import os
 import struct
@@ -11,9 +10,8 @@ from typing import Any
 import pytest
 
 from unit.helpers.verification import context
-
-compile_time = importlib.import_module("verify.checks.compile_time")
-portable = importlib.import_module("verify.core.portable")
+from verify.checks import compile_time
+from verify.core import portable
 
 
 def test_the_import_is_timed_twice(monkeypatch: pytest.MonkeyPatch) -> None:

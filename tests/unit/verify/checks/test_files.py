@@ -23,9 +23,8 @@ from unit.helpers.environments import (
     expectation,
 )
 from unit.helpers.verification import context
-
-files = importlib.import_module("verify.checks.files")
-sealed_text = importlib.import_module("verify.core.expectation").sealed_text
+from verify.checks import files
+from verify.core.expectation import sealed_text
 
 SUITE = REPOSITORY / "verify"
 EXPECTED = expectation()

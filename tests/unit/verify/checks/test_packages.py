@@ -3,7 +3,6 @@
 The accelerator is tried on stand-ins for Theano: no part of it fails in silence.
 """
 
-import importlib
 import json
 import platform
 import site
@@ -16,9 +15,7 @@ from typing import Any
 import pytest
 
 from unit.helpers.verification import REPAIR, context
-
-versions = importlib.import_module("verify.checks.versions")
-framework_faults = importlib.import_module("verify.checks.framework_faults")
+from verify.checks import framework_faults, versions
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,14 @@
 """What sets a flag, and how to undo it; what scan's own process finds."""
 
-import importlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from unit.helpers.suite import suite_module
 from unit.helpers.verification import REPAIR, context
-
-settings = importlib.import_module("verify.checks.settings")
-scan = suite_module("checks.scan")
-Context = suite_module("context").Context
+from verify.checks import scan, settings
+from verify.context import Context
 
 LOCKED = {"variant": "v", "framework": "f"}
 REMOVE = "remove %s from THEANO_FLAGS"

@@ -1,6 +1,5 @@
 """What an error's own words name, and only where this Python agrees."""
 
-import importlib
 import resource
 import subprocess
 import sys
@@ -10,9 +9,8 @@ from typing import Any
 import pytest
 
 from stacks.core.disk import REPOSITORY
-
-causes = importlib.import_module("verify.core.causes")
-trial = importlib.import_module("verify.context")
+from verify import context as trial
+from verify.core import causes
 
 
 def facts(

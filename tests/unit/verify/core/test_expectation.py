@@ -1,6 +1,5 @@
 """What the builder has written of an environment is read whole, or refused."""
 
-import importlib
 import json
 import os
 from pathlib import Path
@@ -9,8 +8,7 @@ from typing import Any
 import pytest
 
 from unit.helpers import environments
-
-expectation = importlib.import_module("verify.core.expectation")
+from verify.core import expectation
 
 GOOD = {
     **environments.expectation(),

@@ -1,6 +1,5 @@
 """What sets a flag, and what to do about a failed check."""
 
-import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,10 +8,8 @@ import pytest
 
 from stacks.core.disk import REPOSITORY
 from unit.helpers.verification import context
-
-config_files = importlib.import_module("verify.core.configuration")
-fixes = importlib.import_module("verify.core.fixes")
-packages = importlib.import_module("verify.core.packages")
+from verify.core import configuration as config_files
+from verify.core import fixes, packages
 
 OWN = {"variant": "mkl", "framework": "theano-1.0.5", "flags": {"blas.ldflags": "-lmkl_rt"}}
 Patch = pytest.MonkeyPatch

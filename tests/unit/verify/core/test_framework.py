@@ -1,14 +1,13 @@
 """Which framework the suite verifies, and what it says of one whose import fails."""
 
-import importlib
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-framework = importlib.import_module("verify.core.framework")
-cli = importlib.import_module("verify.cli")
+from verify import cli
+from verify.core import framework
 
 
 @pytest.mark.parametrize(

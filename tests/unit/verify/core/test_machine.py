@@ -1,14 +1,11 @@
 """The description of the machine and its noise, from files that Linux has."""
 
-import importlib
 import os
 
 import pytest
 
 from stacks.bench.result import Noise, watch_noise
-
-machine = importlib.import_module("verify.core.machine")
-
+from verify.core import machine
 
 CPUINFO = "".join(
     f"processor\t: {n}\nmodel name\t: A processor\nphysical id\t: 0\ncore id\t: {n // 2}\n\n"

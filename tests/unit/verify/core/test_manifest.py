@@ -1,6 +1,5 @@
 """The files of an environment: each kind of damage is named, and only what changed is read."""
 
-import importlib
 import os
 import shutil
 from collections.abc import Callable
@@ -10,9 +9,7 @@ import pytest
 
 from stacks.environments.make.contents import MANIFEST, write_manifest
 from unit.helpers.environments import SITE_PACKAGES, add, environment
-
-expectation = importlib.import_module("verify.core.expectation")
-manifest = importlib.import_module("verify.core.manifest")
+from verify.core import expectation, manifest
 
 LIBRARY, LINK, NUMPY = "lib/libz.so.1", "lib/libz.so", f"{SITE_PACKAGES}/numpy"
 RECORD = "var/checked.json"

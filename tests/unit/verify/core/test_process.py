@@ -1,6 +1,5 @@
 """Programs with a time limit; C code that the suite compiles for itself."""
 
-import importlib
 import os
 import select
 import shutil
@@ -12,9 +11,7 @@ import pytest
 from integration.programs import called
 
 from stacks.core.disk import REPOSITORY
-
-process = importlib.import_module("verify.core.process")
-c_code = importlib.import_module("verify.core.c_code")
+from verify.core import c_code, process
 
 BOTH_STREAMS = "import sys; print('out', flush=True); sys.stderr.write('err'); sys.exit(3)"
 SILENT = "import time; print('first', flush=True); time.sleep(60)"

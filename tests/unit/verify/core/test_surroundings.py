@@ -1,6 +1,5 @@
 """Variables and configuration: what they do to programs; where frameworks compile."""
 
-import importlib
 import os
 import shutil
 import subprocess
@@ -10,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from stacks.core.disk import REPOSITORY
-
-surroundings = importlib.import_module("verify.core.surroundings")
-compiling = importlib.import_module("verify.core.configuration")
+from verify.core import configuration as compiling
+from verify.core import surroundings
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The supervisor of the suite: it kills one that hangs, and reports one that dies."""
 
-import importlib
 import os
 import re
 import signal
@@ -13,8 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from stacks.core.disk import REPOSITORY
-
-ends = importlib.import_module("verify.core.ends")
+from verify.core import ends
 
 PROGRAM = """\
 import atexit, ctypes, os, signal, sys, time

@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 
 from unit.helpers.devices import device_context, results
-from unit.helpers.suite import suite_module
-
-device_check = suite_module("device.check")
-drivers = suite_module("device.drivers")
-process = suite_module("core.process")
+from verify.core import process
+from verify.device import check as device_check
+from verify.device import drivers
 
 
 # files: those of Theano's settings, of a diagnosis.

@@ -1,18 +1,15 @@
 """The checks and timings of a device."""
 
-import importlib
 import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from stacks.core.disk import REPOSITORY
 from unit.helpers.devices import PLACES, RESULT, RUN, SPEED, device_context, results
-from unit.helpers.suite import suite_module
-
-report = suite_module("device.report")
-jsonschema = importlib.import_module("jsonschema")
+from verify.device import report
 
 
 def checks_of(

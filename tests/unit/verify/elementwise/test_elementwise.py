@@ -12,13 +12,10 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.suite import suite_module
 from unit.helpers.verification import context
-
-libm = suite_module("elementwise.libm")
-numbers = suite_module("elementwise.loops")
-process = suite_module("core.process")
-registers = suite_module("elementwise.registers")
+from verify.core import process
+from verify.elementwise import libm, registers
+from verify.elementwise import loops as numbers
 
 FIX = "put these lines into ~/.theanorc:\n[gcc]\ncxxflags = "
 TANH = "still in use after tanh: later SSE instructions"

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from unit.helpers.suite import suite_module
+from verify.device import drivers as cuda
+from verify.workloads import devices
 
-devices = suite_module("workloads.devices")
-cuda = suite_module("device.drivers")
 LinkerError = devices.frameworks.FrameworkError
 GPU = cuda.Device("a GPU", "CUDA 13.0", "cuda0", {"float32": 6e4}, False)
 EXACT = "JAX 0.11, products in precision highest"

@@ -16,15 +16,10 @@ import pytest
 
 from stacks.environments.programs import SUITE
 from unit.helpers.profiles import case, profile, report, tables
-from unit.helpers.suite import suite_module
-
-cli = suite_module("workloads.cli")
-graph = suite_module("core.graph")
-portable = suite_module("core.portable")
-rounds = suite_module("workloads.rounds")
-runs = suite_module("workloads.run")
-table = suite_module("workloads.table")
-Model = suite_module("workloads.ops").Model
+from verify.core import graph, portable
+from verify.workloads import cli, rounds, table
+from verify.workloads import run as runs
+from verify.workloads.ops import Model
 
 
 @pytest.mark.parametrize(
