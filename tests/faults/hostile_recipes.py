@@ -8,6 +8,7 @@ import zipfile
 
 import rattler
 from unit.helpers import archives as tools
+from unit.helpers.environments import add
 
 from faults.hostile import MARK, Contents, finish, hostile, outside, spoiled
 from faults.room import Trial
@@ -105,9 +106,7 @@ def build_hostile(trial: Trial, recipe: str, data: bytes) -> None:
         write_pins(lock, Pins(pins.debs, (*pins.files, pin)))
     folder.mkdir()
     (folder / "recipe.yaml").write_text(recipe)
-    cached = room.cache / "sources/sha256" / digest[:2] / digest / pin.filename
-    cached.parent.mkdir(parents=True)
-    cached.write_bytes(data)
+    add(room.cache / "sources/sha256" / digest[:2] / digest, pin.filename, data)
     done = room.run("package", "--name", "hostile")
     if done.status:
         room.check_error(done, "hostile")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit.helpers.environments import add
 
 from faults.mirror import Mirror
 from faults.trees import Tree, differences, ended_within, names_in, processes_of, remove, tree
@@ -104,9 +105,7 @@ class Room:
         subprocess.run(["cp", "-a", self.reference.pristine, self.root], check=True)
         self.temporary.mkdir()
         for name in ("home/.profile", "etc/passwd", "evil/kept"):
-            path = self.beside / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("a person's\n")
+            add(self.beside, name, "a person's\n")
         (self.beside / "link").symlink_to("home")
         self.beside_before = tree(self.beside)
 

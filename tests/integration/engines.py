@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from unit.helpers.environments import add
 
 from integration.tiny import workspace_below
 from stacks.core.disk import REPOSITORY
@@ -161,17 +162,12 @@ def write_small(root: Path, play: str) -> Layers:
         return made
     folders = {name: root / name for name in layout.NAMES}
     for name, folder in folders.items():
-        file = folder / "opt/theano/share" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{name}\n" * 1000)
+        add(folder, f"opt/theano/share/{name}", f"{name}\n" * 1000)
     (folders["packages"] / "opt/theano/share/link").symlink_to("packages")
     settings = folders["settings"]
-    entry = settings / "usr/local/bin/theano-stacks"
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    entry.write_text(ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES])))
-    entry.chmod(0o755)
-    (settings / layout.SBOM[1:]).parent.mkdir(parents=True, exist_ok=True)
-    (settings / layout.SBOM[1:]).write_text("{}")
+    text = ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES]))
+    add(settings, "usr/local/bin/theano-stacks", text, 0o755)
+    add(settings, layout.SBOM[1:], "{}")
     for place, mode in (("tmp", 0o1777), ("work", 0o775)):
         (settings / place).mkdir()
         (settings / place).chmod(mode)

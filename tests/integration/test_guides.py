@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from unit.helpers.environments import add
 
 from integration.bare_machine import copy_checkout
 from stacks.core.disk import REPOSITORY
@@ -210,10 +211,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     root = tmp_path_factory.mktemp("reader")
     clone = copy_checkout(root / "clone")
     for name, content in WRITTEN.items():
-        path = root / "home" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-        path.chmod(0o755)
+        add(root / "home", name, content, 0o755)
     return Reader(clone)
 
 

@@ -21,6 +21,7 @@ from stacks.core.errors import IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.conda_archive import read_archive
 from stacks.sources.pins import Pins, cached_path
+from unit.helpers.environments import add
 from unit.helpers.serving import index_file, sha256
 from unit.helpers.staging import written_by
 
@@ -44,10 +45,7 @@ def write(context: BuildContext) -> None:
     (context.root / "site-packages/.hidden/small.py").write_bytes(
         context.sources["small-1.0.whl"].read_bytes()
     )
-    program = context.root / "python-scripts/small"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o700)
+    add(context.root, "python-scripts/small", "#!/bin/sh\n", 0o700)
     (context.root / "python-scripts/link").symlink_to("small")
 
 
@@ -96,8 +94,7 @@ def test_the_name_follows_from_the_projects_own_sources_and_their_paths(
     hashes = set()
     for name, text in (("a.h", "1"), ("a.h", "2"), ("inner/a.h", "2"), ("a/inner.h", "2")):
         shutil.rmtree(recipe.src, ignore_errors=True)
-        (recipe.src / name).parent.mkdir(parents=True)
-        (recipe.src / name).write_text(text)
+        add(recipe.src, name, text)
         hashes.add(assemble.recipe_hash(recipe, ()))
     assert len(hashes) == 4
 

@@ -20,6 +20,7 @@ from stacks.channel.staging.elf import PATCHELF, exported, imported, is_dynamic,
 from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import call
+from unit.helpers.environments import add
 from unit.helpers.staging import Content, Made, elf_library, make, make_context, with_compiler
 
 LIBRARY, DOC = "usr/lib/python3.9", "usr/share/doc/liba/copyright"
@@ -260,11 +261,9 @@ def replace(tmp_path: Path, code: bytes, **changes: object) -> bytes:
         wheel={"pyopencl/.libs/libpocl-1.so": data, f"{POCL}/licenses/x": ""},
         src={f"{NAME}.s": "nop\n"},
     )
-    (context.tools / "bin").mkdir(parents=True)
     (tmp_path / "code").write_bytes(code)
-    gcc = context.tools / "bin/gcc"
-    gcc.write_text(f'#!/bin/sh\necho "$@" > "{tmp_path}/log"\ncp "{tmp_path}/code" code\n')
-    gcc.chmod(0o755)
+    script = f'#!/bin/sh\necho "$@" > "{tmp_path}/log"\ncp "{tmp_path}/code" code\n'
+    add(context.tools, "bin/gcc", script, 0o755)
     return (make(context) / "lib/pocl/pyopencl/.libs/libpocl-1.so").read_bytes()
 
 

@@ -13,6 +13,7 @@ from stacks.channel.staging.python_packages import PythonModules
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import DebPin, Pins, read_pins
+from unit.helpers.environments import add
 
 RECIPE = """\
 package:
@@ -32,10 +33,7 @@ extra:
 
 
 def write(folder: Path, text: str) -> Path:
-    path = folder / "six/recipe.yaml"
-    path.parent.mkdir()
-    path.write_text(text)
-    return path
+    return add(folder, "six/recipe.yaml", text)
 
 
 @pytest.mark.parametrize(

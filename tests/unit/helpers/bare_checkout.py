@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core.disk import REPOSITORY
+from unit.helpers.environments import add
 
 TOOLS = ("cat", "dirname", "mv", "readlink", "rm")
 
@@ -76,9 +77,7 @@ class Machine:
         (root / "ensurepip.pth").write_text(ENSUREPIP)
 
     def program(self, name: str, text: str) -> None:
-        path = self.bin / name
-        path.write_text(text)
-        path.chmod(0o755)
+        add(self.bin, name, text, 0o755)
 
     def python(self, name: str = "python3") -> None:
         self.program(name, PYTHON.format(python=sys.executable, root=self.root))

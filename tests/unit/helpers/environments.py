@@ -5,7 +5,7 @@ import os
 import select
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -39,12 +39,12 @@ def environment(prefix: Path) -> Path:
     return prefix
 
 
-def add(prefix: Path, name: str, text: str = "", mode: int = 0o644) -> Path:
-    """Write a file of an environment, in place of any before; return its path."""
-    path = prefix / name
+def add(folder: Path, name: str | PurePath, content: str | bytes = "", mode: int = 0o644) -> Path:
+    """Write a file, with the folders that it is in, in place of any before; return its path."""
+    path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
-    path.write_text(text)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     path.chmod(mode)
     return path
 

@@ -14,6 +14,7 @@ from stacks.locks.solution import Publication, locked_package, source_path
 from stacks.sources.pins import DebPin
 from stacks.sources.registry import RegistryWriter, registry_at
 from unit.helpers.checkout import CHECKOUT
+from unit.helpers.environments import add
 from unit.helpers.serving import Request, deb, web_server
 
 SOURCE = b"a source archive"
@@ -43,9 +44,7 @@ def write_packages(found: Publication, folder: Path) -> dict[str, Path]:
     folder.mkdir()
     paths = {}
     for each in found.entries:
-        path = folder / each.package.file_name
-        path.write_bytes(body(each.package.name))
-        path.chmod(0o444)
+        path = add(folder, each.package.file_name, body(each.package.name), 0o444)
         paths[each.path] = path
     for pin in found.sources:
         (folder / pin.filename).write_bytes(SOURCE)

@@ -16,6 +16,7 @@ from stacks.channel.staging.elf import PATCHELF, exported, imported, needed
 from stacks.channel.staging.python_packages import Wheel
 from stacks.core.process import call
 from unit.helpers.archives import deb, member, source_archive, tar
+from unit.helpers.environments import add
 
 WHEEL, SDIST = "a-1-py3-none-any.whl", "a-1.tar.gz"
 METADATA = "Metadata-Version: 2.1\nName: a\nVersion: 1\n"
@@ -72,9 +73,7 @@ def make_context(
         **recipe,
     }
     for name, text in (src or {}).items():
-        path = tmp_path / "recipes/a/src" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        add(tmp_path / "recipes/a/src", name, text)
     made = Recipe.model_validate_json(json.dumps(data)).model_copy(
         update={"recipes": tmp_path / "recipes"}
     )
@@ -144,10 +143,7 @@ def write_gcc(context: BuildContext) -> Path:
     """Write a gcc that outputs elf_library() to the context's tools; return the path of its log."""
     library, log = context.tools.with_name("gcc.so"), context.tools.with_name("gcc.log")
     library.write_bytes(elf_library())
-    gcc = context.tools / "bin/gcc"
-    gcc.parent.mkdir(parents=True)
-    gcc.write_text(GCC.format(log=log, library=library))
-    gcc.chmod(0o755)
+    add(context.tools, "bin/gcc", GCC.format(log=log, library=library), 0o755)
     return log
 
 

@@ -19,6 +19,7 @@ from stacks.image.layout import Layers
 from stacks.image.metadata import config_of
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
+from unit.helpers.environments import add
 
 VARIANT = load_variant(CHECKOUT, "openblas")
 CONFIG = config_of(CHECKOUT, VARIANT)
@@ -182,11 +183,8 @@ def test_layers_that_are_removed_while_they_are_packed(
 
 def make(root: Path, names: list[str]) -> None:
     for name in names:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name)
-    (root / "b" / "program").write_text("#!/bin/sh\n")
-    (root / "b" / "program").chmod(0o6700)
+        add(root, name, name)
+    add(root, "b/program", "#!/bin/sh\n", 0o6700)
     (root / "link").symlink_to("b/program")
     (root / "home").mkdir(mode=0o700)
 

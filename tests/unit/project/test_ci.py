@@ -25,6 +25,7 @@ from stacks.project.checks import (
 )
 from stacks.variants.load import all_variants, load_variant
 from unit.helpers.checkout import git
+from unit.helpers.environments import add
 
 WORKFLOWS = REPOSITORY / ".github/workflows"
 FILES, ACTION = sorted(WORKFLOWS.iterdir()), REPOSITORY / "action.yml"
@@ -153,9 +154,7 @@ def checkout(tmp_path: Path) -> Workspace:
 def concerned(checkout: Workspace, workspace: Workspace, *paths: str) -> list[str]:
     """Return the variants that a commit of some files concerns."""
     for path in paths:
-        file = checkout.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("changed\n")
+        add(checkout.root, path, "changed\n")
     git(checkout.root, "add", ".")
     git(checkout.root, "commit", "-m", "two")
     return [v.id for v in changed(checkout, all_variants(workspace), "HEAD^1")]

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from stacks.core.disk import REPOSITORY
+from unit.helpers.environments import add
 
 WORKFLOWS = REPOSITORY / ".github/workflows"
 
@@ -47,9 +48,7 @@ def check(case: Case, folder: Path) -> None:
         for program, text in case.programs.items()
     }
     for path, text in {**case.files, **programs}.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-        (folder / path).chmod(0o755)
+        add(folder, path, text, 0o755)
     (folder / "invoke").symlink_to("bin/invoke")
     paths = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     paths |= {"GITHUB_OUTPUT": f"{folder}/outputs", "GITHUB_STEP_SUMMARY": f"{folder}/summary"}

@@ -19,6 +19,7 @@ from stacks.sources.debian_mirrors import (
     ended_releases,
     wheel_addresses,
 )
+from unit.helpers.environments import add
 from unit.helpers.serving import SETTINGS, wheel_with
 
 
@@ -28,10 +29,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("DEBIAN_MIRROR", "DEBIAN_SNAPSHOT_MIRROR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"ID": "debian"})
-    apt = tmp_path / "bin/apt-get"
-    apt.parent.mkdir()
-    apt.write_text(f"#!/bin/sh\ncat {tmp_path}/targets\n")
-    apt.chmod(0o755)
+    apt = add(tmp_path, "bin/apt-get", f"#!/bin/sh\ncat {tmp_path}/targets\n", 0o755)
     monkeypatch.setenv("PATH", str(apt.parent), prepend=":")
     return tmp_path
 

@@ -22,7 +22,7 @@ from stacks.environments.make import build
 from stacks.image import engine
 from stacks.tasks.options import file_of, names_of, path_of, variant_of
 from stacks.variants.load import all_variants, load_variant
-from unit.helpers.environments import mark_built
+from unit.helpers.environments import add, mark_built
 from unit.tasks.conftest import CommandLine
 
 # The solver, the stages of packages, conda's models, the network, tables with colours.
@@ -142,8 +142,7 @@ def test_without_a_variant_a_task_uses_the_only_environment_that_is_built(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name in built.split():
-        (own_workspace.environments / name / READY).parent.mkdir(parents=True)
-        (own_workspace.environments / name / READY).write_text("{}")
+        add(own_workspace.environments, f"{name}/{READY}", "{}")
     assert variant_of(own_workspace, "given", framework) == "given"
     assert capsys.readouterr().err == ""
     if "\n" in expected:

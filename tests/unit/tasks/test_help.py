@@ -17,6 +17,7 @@ from stacks.tasks import help as task_help
 from stacks.tasks.help import all_tasks
 from stacks.tasks.program import Program, words_of
 from stacks.tasks.task import DECLARED
+from unit.helpers.environments import add
 from unit.tasks.conftest import CommandLine
 
 NAMES = sorted(name.strip("_").replace("_", "-") for name in tasks.__all__)
@@ -97,12 +98,9 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [packages] = folder.glob("lib/python*/site-packages")
     for file in distribution("invoke").files or ():
         if file.suffix == ".py" or file.name in ("METADATA", "entry_points.txt"):
-            target = packages / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(Path(file.locate()).read_bytes())
-    program = folder / "bin/invoke"
-    program.write_text(f"#!{folder}/bin/python\nfrom invoke.main import program\nprogram.run()\n")
-    program.chmod(0o755)
+            add(packages, file, Path(file.locate()).read_bytes())
+    program = f"#!{folder}/bin/python\nfrom invoke.main import program\nprogram.run()\n"
+    add(folder, "bin/invoke", program, 0o755)
     return folder
 
 

@@ -7,6 +7,7 @@ from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.environments import add
 
 FRAMEWORK = """\
 summary: Theano {version}
@@ -38,9 +39,7 @@ class Envs:
 
     def write(self, **files: str) -> None:
         for name, text in files.items():
-            path = self.workspace.envs / f"{name}.yaml"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            add(self.workspace.envs, f"{name}.yaml", text)
 
     def load(self, name: str, framework: str | None = None) -> Variant:
         return load_variant(self.workspace, name, framework)

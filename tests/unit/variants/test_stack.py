@@ -10,6 +10,7 @@ from stacks.environments.folders import folder_of
 from stacks.locks.lock import lock_folder
 from stacks.variants import stack
 from stacks.variants.load import load_variant, select
+from unit.helpers.environments import add
 
 TEXT = """\
 summary: mine
@@ -133,9 +134,7 @@ def test_a_missing_file(workspace: Workspace, file: Path) -> None:
 def test_a_folder_named_as_a_flavour_is_not_what_a_stack_extends(
     workspace: Workspace, file: Path
 ) -> None:
-    own = file.parent / "openblas/stack.yaml"
-    own.parent.mkdir()
-    own.write_text(TEXT + "floatX: float32\n")
+    add(file.parent, "openblas/stack.yaml", TEXT + "floatX: float32\n")
     file.write_text(TEXT)
     assert load_variant(workspace, "openblas/stack.yaml").floatX == "float32"
     assert load_variant(workspace, "stack.yaml").floatX == "float64"

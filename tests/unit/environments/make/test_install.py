@@ -14,6 +14,7 @@ from stacks.environments.make.packages import Part
 from stacks.variants.variant import Variant
 from unit.helpers.archives import member
 from unit.helpers.conda import Member, conda, file, link, listed, part_of
+from unit.helpers.environments import add
 from unit.helpers.staging import tree
 
 
@@ -189,9 +190,7 @@ def test_a_file_that_has_the_path_of_its_prefix(
     name: str, text: str, is_changed: bool | None, tmp_path: Path
 ) -> None:
     """A script runs anywhere; None: another file is refused."""
-    path = tmp_path / name
-    path.parent.mkdir()
-    path.write_text(text.format(place=tmp_path))
+    path = add(tmp_path, name, text.format(place=tmp_path))
     if is_changed is None:
         with pytest.raises(IntegrityError, match=f"pip installed {name} with the path"):
             pip_install._make_relocatable(tmp_path, [name], [tmp_path])

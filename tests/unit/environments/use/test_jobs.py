@@ -16,6 +16,7 @@ from stacks.core.workspace import Workspace
 from stacks.environments.use import jobs
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
+from unit.helpers.environments import add
 from unit.helpers.processes import interrupt_at_start, wait_until_ended
 
 
@@ -128,9 +129,7 @@ def test_the_next_sweep_removes_the_logs_of_the_last_and_a_row_is_a_line(
 def test_a_file_of_another_origin_is_not_replaced(
     name: str, variant: Variant, tmp_path: Path
 ) -> None:
-    path = tmp_path / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("1 2 3\n")
+    path = add(tmp_path, name, "1 2 3\n")
     message = "logs is no folder" if name == "logs" else f"logs has {path.name}, which no run"
     with pytest.raises(UsageError, match=message) as caught:
         sweep(variant, tmp_path / "logs", "", "1")

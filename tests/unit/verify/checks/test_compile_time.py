@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from unit.helpers.environments import add
 from unit.helpers.verification import context
 from verify.checks import compile_time
 from verify.core import portable
@@ -89,10 +90,7 @@ WHOLE = ELF.ljust(SIZE, b"\0")
 
 
 def module(folder: Path, name: str, content: bytes) -> Path:
-    path = folder / "compiledir_here" / name / "m1.so"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(content)
-    return path
+    return add(folder / "compiledir_here" / name, "m1.so", content)
 
 
 def test_a_module_that_is_cut_off_is_named_with_the_command_that_removes_it(tmp_path: Path) -> None:
