@@ -148,21 +148,6 @@ def recipe(republish: str, **about: object) -> Recipe:
 
 
 @pytest.mark.parametrize(
-    ("republish", "include", "may"),
-    [
-        ("yes", (), True),
-        ("with sources", (), True),
-        ("on request", (), False),
-        ("on request", ("foo",), True),
-        ("on request", ("bar",), False),
-        ("no", ("foo",), False),
-    ],
-)
-def test_what_may_be_published(republish: str, include: tuple[str, ...], may: bool) -> None:
-    assert recipe(republish, conditions="c").may_republish(include) is may
-
-
-@pytest.mark.parametrize(
     ("republish", "about", "message"),
     [
         ("with sources", {}, "say the conditions"),
