@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from integration.programs import opened
 from unit.helpers.environments import add
 
 from faults.mirror import Mirror
@@ -147,14 +148,11 @@ class Room:
             "FAULT_PLAN": json.dumps(plan or {}),
             **(variables or {}),
         }
-        return subprocess.Popen(
+        return opened(
             [*wrapper, sys.executable, PROGRAM, *words],
             cwd=self.root,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
             errors="backslashreplace",
             start_new_session=True,
         )

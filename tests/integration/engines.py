@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from unit.helpers.environments import add
 
+from integration.programs import opened
 from integration.tiny import workspace_below
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError
@@ -177,13 +178,8 @@ def write_small(root: Path, play: str) -> Layers:
 @contextmanager
 def building(root: Path, play: str) -> Iterator[subprocess.Popen[str]]:
     """Build the image in a process of its own."""
-    with subprocess.Popen(
-        [sys.executable, __file__, root, play],
-        env={**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'tests'}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+    env = {**os.environ, "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'tests'}"}
+    with opened([sys.executable, __file__, root, play], env=env) as process:
         yield process
 
 

@@ -26,6 +26,12 @@ def called(words: Sequence[str | Path], **options: Any) -> subprocess.CompletedP
     return subprocess.run(words, capture_output=True, text=True, check=False, **options)
 
 
+def opened(words: Sequence[str | Path], **options: Any) -> subprocess.Popen[str]:
+    """Start a program whose output and errors are read; options: of subprocess.Popen."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, **options)
+
+
 def run(
     place: Path, *words: str | Path, cwd: str | Path = ".", **variables: str
 ) -> subprocess.CompletedProcess[str]:

@@ -16,6 +16,7 @@ import pytest
 from unit.helpers.environments import add
 
 from integration.bare_machine import copy_checkout
+from integration.programs import called
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import default_workspace
 
@@ -195,14 +196,8 @@ class Reader:
         }
         # As for everybody, compiled modules are shared.
         del variables["THEANO_STACKS_MODULES"]
-        return subprocess.run(
-            ["sh", "-eu", "-c", f"exec 2>&1 </dev/null\n{content}"],
-            cwd=self.clone,
-            env=variables,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        words = ["sh", "-eu", "-c", f"exec 2>&1 </dev/null\n{content}"]
+        return called(words, cwd=self.clone, env=variables)
 
 
 @pytest.fixture(scope="module")

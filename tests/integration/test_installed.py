@@ -14,6 +14,7 @@ from shutil import copytree, rmtree
 
 import pytest
 
+from integration.programs import opened
 from integration.tiny import DEAD, Tiny
 from stacks.core.disk import REPOSITORY, sha256_of
 from stacks.core.workspace import VERSION, Workspace
@@ -39,21 +40,10 @@ class Command:
         return {str(path.relative_to(self.site)): sha256_of(path) for path in paths}
 
     def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [self.venv / "bin/theano-stacks", *words],
-            cwd=self.home,
-            env={
-                "PATH": os.defpath,
-                "HOME": str(self.home),
-                "THEANO_STACKS_CACHE": str(self.cache),
-                **DEAD,
-                **variables,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        command: list[str | Path] = [self.venv / "bin/theano-stacks", *words]
+        env = {"PATH": os.defpath, "HOME": str(self.home), "THEANO_STACKS_CACHE": str(self.cache)}
+        env |= {**DEAD, **variables}
+        return opened(command, cwd=self.home, env=env, start_new_session=True)
 
     def __call__(self, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*words, **variables)

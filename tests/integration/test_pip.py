@@ -106,8 +106,12 @@ def versions(listed: str | bytes) -> dict[str, str]:
     return {canonicalize_name(each["name"]): each["version"] for each in json.loads(listed)}
 
 
-def check_lists(place: Path, uv_program: Path, conda: Conda) -> None:
+@pytest.mark.parametrize(("framework", "flavour"), VARIANTS)
+def test_all_programs_list_the_same_packages(
+    framework: str, flavour: str, prefix: Prefix, uv_program: Path, conda: Conda
+) -> None:
     """Compare the packages that pip, importlib.metadata, pkg_resources, uv and the lock name."""
+    place = prefix(framework, flavour)
     found, python = check_records(place), place / "bin/python"
     locked = json.loads((place / EXPECTATION).read_bytes())["packages"]
     by_pip = {canonicalize_name(each["name"]) for each in locked if each["manager"] == "pip"}
@@ -129,13 +133,6 @@ def check_lists(place: Path, uv_program: Path, conda: Conda) -> None:
     others = {canonicalize_name(e["name"]) for e in json.loads(text) if e["channel"] == "pypi"}
     assert others - STANDARD == by_pip
     subprocess.run([*pip, "check"], check=True)
-
-
-@pytest.mark.parametrize(("framework", "flavour"), VARIANTS)
-def test_all_programs_list_the_same_packages(
-    framework: str, flavour: str, prefix: Prefix, uv_program: Path, conda: Conda
-) -> None:
-    check_lists(prefix(framework, flavour), uv_program, conda)
 
 
 def verified(place: Path) -> str:

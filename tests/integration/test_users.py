@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from integration.conftest import Prefix
+from integration.programs import opened
 from integration.tiny import Tiny, as_user, obeying
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import DiskError
@@ -40,9 +41,7 @@ needs_root = pytest.mark.skipif(
 def start(
     words: Sequence[str | Path], wrapper: Sequence[str], **variables: str
 ) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*wrapper, *words], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return opened([*wrapper, *words], env=variables)
 
 
 def build(

@@ -3,8 +3,6 @@
 tiny.py ROOT CACHE TARGET VARIANT    makes an environment in a process of its own
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -96,12 +94,12 @@ class Tiny:
             shutil.copy(path, folder)
         shutil.copytree(self.envs, folder / "envs")
 
-    def builder(self, name: str, *, wrapper: Iterable[str | Path] = ()) -> Builder:
+    def builder(self, name: str, *, wrapper: Iterable[str | Path] = ()) -> subprocess.Popen[str]:
         """Start the making of an environment in another process."""
         scratch = self.root / "scratch"
         scratch.mkdir(exist_ok=True)
         words = [__file__, self.root, self.cache, self.place(name), name]
-        return Builder(
+        return subprocess.Popen(
             [*map(str, wrapper), sys.executable, *map(str, words)],
             cwd=self.root,
             env={
@@ -115,9 +113,6 @@ class Tiny:
             stderr=subprocess.PIPE,
             text=True,
         )
-
-
-Builder = subprocess.Popen[str]
 
 
 def obeying() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+from integration.programs import opened
 
 from stacks.core.disk import REPOSITORY
 from stacks.core.process import start_in_session
@@ -19,10 +20,8 @@ from stacks.core.process import start_in_session
 
 def started(code: str, *words: str | Path) -> subprocess.Popen[str]:
     """Start Python code in this checkout; its input, output and errors are pipes."""
-    pipe, command = subprocess.PIPE, [sys.executable, "-c", code, *map(str, words)]
-    return subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=REPOSITORY
-    )
+    command = [sys.executable, "-c", code, *words]
+    return opened(command, stdin=subprocess.PIPE, cwd=REPOSITORY)
 
 
 def read_line(process: subprocess.Popen[str]) -> str:

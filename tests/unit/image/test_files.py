@@ -204,11 +204,8 @@ def test_folders_in_variables_go_to_a_folder_of_the_users(
     if given:
         variant = variant.model_copy(update={"variables": {given: f"{{prefix}}/var/{NAME}"}})
     files.add_hook(variant, image.prefix, "own-0123")
-    output = subprocess.check_output(
-        [sys.executable, "-c", PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])', image.prefix],
-        env={"TMPDIR": str(image.tmp), "THEANO_STACKS_MARCH": "zen", **variables},
-        text=True,
-    )
+    program = PROGRAM + 'print(os.environ["POCL_CACHE_DIR"])'
+    output = image.start(program, THEANO_STACKS_MARCH="zen", **variables).stdout
     own = image.tmp / f"theano-{os.getuid()}" / "own-0123-zen" / folder
     assert output.splitlines()[-1] == str(own)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
+from integration.programs import called
 
 from stacks.channel.offers import Channel
 from stacks.core.disk import REPOSITORY, fixed_umask
@@ -76,10 +77,8 @@ def test_an_image_shows_its_summary_as_it_is_written(
     config = config_of(workspace, variant)
     layout._add_programs(tmp_path, variant, config, workspace.suite)
     program, path, *arguments = command
-    done = subprocess.run(
-        [program, f"{tmp_path}{path}", *arguments], capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
+    done = called([program, f"{tmp_path}{path}", *arguments])
+    assert (done.returncode, done.stderr) == (0, "")
     heading, *lines = done.stdout.splitlines()
     assert heading == f"theano-openblas: {SUMMARY}, on {variant.framework.summary}"
     assert "{" not in "".join(lines)

@@ -2,7 +2,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -91,10 +90,8 @@ def test_a_program_ends_with_its_reader_as_in_a_shell() -> None:
     words = ["bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]
     code = "from stacks.environments.use import run\n"
     code += f"run._replace_by({words}, dict(PATH={PATH!r}), '')"
-    output = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
-    )
-    assert (output.stdout, output.stderr) == (f"y\n{128 + signal.SIGPIPE}\n", "")
+    done = called([sys.executable, "-c", code], cwd=REPOSITORY)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"y\n{128 + signal.SIGPIPE}\n", "")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from integration.programs import opened
 
 from stacks.core.disk import REPOSITORY
 from verify.core import ends
@@ -71,15 +72,9 @@ def start(tmp_path: Path) -> Start:
         part: str, limit: float = 60, beat: float = 15, wrapper: Sequence[str] = ()
     ) -> subprocess.Popen[str]:
         text = PROGRAM.format(part=part, limit=limit, beat=beat)
-        return subprocess.Popen(
-            [*wrapper, sys.executable, "-c", text, str(REPOSITORY)],
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "TMPDIR": str(tmp_path)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        words = [*wrapper, sys.executable, "-c", text, str(REPOSITORY)]
+        env = {**os.environ, "TMPDIR": str(tmp_path)}
+        return opened(words, stdin=subprocess.DEVNULL, env=env, start_new_session=True)
 
     return started
 
