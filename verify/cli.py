@@ -113,7 +113,8 @@ def _check_disk(folder):
     """Raise FrameworkError for a folder, or a limit, with which the suite cannot compile."""
     largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if 0 <= largest < LEAST_FILE:
-        reason = "ulimit -f is %d: files of %d are compiled" % (largest >> 10, LEAST_FILE >> 10)
+        sizes = largest >> 10, LEAST_FILE >> 10
+        reason = "ulimit -f allows files of %d KiB: what is compiled takes up to %d KiB" % sizes
         raise frameworks.FrameworkError(reason, causes.RAISE % "f")
     status = os.statvfs(folder)
     if status.f_flag & NOEXEC:
