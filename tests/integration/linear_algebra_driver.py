@@ -5,7 +5,7 @@
 
 numbers: the routines with wrong numbers, then those of several threads at once.
 products: the routines of BLAS with wrong numbers.
-infos: `info` of input that has no solution.
+infos LIBRARY: `info` of input that has no solution; whether libblas_threads sets threads.
 counts REPOSITORY LIBRARY: what libblas_threads does to the threads of the library behind it.
 table FILE: the rows of the table in fortran.c that disagree with SciPy's own declarations.
 """
@@ -161,8 +161,8 @@ def products():
     return sorted({name for _ in range(3) for name in wrong(levels)})
 
 
-def infos():
-    """Return `info` of input that has no solution, and of empty matrices."""
+def infos(path):
+    """Return `info` of input that has no solution, and of empty matrices; whether calls adapt."""
     size = 200
     indefinite = numpy.eye(size)
     indefinite[149, 149] = -1
@@ -175,6 +175,7 @@ def infos():
         "nan": int(lapack.dpotrf(unknown)[1]) > 0,
         "wrong argument": int(lapack.dtrtrs(numpy.eye(4), numpy.ones(4), lower=1)[1]),
         "empty": list(numpy.linalg.solve(numpy.ones((0, 0)), numpy.ones((0, 3))).shape),
+        "adapt": ctypes.CDLL(path).blas_threads_adapt(),
     }
 
 

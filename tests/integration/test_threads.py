@@ -207,9 +207,10 @@ def test_the_table_has_each_routine_s_arguments(prefix: Prefix) -> None:
 @pytest.mark.parametrize("flavour", THREADS)
 def test_info_is_the_library_s(prefix: Prefix, flavour: str) -> None:
     place = prefix("theano-1.0.5", flavour)
-    infos = result(place, DRIVER, "infos", **{THREADS[flavour]: "2"})
-    assert infos["indefinite"] == 150
-    assert infos == result(place, DRIVER, "infos", THEANO_STACKS_THREADS="fixed")
+    words = (DRIVER, "infos", place / "lib/libblas_threads.so.1")
+    infos = result(place, *words, **{THREADS[flavour]: "2"})
+    assert (infos["indefinite"], infos["adapt"]) == (150, 1)
+    assert result(place, *words, THEANO_STACKS_THREADS="fixed") == {**infos, "adapt": 0}
 
 
 REGION = """

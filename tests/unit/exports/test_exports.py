@@ -268,11 +268,14 @@ def test_a_form_is_written_to_a_file_or_a_folder_and_replaces_no_other(tmp_path:
 
 
 def test_the_command_prints_a_form_or_writes_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    monkeypatch.setattr(os, "getgid", lambda: 1001)
     use.export.body(None, variant="openblas", as_="compose")
     out, err = capsys.readouterr()
-    assert out.startswith("# OpenBLAS for BLAS") and "image: theano-openblas:1.0.5\n" in out
+    assert out.startswith("# OpenBLAS for BLAS")
+    assert "    image: theano-openblas:1.0.5\n    user: ${RUN_AS:-1000:1001}\n" in out
     assert err.startswith("next: ./invoke build --variant openblas ")
     path = tmp_path / "a b.yaml"
     use.export.body(None, variant="openblas", as_="compose", to=str(path))
@@ -288,7 +291,6 @@ def test_the_command_prints_a_form_or_writes_it(
         ("compos", "did you mean 'compose'?"),
         ("", "expected: --as and one of conda-lock, environment, pixi"),
         ("devcontainer", "fix:      --to DIR"),
-        ("requirements", "fix:      --as environment has all of it"),
     ],
 )
 def test_the_command_refuses(form: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
