@@ -15,7 +15,7 @@
 #include "share.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT, begun = PTHREAD_ONCE_INIT;
-/* Guards the policy's tables, and `reduced` and `most`. */
+/* Guards the policy's tables, and `in_flight`, `reduced` and `most`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int is_openblas;
 static int adapt; /* 0: every call runs as the library decides */
@@ -29,8 +29,9 @@ static int (*set_local)(int);
 /* Of BLIS: how many threads divide each of its five loops; -1: the number of threads decides. */
 static void (*set_ways)(int64_t, int64_t, int64_t, int64_t, int64_t);
 
-static int reduced; /* calls in flight that have fewer threads than `most` */
-static int most;    /* the process's number, while `reduced` is not 0 */
+static int in_flight; /* calls whose threads are chosen */
+static int reduced;   /* of these, those that have fewer threads than `most` */
+static int most;      /* the process's number, while `reduced` is not 0 */
 static int quota = INT_MAX; /* processors of a container, if it has fewer than the machine */
 /* Threads of this thread's call, while it runs: a routine of LAPACK calls those of BLAS. */
 static __thread int around;
@@ -202,7 +203,7 @@ static void choose(struct call *call, uint64_t key, double work, const struct ki
     call->threads = 1;
     call->key = 0;
     if (call->most > 1 && work >= kind->small) {
-        struct share share = share_now(quota, call->start = now());
+        struct share share = share_now(quota, in_flight++, call->start = now());
         int large = kind->waits ? share.idle : share.fair;
         if (call->limit > share.fair)
             call->limit = share.fair;
@@ -221,6 +222,7 @@ static void finish(const struct call *call)
 {
     double end = call->key ? now() : 0;
     pthread_mutex_lock(&lock);
+    in_flight -= call->start > 0;
     if (set_local) {
         if (call->before >= 0)
             set_local(call->before);
@@ -254,6 +256,7 @@ void library_begin(struct call *call, uint64_t key, double work, const struct ki
     pthread_once(&begun, heed_omp_num_threads);
     call->most = 1;
     call->key = 0;
+    call->start = 0;
     call->around = around;
     if (!adapt)
         return;

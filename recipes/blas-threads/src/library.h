@@ -25,7 +25,7 @@ struct call {
     int threads; /* that this call gets */
     int before;  /* what the calling thread had, where each thread has a number of its own */
     int around;  /* threads of the call that this one is part of, or 0 */
-    double start;
+    double start; /* seconds; 0: the call is small */
 };
 
 /* Prepare a call of `work` floating point operations. `key` stands for its routine and sizes.

@@ -155,6 +155,9 @@ void policy_record(uint64_t key, int threads, int most, double seconds, double n
     int level = level_of(threads, most);
     double lower = level > 0 && size->samples[level - 1] ? size->typical[level - 1] : 0;
     double loss = seconds - lower;
+    /* Another thread's call has left this count meanwhile. */
+    if (level > size->level)
+        return;
     if (lower == 0 || level < size->level) {
         /* Threads that spin on the same core slow a call: it would look as slow as on both. */
         if (now - seconds >= size->learns_from)

@@ -1,4 +1,4 @@
-/* How the processes that compute at the same time divide the machine.
+/* How the processes, and the threads of one, that compute at the same time divide the machine.
 
    Each of them knows the others by a lock: of the byte of /proc/loadavg whose place is its process
    number. That file exists on every machine, and once in each container. The lock is shared, so
@@ -9,7 +9,10 @@
    waits, an idle notebook say, counts as none. Of the others each may have an equal part of the
    processors. What one of them does not use, because its matrices are small, is left to the rest:
    with equal parts of 4 of 16 and others that use 1, 1 and 4, the fourth may have 10. What other
-   programs use is known from the kernel's count of all time. */
+   programs use is known from the kernel's count of all time.
+
+   A process's part is divided again by its own threads that are in calls at the same time, such as
+   the chains of a sampler: by one and the mean number of others that are, when a call begins. */
 #define _GNU_SOURCE
 #include "share.h"
 
@@ -33,6 +36,8 @@ static const double LOOK_AGAIN = 0.1; /* seconds */
 static const double COMPUTES = 0.5;   /* of what this process uses; less is a process that waits */
 static const double WAITS = 0.05;     /* processors in use: less is one that waits in any case */
 static const long LAST_PID = 1L << 30;
+static const double WEIGHT = 0.0625; /* of a call in the mean of others beside it, at least */
+static const double SELDOM = 0.2;    /* so many others in the mean are none */
 
 struct peer {
     long pid;
@@ -44,6 +49,7 @@ static struct peer peers[PEERS];
 static int known;
 static double looked, own_used, all_used;
 static struct share current;
+static double called, beside; /* at the last call: seconds, and the mean of others */
 static int file = -1; /* holds the lock */
 static struct stat opened;
 
@@ -66,6 +72,7 @@ void share_forget(void)
     file = -1;
     known = 0;
     looked = 0;
+    beside = 0;
 }
 
 /* Add those with a lock between two process numbers. */
@@ -190,13 +197,24 @@ static void look(int quota, double seconds)
     all_used = all;
 }
 
-struct share share_now(int quota, double now)
+/* Return the threads that divide this process's part, `others` in calls beside this one. */
+static int callers(int others, double now)
 {
+    double weight = larger(WEIGHT, (now - called) / LOOK_AGAIN);
+    beside += (weight < 1 ? weight : 1) * (others - beside);
+    called = now;
+    return 1 + (int)(beside + 1 - SELDOM);
+}
+
+struct share share_now(int quota, int others, double now)
+{
+    int parts = callers(others, now);
     if (file < 0)
         join();
     if (looked == 0 || now - looked >= LOOK_AGAIN) {
         look(quota, looked == 0 ? 0 : now - looked);
         looked = now;
     }
-    return current;
+    return (struct share){at_least_one((double)current.fair / parts),
+                          at_least_one((double)current.idle / parts)};
 }

@@ -9,9 +9,10 @@ struct share {
     int idle; /* of these, those that no other program uses */
 };
 
-/* Return this process's share of its processors, at most `quota`. `now`: seconds of a steady
-   clock. The machine is looked at ten times a second at most. */
-struct share share_now(int quota, double now);
+/* Return a call's share of this process's processors, at most `quota`, beside `others` of its
+   threads that are in calls. `now`: seconds of a steady clock. The machine is looked at ten times
+   a second at most. */
+struct share share_now(int quota, int others, double now);
 
 /* In a forked child: it takes part by itself. */
 void share_forget(void);

@@ -174,6 +174,17 @@ def test_a_number_that_the_program_has_lowered_is_judged_too(
     assert threads.count(1) > 1800
 
 
+def test_calls_of_two_threads_leave_a_count_once(program: Callable[[int], Program]) -> None:
+    machine = program(2)
+    machine.calls(20, ideal)
+    policy, slow = machine.policy, 0.5
+    assert [policy.threads(1, 2, machine.now) for _ in "ab"] == [2, 2]
+    for _ in "ab":
+        policy.record(1, 2, 2, slow, machine.now + slow)
+    assert policy.threads(1, 2, machine.now + slow) == 1
+    assert policy.threads(1, 2, machine.now + 60) == 2
+
+
 def test_no_wait_gets_so_small_that_the_processor_flags_it(
     program: Callable[[int], Program],
 ) -> None:

@@ -28,8 +28,10 @@ static int steady(clockid_t which, struct timespec *time)
 #define sched_getaffinity sixteen
 #define clock_gettime steady
 #include "share.c"
-int fair(int quota, double now) { seconds_now = now; return share_now(quota, now).fair; }
-int idle(int quota, double now) { seconds_now = now; return share_now(quota, now).idle; }
+int fair(int quota, int others, double now)
+{ seconds_now = now; return share_now(quota, others, now).fair; }
+int idle(int quota, int others, double now)
+{ seconds_now = now; return share_now(quota, others, now).idle; }
 """
 TICKS = os.sysconf("SC_CLK_TCK")
 ALL = 1000
@@ -41,7 +43,7 @@ class Machine:
     def __init__(self, proc: Path, library: ctypes.CDLL) -> None:
         self.proc, self.library = proc, library
         for name in ("fair", "idle"):
-            getattr(self.library, name).argtypes = (ctypes.c_int, ctypes.c_double)
+            getattr(self.library, name).argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_double)
         self.locks: dict[int, int] = {}
         self.seconds: dict[int, float] = {}
         self.now = 10
@@ -75,11 +77,11 @@ class Machine:
             self.seconds[pid] += use
         self.write()
 
-    def fair(self, quota: int = ALL) -> int:
-        return int(self.library.fair(quota, self.now))
+    def fair(self, quota: int = ALL, others: int = 0) -> int:
+        return int(self.library.fair(quota, others, self.now))
 
     def idle(self) -> int:
-        return int(self.library.idle(ALL, self.now))
+        return int(self.library.idle(ALL, 0, self.now))
 
 
 @pytest.fixture
@@ -140,6 +142,27 @@ def test_a_quota_is_divided(machine: Machine) -> None:
     machine.fair(4)
     machine.pass_second({5: 2})
     assert machine.fair(4) == 2
+
+
+@pytest.mark.parametrize(
+    ("others", "each"),
+    [((0, 0, 0, 0), 16), ((3, 3, 3, 3), 4), ((1, 0, 1, 0), 8), ((0, 0, 0, 0, 0, 0, 0, 1), 16)],
+)
+def test_the_threads_that_are_in_calls_at_the_same_time_have_equal_parts(
+    machine: Machine, others: tuple[int, ...], each: int
+) -> None:
+    for number in others * 30:
+        found = machine.fair(others=number)
+    assert found == each
+    for _ in range(60):
+        machine.fair()
+    assert machine.fair() == 16
+
+
+def test_a_call_after_others_have_ended_has_all(machine: Machine) -> None:
+    machine.fair(others=3)
+    machine.pass_second({})
+    assert machine.fair() == 16
 
 
 def test_the_machine_is_looked_at_ten_times_a_second(machine: Machine) -> None:
