@@ -152,8 +152,8 @@ def _protect(what: Collection[str]) -> None:
         # rattler aborts the process where it runs out.
         if 0 <= limit < LEAST_MEMORY:
             print(
-                f"note: ulimit -v is {limit >> 10}: if this ends with `memory allocation failed`, "
-                f"raise it to {LEAST_MEMORY >> 10} or more",
+                f"note: ulimit -v is {limit >> 10} KiB: if this ends with `memory allocation "
+                f"failed`, raise it: ulimit -v {LEAST_MEMORY >> 10}",
                 file=sys.stderr,
             )
 

@@ -119,19 +119,19 @@ def _full_disk(match, facts):
 def _limit(match, facts):
     """A limit of the shell's (setrlimit(2)), or of a container: the lower one."""
     memory = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if "progress" in match.group(0) and not 0 <= memory < LITTLE:
+    if re.search("progress|segment", match.group(0)) and not 0 <= memory < LITTLE:
         return None
-    for pattern, name, unit, option, what, files in LIMITS:
+    for pattern, name, (size, unit), option, what, files in LIMITS:
         if re.search(pattern, match.group(0)):
             number = resource.getrlimit(getattr(resource, name))[0]
-            found = [(number, "ulimit -%s is %d" % (option, number // unit), RAISE % option)]
-            found *= number != resource.RLIM_INFINITY
+            value = "ulimit -%s is %d%s" % (option, number // size, unit)
+            found = [(number, value, RAISE % option)] * (number != resource.RLIM_INFINITY)
             limits = [pair for pair in machine.cgroup_files(*files) if pair[1].isdigit()]
             found += [(int(each), "%s is %s" % (path, each), CONTAINER) for path, each in limits]
             found = sorted(found)[:1]
             if "thread" in match.group(0) and memory != resource.RLIM_INFINITY:
                 # Each thread has a stack, and the error is the same.
-                found.insert(0, (memory, "ulimit -v is %d" % (memory >> 10), RAISE % "v"))
+                found.insert(0, (memory, "ulimit -v is %d KiB" % (memory >> 10), RAISE % "v"))
             if not found:
                 return what, "look at the limits of the container or the batch job"
             names, fixes = ([each[number] for each in found] for number in (1, 2))
@@ -187,13 +187,13 @@ def _no_blas_name(match, facts):
 # Bytes. With less, Python may wait for ever for a thread that had no memory to start.
 LITTLE = 1 << 31
 NO_PROCESS = "no more processes may start"
-# (what fails, the limit's name in `resource`, ulimit's unit, its option of ulimit, in words, a
-# container's files for it).
+COUNT, KIB = (1, ""), (1024, " KiB")
+# (what fails, its name in `resource`, unit, ulimit's option, in words, a container's files).
 LIMITS = (
-    ("Too many open files", "RLIMIT_NOFILE", 1, "n", "too many files are open", ()),
-    ("File too large", "RLIMIT_FSIZE", 1024, "f", "a file may not become so large", ()),
-    ("thread|fork|unavailable", "RLIMIT_NPROC", 1, "u", NO_PROCESS, ("pids.max",)),
-    ("", "RLIMIT_AS", 1024, "v", "memory ran out", ("memory.max",)),
+    ("Too many open files", "RLIMIT_NOFILE", COUNT, "n", "too many files are open", ()),
+    ("File too large", "RLIMIT_FSIZE", KIB, "f", "a file may not become so large", ()),
+    ("thread|fork|unavailable", "RLIMIT_NPROC", COUNT, "u", NO_PROCESS, ("pids.max",)),
+    ("", "RLIMIT_AS", KIB, "v", "memory ran out", ("memory.max",)),
 )
 RAISE = "raise it: ulimit -%s with a larger number, or with unlimited"
 CONTAINER = "raise the limit of the container or the batch job"
@@ -245,7 +245,8 @@ ROWS = (
     (
         r"Too many open files|File too large|can't start new thread|pthread_create\(?\)? failed"
         r"|Resource temporarily unavailable|Cannot (?:fork|allocate memory)|memory exhausted"
-        r"|MemoryError|Memory allocation (?:still )?failed|Killed signal|made no progress",
+        r"|MemoryError|Memory allocation (?:still )?failed|Killed signal|made no progress"
+        r"|failed to map segment",
         _limit,
     ),
     (

@@ -31,7 +31,7 @@ OF_IMAGE = "start a new container from the image, by its digest"
 
 def explain(error):
     """Return the type of an exception, and the line of its message that names the cause."""
-    return "%s: %s" % (type(error).__name__, process.cause(str(error)))
+    return ("%s: %s" % (type(error).__name__, process.cause(str(error)))).rstrip(": ")
 
 
 def explained(context, error):

@@ -15,7 +15,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import traceback
 
 SUITE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -198,13 +197,16 @@ def interrupted_later():
 
 
 class _Limit(object):
-    """Kills a process after so many seconds, and if the block raises."""
+    """Kills a process after so many seconds, and if the block raises. For the main thread only.
+
+    A signal counts, not a thread: with little memory Python may wait for ever for one to start.
+    """
 
     def __init__(self, process, seconds):
-        self._process, self._seconds = process, seconds
-        self._timer, self.is_over = None, False
+        self._process, self._seconds, self.is_over = process, seconds, False
 
     def __enter__(self):
+        self._before = signal.signal(signal.SIGALRM, self._end)
         self.start()
         return self
 
@@ -215,22 +217,23 @@ class _Limit(object):
                 self._process.wait()
         finally:
             self.stop()
+            signal.signal(signal.SIGALRM, self._before or signal.SIG_DFL)
 
     def start(self):
         """Begin to count."""
-        self._timer = threading.Timer(self._seconds, self._end)
-        self._timer.daemon = True
-        self._timer.start()
+        # Again each second: the first signal may come just before this process waits.
+        signal.setitimer(signal.ITIMER_REAL, self._seconds, 1)
 
-    def _end(self):
+    def _end(self, number, frame):
         self.is_over = True
-        self._process.kill()
+        try:
+            self._process.kill()
+        except OSError:  # It has just ended.
+            pass
 
     def stop(self):
         """Count no more."""
-        self._timer.cancel()
-        # Python 2 prints an error at exit for a thread that has not ended.
-        self._timer.join()
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def end_with_parent(parent=None, number=signal.SIGKILL):

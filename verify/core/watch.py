@@ -116,6 +116,10 @@ class _Supervisor(object):
         progress.divert_errors(os.path.join(self.folder, ERRORS))
         try:
             status = run(self.folder)
+        except MemoryError:
+            # What else runs at an end needs some, too; the supervisor has enough.
+            os.write(2, b"MemoryError\n")
+            os._exit(FAILED)
         except Exception:
             # With its own traceback, no library's doing.
             os.write(self.step_writer, FINISHED)

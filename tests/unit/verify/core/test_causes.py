@@ -160,24 +160,31 @@ def test_a_limit_is_in_the_unit_of_ulimit(kind: int, text: str, what: str) -> No
         cause = causes.of(text, facts())
     finally:
         resource.setrlimit(kind, before)
-    assert cause.what.startswith(f"{what} is {1 << 30}")
+    assert cause.what.startswith(f"{what} is {1 << 30} KiB")
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "`timing the import` made no progress for 1200 s and was killed",
+        "ImportError: /x/y.so: failed to map segment from shared object",
+    ],
+)
+@pytest.mark.parametrize(
     ("limit", "what"),
     [
-        (600_000 << 10, "memory ran out: ulimit -v is 600000"),
-        # It hangs for another reason.
+        (600_000 << 10, "memory ran out: ulimit -v is 600000 KiB"),
+        # It has another reason.
         (1 << 35, None),
         (resource.RLIM_INFINITY, None),
     ],
 )
-def test_with_little_memory_a_thread_hangs(
-    limit: int, what: str | None, monkeypatch: pytest.MonkeyPatch
+def test_with_little_memory_a_thread_hangs_and_a_module_is_not_loaded(
+    limit: int, what: str | None, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, limit))
     monkeypatch.setattr(causes.machine, "cgroup_files", lambda *names: [])
-    cause = causes.of("`timing the import` made no progress for 1200 s and was killed", facts())
+    cause = causes.of(text, facts())
     assert (cause and cause.what) == what
 
 

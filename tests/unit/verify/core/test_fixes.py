@@ -184,6 +184,7 @@ def test_a_missing_compiler_is_installed_or_comes_with_an_environment(
     assert fixes.ldflags_fix(without) == fix
     error = AssertionError("/usr/lib/python3.11/distutils/core.py")
     assert fixes.explained(without, error) == (f"AssertionError: {error}", fix)
+    assert fixes.explained(without, AssertionError()) == ("AssertionError", fix)
 
 
 def test_flags_are_named_that_link_here_and_are_not_in_force(

@@ -130,6 +130,16 @@ except KeyboardInterrupt:
     print("interrupted")
 """
 FORKED = "pid = process.in_child(lambda: {})\nprint(os.waitpid(pid, 0)[1] >> 8)"
+# Threads cannot have their stacks.
+LITTLE_MEMORY = """
+import resource
+size = 4096 * int(open("/proc/self/statm").read().split()[0]) + (4 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (size, size))
+words = ["sh", "-c", "echo 1; exec tail -f /dev/null"]
+process.follow(words, 1, None, print)
+done = process.call(words, 1), process.Started(words, os.devnull).finish(1)
+print(all(each.timed_out for each in done))
+"""
 CHILDREN = """
 process.adopt_orphans()
 first = subprocess.Popen(["sleep", "60"])
@@ -146,6 +156,7 @@ first.kill()
     [
         # Its parent has ended already.
         ("process.end_with_parent(parent=1); print('alive')", -9, ""),
+        (LITTLE_MEMORY, 0, "True"),
         # Children are ended, but those named.
         (CHILDREN, 0, "True"),
         # An interrupt within a fork is not lost.

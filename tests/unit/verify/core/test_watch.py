@@ -146,6 +146,7 @@ DIED = "verify: the process died by signal %d at `checking this`%s"
                 (signal.SIGKILL, ": it was killed.*"),
             )
         ),
+        ("raise MemoryError", 1, f"MemoryError\n{FIXED % 1}"),
         ("sys.exit(0)", 1, FIXED % 0),
         ("ctypes.CDLL(None).exit(3)", 1, FIXED % 3),
         ("os._exit(1)", 1, FIXED % 1),
