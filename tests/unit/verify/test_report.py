@@ -20,7 +20,7 @@ SCHEMA = json.loads((REPOSITORY / "verify/report.schema.json").read_text())
 
 
 def test_the_schema_needs_a_fix_for_every_failed_check() -> None:
-    bad = document(report.Check("scan in C", "fail", "it is Python", None))
+    bad = document(report.Check("scan in C", "fail", "it is Python", None, None))
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(bad, SCHEMA)
 

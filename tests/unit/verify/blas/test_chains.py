@@ -9,7 +9,7 @@ import pytest
 from unit.helpers.verification import REPAIR, context
 from verify.blas import bindings, chains, library
 
-SCIPYS = library.Library("openblas", "1", None, 8, "/x/scipy.libs/libscipy_openblas.so")
+SCIPYS = library.Library("openblas", "1", None, 8, "/x/scipy.libs/libscipy_openblas.so", None, None)
 OURS = SCIPYS._replace(path="/lib/libblas_threads.so.1")
 FLAVOUR = {"name": "openblas", "libraries": ["libblas_threads.so.1"], "alone": True}
 COST = "4 chains at a time start 32 threads on 8 processors: with one thread each they are "

@@ -33,7 +33,8 @@ def test_the_library_that_a_call_ends_in(
 ) -> None:
     if leads_back:
         monkeypatch.setattr(bindings, "imports", lambda path: {"ffi_call": [(0, is_defined)]})
-        first, file_of = [CTYPES], bindings.file_of
+        first = [CTYPES]
+        file_of: Any = bindings.file_of
         monkeypatch.setattr(bindings, "file_of", lambda at: first.pop() if first else file_of(at))
     libraries = [each.library for each in bindings.bindings_of([CTYPES], ("ffi_call",))]
     assert [Path(path).name.partition(".")[0] for path in libraries] == [found] * bool(found)
@@ -104,7 +105,7 @@ def test_a_library_is_known_by_its_symbols(
     handle = SimpleNamespace(**{name: Function(result) for name, result in results.items()})
     monkeypatch.setattr(bindings, "loaded", lambda path: handle)
     found = library.identify(str(path))
-    assert found == library.Library(*fields[:4], str(path), *fields[4:])
+    assert found == library.Library(*(*fields[:4], str(path), *fields[4:]))
     assert text in library.describe(found)
 
 
@@ -119,13 +120,13 @@ def test_behind_a_front_is_the_file_that_has_the_librarys_function(
 
 
 def mkl(name: str, version: str = "2024.0", folder: Path = Path("/lib")) -> Any:
-    return library.Library("mkl", version, None, 2, f"{folder}/{name}")
+    return library.Library("mkl", version, None, 2, f"{folder}/{name}", None, None)
 
 
 def test_the_parts_of_one_mkl_are_merged_into_libmkl_rt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    openblas = library.Library("openblas", "0.3", None, 2, "/lib/x.so")
+    openblas = library.Library("openblas", "0.3", None, 2, "/lib/x.so", None, None)
     parts = [mkl("libmkl_core.so.2"), mkl("libmkl_rt.so.2"), openblas]
     assert library.merged(parts) == [openblas, mkl("libmkl_rt.so.2")]
     assert library.merged([openblas]) == [openblas]
@@ -163,7 +164,7 @@ def libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def identified(path: str) -> Any:
     name = library.UNKNOWN if "libblas.so" in path else "openblas"
-    return library.Library(name, "1", None, None, path)
+    return library.Library(name, "1", None, None, path, None, None)
 
 
 @pytest.mark.usefixtures("libraries")

@@ -9,7 +9,7 @@ import pytest
 from unit.helpers.verification import context
 from verify.blas import kernels, library, speed
 
-LIBRARY = library.Library("unknown", None, None, 4, "/lib/x.so")
+LIBRARY = library.Library("unknown", None, None, 4, "/lib/x.so", None, None)
 GOOD = "90 % of this machine's peak (85 to 90 %); a processor alone: 90 %"
 SLOWER = "a processor alone: %d %% (a good library reaches 80 %%)"
 STEAL = "the host gave 20 %"
@@ -137,7 +137,7 @@ def zen5(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def using(name: str, kernel: str | None, path: Path | str = "/lib/x.so", part: float = 0.45):  # type: ignore[no-untyped-def]
     return SimpleNamespace(
-        serving=library.Library(name, "1.0", kernel, 2, str(path)),
+        serving=library.Library(name, "1.0", kernel, 2, str(path), None, None),
         peaks={"float64": {1: 100.0, 2: 200.0}, "float32": {1: 200.0, 2: 400.0}},
         alone={"float64": 100 * part, "float32": 190.0},
         reasons={"float64": []},

@@ -14,8 +14,8 @@ ONE = {"wall": 1.0, "cpu": 1.0, "own": 1.0, "fork": ""}
 FOUR = {"wall": 1.0, "cpu": 4.0, "own": 1.0, "fork": ""}
 HANGS = {**FOUR, "fork": "never ends its own"}
 FORK = "after a product on 4 threads, a forked process never ends its own"
-OPENBLAS = library.Library("openblas", "1", None, 4, "/lib/x.so")
-PART = library.Library("mkl", "1", None, 4, "/lib/libmkl_intel_lp64.so.2")
+OPENBLAS = library.Library("openblas", "1", None, 4, "/lib/x.so", None, None)
+PART = library.Library("mkl", "1", None, 4, "/lib/libmkl_intel_lp64.so.2", None, None)
 FRONT = {"blas": {"libraries": ["libblas_threads.so.1"]}, "flags": {"blas.ldflags": "-lx"}}
 FRONT.update(variant="v", framework="f")
 EXPORT = "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=%d"
@@ -183,7 +183,7 @@ def test_requested_numbers(
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setattr(threads.machine, "physical_cores", lambda: 2)
-    assert threads.requested(library.Library(name, "1", None, None, "/lib/x.so")) == requested
+    assert threads.requested(OPENBLAS._replace(name=name, threads=None)) == requested
 
 
 def test_a_quota_counts_but_not_in_a_baseline(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ def facts(
     framework: str = "theano", version: str = "1.0.5", python: tuple[int, int] = (3, 9), **more: Any
 ) -> Any:
     """Return what is true of a Python that has NumPy 1.22.4 and nothing else, or of another one."""
-    made = causes.Facts(framework, version)
+    made: Any = causes.Facts(framework, version)
     made.python, made.prefix = python, "/nowhere"
     made.is_installed = lambda name: name in ("numpy", "theano")
     made.has_headers = lambda: False

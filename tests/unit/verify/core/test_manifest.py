@@ -141,7 +141,7 @@ def test_without_semaphores_one_thread_reads_the_files(
 def read_again(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Give a function that compares as a minute later, and returns the paths that were read."""
     monkeypatch.setattr(manifest.time, "time", lambda: 2.0**33)
-    digests = manifest.digests
+    digests: Callable[..., object] = manifest.digests
 
     def compared(prefix: Path, full: bool = False) -> list[str]:
         paths: list[str] = []

@@ -78,7 +78,8 @@ def test_a_missing_device_has_status_3_and_another_one_status_2(
 @pytest.fixture
 def framework(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Give a framework whose functions return 1.5, with a workload of two cases."""
-    cases = [Model(name, "a scalar", [], {"steps": 3}) for name in ("first", "second")]
+    names = ("first", "second")
+    cases = [Model(name, "a scalar", [], {"steps": 3}, None, None, (), True) for name in names]
     monkeypatch.setitem(runs.WORKLOADS, "pair", lambda ops, small: cases)
     monkeypatch.setattr(runs, "Ops", lambda *_, **__: None)
     for name in ("switched_off", "forget_calls"):
