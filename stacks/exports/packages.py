@@ -21,12 +21,11 @@ from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of
 from stacks.image.metadata import ImageConfig, config_of
 from stacks.locks import conda_lock, lock
-from stacks.locks.lock import Lock, lock_folder
+from stacks.locks.lock import ENVIRONMENT, PYLOCK, REQUIREMENTS, Lock, lock_folder
 from stacks.locks.texts import name_in_lock
 from stacks.sources.pins import IndexPin, canonical
 from stacks.variants.variant import Variant
 
-REQUIREMENTS, ENVIRONMENT, PYLOCK = "requirements.txt", "environment.yml", "pylock.toml"
 # A path for each file of pylock.toml, because no file of ours names the host of a package index.
 FILES = "files"
 THEN_ELSEWHERE = "\nthen, in another terminal: "

@@ -98,7 +98,10 @@ def with_pip(locked: Lock) -> Lock:
             needed.add(name)
             names += [spec.split()[0] for spec in packages[name].depends]
     return replace(
-        locked, packages=tuple(p for p in locked.packages if p.name in needed), requirements=()
+        locked,
+        packages=tuple(package for package in locked.packages if package.name in needed),
+        framework_files=(),
+        own_files=(),
     )
 
 

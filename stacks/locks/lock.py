@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core import records, yamlfile
@@ -24,10 +25,11 @@ from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
-from stacks.locks.texts import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, specs_hash
 from stacks.sources.pins import IndexPin
 from stacks.variants.variant import Variant, on_other_channel
 
+ENVIRONMENT, SIZES, FILES = "environment.yml", "sizes.json", "files.json"
+REQUIREMENTS, PYLOCK = "requirements.txt", "pylock.toml"
 # The files that the seal covers, where they are present. Not pylock.toml, which is for other tools:
 # it may name an index, so it is not in every clone.
 SEALED = (SIZES, ENVIRONMENT, REQUIREMENTS, FILES)
@@ -36,20 +38,25 @@ RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 
 @dataclass(frozen=True)
 class Lock:
-    """A variant's lock.
+    """A variant's lock, read from its files or to be written.
 
-    requirements: what pip installs; the last `own` of them are a stack.yaml's own packages. specs:
-    the hash of the specs that it was made for. asked: the match specs in its environment.yml.
-    made_by: the version of theano-stacks that made it.
+    framework_files, own_files: what pip installs, for the framework and of a stack.yaml's own
+    packages. Read from files it has more. specs: the hash of the specs that it was made for. asked:
+    the match specs in its environment.yml. made_by: the version of theano-stacks that made it.
     """
 
     packages: tuple[LockedPackage, ...]
-    requirements: tuple[IndexPin, ...]
-    own: int = 0
+    framework_files: tuple[IndexPin, ...] = ()
+    own_files: tuple[IndexPin, ...] = ()
     channel: str = URL
     specs: str = ""
     asked: tuple[str, ...] = ()
     made_by: str = ""
+
+    @property
+    def requirements(self) -> tuple[IndexPin, ...]:
+        """All that pip installs."""
+        return (*self.framework_files, *self.own_files)
 
     @property
     def files(self) -> tuple[LockedPackage | IndexPin, ...]:
@@ -71,16 +78,6 @@ class Lock:
         """The number of bytes of each package, by file name."""
         return {package.file_name: package.size for package in self.packages}
 
-    @property
-    def framework_files(self) -> tuple[IndexPin, ...]:
-        """What pip installs for the framework."""
-        return self.requirements[: len(self.requirements) - self.own]
-
-    @property
-    def own_files(self) -> tuple[IndexPin, ...]:
-        """The files of a stack.yaml's own packages."""
-        return self.requirements[len(self.requirements) - self.own :]
-
 
 def current(workspace: Workspace, variant: Variant) -> Lock:
     """Return a variant's lock if it was made for what the variant's YAML asks for.
@@ -99,6 +96,23 @@ def stale(variant: Variant, found: Lock, changes: Iterable[str]) -> StaleError:
         f"the lock of {variant.id} is stale:\n" + "\n".join(f"  - {each}" for each in changes),
         fix=fix_of(variant, found.channel),
     )
+
+
+def specs_hash(variant: Variant) -> str:
+    """Return the SHA-256 of what a variant's YAML asks for.
+
+    Of a stack.yaml that is its own content, since its flavour may move on; of a flavour, all that
+    it is resolved to. Summaries change no environment, and the values of code are not in it.
+    """
+    specs: dict[str, Any] = dict(variant.declared)
+    if not variant.file:
+        specs = variant.model_dump(
+            mode="json",
+            exclude_defaults=True,
+            exclude={"summary": True, "framework": {"summary"}, "blas": {"summary"}},
+        )
+    specs["requests"] = list(variant.requests)
+    return hashlib.sha256(json.dumps(specs, sort_keys=True).encode()).hexdigest()
 
 
 def _differences(variant: Variant, found: Lock) -> list[str]:
@@ -137,8 +151,8 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
     found = _files(folder / FILES, fix)
     return Lock(
         content.packages,
-        (*found.framework, *found.own),
-        len(found.own),
+        found.framework,
+        found.own,
         content.channel,
         content.specs,
         _asked(folder / ENVIRONMENT, fix),

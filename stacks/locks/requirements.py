@@ -22,7 +22,7 @@ from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
-from stacks.locks.texts import PYLOCK
+from stacks.locks.lock import PYLOCK
 from stacks.sources.mirrors import PipSettings, pip_settings
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
@@ -88,11 +88,11 @@ def resolve(
     python: Path,
     pins: Pins,
     preferred: Sequence[IndexPin] = (),
-) -> tuple[tuple[IndexPin, ...], str | None]:
+) -> tuple[tuple[IndexPin, ...], str]:
     """Return the files of a stack.yaml's own packages, and pylock.toml for other tools.
 
     python: the interpreter of an environment with all else that the variant has. preferred: their
-    versions are chosen where they fit (not on Python 2.7). There is no pylock.toml for Python 2.7.
+    versions are chosen where they fit (not on Python 2.7). For Python 2.7 pylock.toml is empty.
     Raises UsageError, with the explanation of the conflict, if the requests do not fit together;
     FetchError; IntegrityError.
     """
@@ -104,7 +104,7 @@ def resolve(
         print(f"warning: pip's find-links {path}: no such folder or file", file=sys.stderr)
     with scratch() as folder:
         if version == "2.7":
-            return _by_pip(workspace, settings, variant, python, base, folder), None
+            return _by_pip(workspace, settings, variant, python, base, folder), ""
         env = uv.environment(workspace, settings, os.environ)
         tool = uv.Uv(uv.unpack(workspace, pins, folder), folder, env)
         if preferred:

@@ -22,10 +22,10 @@ from stacks.core.errors import StacksError, UsageError
 from stacks.core.records import digests_text
 from stacks.core.workspace import VERSION, Workspace
 from stacks.locks import conda_lock, lock
-from stacks.locks.lock import Lock, lock_folder
-from stacks.locks.texts import Contents, requirements_of, texts_of
+from stacks.locks.lock import PYLOCK, Lock, lock_folder
+from stacks.locks.texts import requirements_of, texts_of
 from stacks.sources.conda_archive import read_archive
-from stacks.sources.pins import DebPin, IndexPin
+from stacks.sources.pins import DebPin
 from stacks.variants.variant import Variant
 
 # The list of digests, in a published channel and beside the locks.
@@ -79,10 +79,11 @@ def locked_package(offer: Offer, digests: Digests) -> LockedPackage:
     )
 
 
-def write(workspace: Workspace, variant: Variant, contents: Contents) -> bool:
+def write(workspace: Workspace, variant: Variant, made: Lock, pylock: str = "") -> bool:
     """Write a variant's lock if it would change, and print what changed; return whether it did.
 
     A lock that has the same packages and specs stays as it is, with the version that made it.
+    pylock: the text of pylock.toml, which is no part of the lock; empty for none.
     """
     folder = lock_folder(workspace, variant)
     try:
@@ -90,19 +91,19 @@ def write(workspace: Workspace, variant: Variant, contents: Contents) -> bool:
     except StacksError:
         before = None
     name = display_path(variant.file.with_suffix(".lock")) if variant.file else variant.id
-    made_by = before.made_by if before else VERSION
-    if before and texts_of(variant, contents, made_by) == _committed(workspace, variant):
-        for more, text in contents.more.items():
-            write_atomically(folder / more, text)
+    more = {PYLOCK: pylock} if pylock else {}
+    if before and texts_of(variant, made, before.made_by) == _committed(workspace, variant):
+        for file, text in more.items():
+            write_atomically(folder / file, text)
         print(f"  {'unchanged':<9} {name}", file=sys.stderr)
         return False
     with replace_atomically(folder) as new:
         new.mkdir()
-        for file, text in {**texts_of(variant, contents, VERSION), **contents.more}.items():
+        for file, text in {**texts_of(variant, made, VERSION), **more}.items():
             (new / file).write_text(text, encoding="utf-8")
     print(f"  {'locked':<9} {name}", file=sys.stderr)
     if before:
-        for line in _changes(before, contents):
+        for line in _changes(before, made):
             print(f"            {line}", file=sys.stderr)
     return True
 
@@ -116,10 +117,11 @@ def _committed(workspace: Workspace, variant: Variant) -> dict[str, str]:
     }
 
 
-def _changes(before: Lock, contents: Contents) -> list[str]:
+def _changes(before: Lock, made: Lock) -> list[str]:
     """Return a line for each package whose version or build changed."""
-    old = _versions(before.packages, before.requirements)
-    new = _versions(contents.packages, (*contents.requirements, *contents.own))
+    old, new = (
+        {file.name: (file.version, file.sha256) for file in each.files} for each in (before, made)
+    )
     lines = []
     for name in sorted(old.keys() | new.keys()):
         (was, digest), (now, other) = old.get(name, ("", "")), new.get(name, ("", ""))
@@ -130,14 +132,6 @@ def _changes(before: Lock, contents: Contents) -> list[str]:
         elif digest != other:
             lines.append(f"{name} {now}: another build")
     return lines
-
-
-def _versions(
-    packages: Iterable[LockedPackage], files: Iterable[IndexPin]
-) -> dict[str, tuple[str, str]]:
-    """Return version and SHA-256 by name."""
-    found = {package.name: (package.version, package.sha256) for package in packages}
-    return found | {pin.name: (pin.version, pin.sha256) for pin in files}
 
 
 def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
@@ -163,9 +157,8 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
         for pin in pinned
         if pin not in found.framework_files
     ]
-    contents = Contents(found.packages, found.framework_files, found.own_files, found.channel)
     if not changes:
-        expected = texts_of(variant, contents, found.made_by)
+        expected = texts_of(variant, found, found.made_by)
         committed = _committed(workspace, variant)
         changes = [
             f"{name} differs"

@@ -1,21 +1,17 @@
-"""The texts of a lock's files, and the hashes of its specs and of all of it."""
+"""The texts of a lock's files."""
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict
 
 import yaml
 
-from stacks.channel.locked_package import URL, LockedPackage
+from stacks.channel.locked_package import URL
 from stacks.locks import conda_lock
+from stacks.locks.lock import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, Lock, specs_hash
 from stacks.sources.pins import IndexPin, Pins
 from stacks.variants.stack import plain_name
 from stacks.variants.variant import Variant
 
-ENVIRONMENT, SIZES, FILES = "environment.yml", "sizes.json", "files.json"
-REQUIREMENTS, PYLOCK = "requirements.txt", "pylock.toml"
 REQUIREMENTS_HEADER = """\
 # Made by `./invoke lock` for {id}; do not edit.
 # Install with: pip install --require-hashes --no-deps --no-build-isolation -r requirements.txt
@@ -39,75 +35,41 @@ def name_in_lock(variant: Variant) -> str:
     return plain_name(variant.file.stem) if variant.file else variant.name
 
 
-def specs_hash(variant: Variant) -> str:
-    """Return the SHA-256 of what a variant's YAML asks for.
-
-    Of a stack.yaml that is its own content, since its flavour may move on; of a flavour, all that
-    it is resolved to. Summaries change no environment, and the values of code are not in it.
-    """
-    specs: dict[str, Any] = dict(variant.declared)
-    if not variant.file:
-        specs = variant.model_dump(
-            mode="json",
-            exclude_defaults=True,
-            exclude={"summary": True, "framework": {"summary"}, "blas": {"summary"}},
-        )
-    specs["requests"] = list(variant.requests)
-    return hashlib.sha256(json.dumps(specs, sort_keys=True).encode()).hexdigest()
-
-
 def _text(name: str) -> str:
     """Return a name as YAML has it; a stack of the year 2024 may have it as its name."""
     return name if isinstance(yaml.safe_load(name), str) else f'"{name}"'
 
 
-@dataclass(frozen=True)
-class Contents:
-    """What a lock is to hold, beside the variant's specs.
-
-    requirements: the framework's files for pip. own: those of a stack.yaml's own packages. more:
-    texts of files for other tools, by name; they are no part of the lock.
-    """
-
-    packages: Sequence[LockedPackage]
-    requirements: Sequence[IndexPin] = ()
-    own: Sequence[IndexPin] = ()
-    channel: str = URL
-    more: Mapping[str, str] = field(default_factory=dict)
-
-
-def texts_of(variant: Variant, contents: Contents, made_by: str) -> dict[str, str]:
-    """Return the texts of a lock's files, by name."""
-    channel, requirements, own = contents.channel, contents.requirements, contents.own
-    sizes = {package.file_name: package.size for package in contents.packages}
-    note = "; `./invoke serve` answers at the channel's address" if channel == URL else ""
+def texts_of(variant: Variant, lock: Lock, made_by: str) -> dict[str, str]:
+    """Return the texts of a lock's files, by name, as they are for the variant's specs."""
+    note = "; `./invoke serve` answers at the channel's address" if lock.channel == URL else ""
     lines = [
         f"# Made by `./invoke lock`{note}.",
         f"name: {_text(name_in_lock(variant))}",
         "channels:",
-        f"  - {channel}",
+        f"  - {lock.channel}",
         "  - nodefaults",
         "dependencies:",
         *(f"  - {spec}" for spec in variant.conda_specs()),
     ]
-    files = {SIZES: json.dumps(sizes, indent=1, sort_keys=True) + "\n"}
-    if requirements or own:
+    files = {SIZES: json.dumps(lock.sizes, indent=1, sort_keys=True) + "\n"}
+    if lock.requirements:
         lines += ["  - pip:", "      - -r requirements.txt"]
         files[REQUIREMENTS] = REQUIREMENTS_HEADER.format(
             id=f"{variant.framework.name}/{name_in_lock(variant)}"
         ) + "".join(
             f"{pin.name}=={pin.version} \\\n    --hash=sha256:{pin.sha256}\n"
-            for pin in (*requirements, *own)
+            for pin in lock.requirements
         )
         content = {
-            "framework": [asdict(pin) for pin in requirements],
-            "own": [asdict(pin) for pin in own],
+            "framework": [asdict(pin) for pin in lock.framework_files],
+            "own": [asdict(pin) for pin in lock.own_files],
         }
         files[FILES] = json.dumps(content, indent=1) + "\n"
     files[ENVIRONMENT] = "\n".join(lines) + "\n"
     conda = conda_lock.text_of(
-        contents.packages,
-        channel,
+        lock.packages,
+        lock.channel,
         made_by=made_by,
         specs=specs_hash(variant),
         files={name: text.encode() for name, text in files.items()},

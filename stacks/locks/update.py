@@ -17,8 +17,9 @@ from stacks.core.disk import explain_disk_errors, scratch, write_atomically
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock, solution
+from stacks.locks.lock import SIZES, Lock
 from stacks.locks.solution import DIGESTS, locked_package, publication
-from stacks.locks.texts import SIZES, Contents, requirements_of
+from stacks.locks.texts import requirements_of
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import LARGEST_FILE, download
 from stacks.sources.mirrors import public_url
@@ -50,9 +51,9 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     check_bytes((known[name] for name in built if name in known), built)
     digests = {name: digests_of(package.path) for name, package in built.items()}
     for variant, found in zip(variants, solutions, strict=True):
-        packages = [locked_package(offer, digests[offer.file_name]) for offer in found]
-        contents = Contents(packages, requirements_of(variant, channel.pins))
-        solution.write(workspace, variant, contents)
+        packages = tuple(locked_package(offer, digests[offer.file_name]) for offer in found)
+        made = Lock(packages, requirements_of(variant, channel.pins))
+        solution.write(workspace, variant, made)
     try:
         write_atomically(workspace.locks / DIGESTS, _digests(workspace, channel))
     except (StaleError, UsageError):
@@ -150,9 +151,8 @@ def relock_from(workspace: Workspace, variants: Sequence[Variant], channel: str)
             except UsageError as error:
                 errors.append(error)
                 continue
-            requirements = requirements_of(variant, pins)
-            contents = Contents(packages, requirements, channel=address.name)
-            solution.write(workspace, variant, contents)
+            made = Lock(packages, requirements_of(variant, pins), channel=address.name)
+            solution.write(workspace, variant, made)
     if len(errors) == 1:
         raise errors[0]
     if errors:

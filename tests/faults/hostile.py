@@ -13,7 +13,8 @@ from faults.room import Done, Room, Trial
 from faults.trees import broken, remove
 from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
-from stacks.locks import solution, texts
+from stacks.locks import solution
+from stacks.locks.lock import Lock
 from stacks.sources.condarc import channel_address
 from stacks.variants.load import load_variant
 from stacks.variants.variant import on_other_channel
@@ -225,6 +226,5 @@ def lock_packages(room: Room, packages: dict[str, tuple[str, bytes]]) -> str:
         digests = (hashlib.sha256(data).hexdigest(), hashlib.md5(data).hexdigest(), len(data))
         url = f"{address.url}/linux-64/{file_name}"
         locked.append(LockedPackage(name, version, "evil_0", url, *digests))
-    contents = texts.Contents(locked, channel=address.name)
-    solution.write(workspace, variant, contents)
+    solution.write(workspace, variant, Lock(tuple(locked), channel=address.name))
     return variant.name

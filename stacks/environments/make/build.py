@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from pathlib import Path
 
 from stacks.channel.build import build_packages, obtain_packages
@@ -21,7 +22,7 @@ from stacks.environments.folders import folder_of, report_path
 from stacks.environments.make import packages, prefix, settings
 from stacks.locks import lock, solution
 from stacks.locks.lock import Lock, lock_folder
-from stacks.locks.texts import PYLOCK, Contents, requirements_of
+from stacks.locks.texts import requirements_of
 from stacks.sources.mirrors import BUNDLES, check_access_files
 from stacks.sources.pins import IndexPin
 from stacks.variants import stack
@@ -151,10 +152,10 @@ def relock(
         offers = solution.solve(variant, channel)
         packages = tuple(_locked(workspace, variant, channel, offers))
         files = requirements_of(variant, channel.pins)
-    base = Contents(packages, files)
+    base = Lock(packages, files)
     preferred = before.own_files if before else ()
     own, pylock = (
-        _choose(workspace, variant, channel, base, preferred) if variant.requests else ((), None)
+        _choose(workspace, variant, channel, base, preferred) if variant.requests else ((), "")
     )
     sdists = [pin for pin in own if not pin.filename.endswith(".whl")]
     if sdists and not with_sdists:
@@ -162,8 +163,7 @@ def relock(
             f"{display_path(variant.file)}: {_names(sdists)} only as a source archive",
             fix="ask for a version with a wheel, or leave out --no-sdist",
         )
-    more = {PYLOCK: pylock} if pylock else {}
-    solution.write(workspace, variant, Contents(packages, files, own, more=more))
+    solution.write(workspace, variant, replace(base, own_files=own), pylock)
     if sdists:
         print(
             f"note: the index has {_names(sdists)} only as a source archive: the lock fixes that; "
@@ -211,10 +211,10 @@ def _choose(
     workspace: Workspace,
     variant: Variant,
     channel: Channel,
-    base: Contents,
+    base: Lock,
     preferred: Sequence[IndexPin],
-) -> tuple[tuple[IndexPin, ...], str | None]:
-    """Return the files of a stack's own packages, and the text of pylock.toml, if any.
+) -> tuple[tuple[IndexPin, ...], str]:
+    """Return the files of a stack's own packages, and the text of pylock.toml, empty for none.
 
     They are chosen against an environment that has all else, which is the base. preferred: their
     versions stay where they fit.

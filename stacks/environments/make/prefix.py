@@ -211,7 +211,7 @@ def fill(making: Making, prefix: Path, cache: Path | None = None) -> None:
     checked = install.install(workspace.cache / UNPACKED, variant, parts, prefix, making.target)
     files = fetch(workspace, lock.framework_files)
     pip_install.install(prefix, {pin: files[pin] for pin in lock.framework_files})
-    if lock.own:
+    if lock.own_files:
         own_packages.add(workspace, prefix, lock, variant.framework.python)
     listed = [(part.name, part.index["version"], part.built.sha256, "conda") for part in parts] + [
         (pin.name, pin.version, pin.sha256, "pip") for pin in lock.requirements

@@ -21,7 +21,7 @@ from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
 from unit.helpers.processes import read_line, started
 
-LOCK = Lock(packages=(), requirements=())
+LOCK = Lock(())
 PACKAGE = LockedPackage("six", "1", "0", "u/noarch/six-1-0.conda", "1" * 64, "0" * 32, 1)
 
 

@@ -198,7 +198,7 @@ def test_kernelspec_starts_the_environments_kernel() -> None:
     assert content["display_name"] == "mkl on theano-1.0.5"
     assert content["env"].items() >= {"CONDA_PREFIX": PLACE, "PYTHONHOME": ""}.items()
     pin = replace(subject("pip-default").lock.requirements[0], name="ipykernel")
-    locked = replace(MKL, lock=replace(MKL.lock, requirements=(pin,)))
+    locked = replace(MKL, lock=replace(MKL.lock, framework_files=(pin,)))
     content = json.loads(files("kernelspec", locked)["kernel.json"])
     assert content["argv"][:3] == [f"{PLACE}/bin/python", "-m", "ipykernel_launcher"]
 

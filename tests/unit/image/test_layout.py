@@ -29,7 +29,7 @@ from stacks.variants.variant import Variant
 from unit.helpers.archives import deb, member
 from unit.helpers.serving import deb as pinned_deb
 
-LOCK = Lock(packages=(), requirements=())
+LOCK = Lock(())
 WHEEL = IndexPin(
     name="Some_Thing", version="2", filename="some_thing-2.whl", size=1, sha256="a" * 64
 )

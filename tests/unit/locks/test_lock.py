@@ -14,8 +14,7 @@ from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, solution
-from stacks.locks.lock import lock_folder, with_other_channels
-from stacks.locks.texts import Contents
+from stacks.locks.lock import Lock, lock_folder, with_other_channels
 from stacks.sources.pins import IndexPin
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -29,7 +28,7 @@ def package(name: str, version: str = "1.0", depends: tuple[str, ...] = ()) -> L
     return LockedPackage(name, version, "h0_0", url, "a" * 64, "b" * 32, 7, depends)
 
 
-CONTENTS = Contents((package("python"), package("numpy", depends=("python 1.*",))))
+CONTENTS = Lock((package("python"), package("numpy", depends=("python 1.*",))))
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def test_what_has_not_changed_is_not_written(
     monkeypatch.setattr(solution, "VERSION", "9.9")
     assert not solution.write(room, mkl, CONTENTS)
     assert files(room, mkl) == before
-    newer = Contents((package("python"), package("numpy", "2.0"), package("six")))
+    newer = Lock((package("python"), package("numpy", "2.0"), package("six")))
     assert solution.write(room, mkl, newer)
     assert capsys.readouterr().err.splitlines()[-4:] == [
         "  unchanged theano-1.0.5/mkl",
@@ -134,7 +133,7 @@ def test_equal_packages_are_an_equal_lock(room: Workspace, mkl: Variant) -> None
 
 def test_a_stack_whose_flavour_moves_on_keeps_its_lock(room: Workspace, tmp_path: Path) -> None:
     variant = stack(room, tmp_path / "one")
-    solution.write(room, variant, replace(CONTENTS, own=(PIN,)))
+    solution.write(room, variant, replace(CONTENTS, own_files=(PIN,)))
     for name, old, new in (
         ("frameworks/theano-1.0.5", "numpy ==1.21.6", "numpy ==1.22.1"),
         ("variants/openblas", "summary: ", "flags: {optimizer: fast_run}\nsummary: "),
@@ -158,7 +157,7 @@ def test_a_stack_whose_flavour_moves_on_keeps_its_lock(room: Workspace, tmp_path
 )
 def test_an_edited_stack_is_stale(room: Workspace, tmp_path: Path, more: str) -> None:
     variant = stack(room, tmp_path / "one")
-    solution.write(room, variant, replace(CONTENTS, own=(PIN,)))
+    solution.write(room, variant, replace(CONTENTS, own_files=(PIN,)))
     lock.current(room, stack(room, tmp_path / "one"))
     with pytest.raises(StaleError) as caught:
         lock.current(room, stack(room, tmp_path / "one", more))
@@ -170,7 +169,7 @@ def test_the_lock_of_a_stack_does_not_follow_its_folder(room: Workspace, tmp_pat
     found = []
     for name in ("one", "anøther two"):
         variant = stack(room, tmp_path / name)
-        solution.write(room, variant, replace(CONTENTS, own=(PIN,)))
+        solution.write(room, variant, replace(CONTENTS, own_files=(PIN,)))
         found.append(files(room, variant))
     assert found[0] == found[1]
     assert json.loads(found[0]["files.json"])["own"][0]["name"] == "h5py"

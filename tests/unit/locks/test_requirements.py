@@ -96,7 +96,7 @@ class Room:
         """Return what uv was given."""
         return dict(json.loads((self.folder / "given").read_text()))
 
-    def resolve(self, *preferred: IndexPin) -> tuple[tuple[IndexPin, ...], str | None]:
+    def resolve(self, *preferred: IndexPin) -> tuple[tuple[IndexPin, ...], str]:
         python = self.folder / "prefix/bin/python"
         pins = read_pins(self.workspace.sources_lock)
         return requirements.resolve(self.workspace, self.variant, python, pins, preferred)
@@ -256,7 +256,7 @@ def test_pip_is_given_its_resolver_and_folders_of_packages_whose_path_has_a_blan
     room.settings = PipSettings(index_urls=(), find_links=links)
     framework = room.variant.framework.model_copy(update={"python": "2.7"})
     room.variant = room.variant.model_copy(update={"framework": framework})
-    assert room.resolve() == ((), None)
+    assert room.resolve() == ((), "")
     given = (room.folder / "given").read_text()
     assert given == "2020-resolver file:///my%20room/wheels https://x.test/wheels"
     missing = "warning: pip's find-links /my room/wheels: no such folder or file\n"

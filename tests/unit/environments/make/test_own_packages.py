@@ -157,7 +157,7 @@ class Room:
 
     def add(self, *pins: IndexPin) -> None:
         workspace = Workspace(self.folder, self.folder / "cache")
-        lock = Lock((), pins, own=len(pins))
+        lock = Lock((), own_files=pins)
         own_packages.add(workspace, self.folder / "prefix", lock, "3.9")
 
     def call(self, words: list[Any], **options: Any) -> str:

@@ -48,7 +48,7 @@ class Made:
         self.part = part_of(path)
         digest, size = self.part.built.sha256, path.stat().st_size
         package = LockedPackage("python", "3.9", "0", self.part.url, digest, "0" * 32, size)
-        self.lock = Lock(packages=(package,), requirements=())
+        self.lock = Lock((package,))
 
     @property
     def making(self) -> prefix.Making:
