@@ -109,11 +109,10 @@ def differences(before: Profile, after: Profile, kind: str) -> list[Difference]:
     return sorted(rows, key=lambda row: (-abs(row.gained), row.name))
 
 
-def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "") -> None:
+def show(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """Print what the second report gained or lost against the first, by case.
 
-    case: the name of the only one. Raises UsageError if workload, sizes or precision differ, or the
-    reports share no such case.
+    Raises UsageError if workload, sizes or precision differ, or the reports share no case.
     """
     for key in ("workload", "small", "dtype"):
         if before[key] != after[key]:
@@ -124,12 +123,10 @@ def show(before: Mapping[str, Any], after: Mapping[str, Any], *, case: str = "")
                 fix="make both with the same ./invoke profile options",
             )
     lefts, rights = ({c["name"]: c for c in report["cases"]} for report in (before, after))
-    shared = [name for name in lefts if name in rights and case in ("", name)]
+    shared = [name for name in lefts if name in rights]
     if not shared:
         raise UsageError(
-            f"the reports do not share {'the case ' + case if case else 'a case'}",
-            expected=", ".join(lefts),
-            found=", ".join(rights),
+            "the reports do not share a case", expected=", ".join(lefts), found=", ".join(rights)
         )
     for left, right in ((lefts[name], rights[name]) for name in shared):
         lines = _heading(before, after, left, right)

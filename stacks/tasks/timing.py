@@ -196,19 +196,13 @@ def profile(
         "before": "a variant, NAME or FRAMEWORK/NAME, or the file of a report of ./invoke profile",
         "after": "what to compare with it",
         "workload": "workload of the reports, if variants are named (default: ntm)",
-        "case": "compare only this case of the workload",
         "rounds": "of a program after --: number of rounds (default: 9)",
     },
-    rules=(excludes("--", "workload case", "takes no option of workloads"), needs("rounds", "--")),
+    rules=(excludes("--", "workload", "takes no option of workloads"), needs("rounds", "--")),
     takes_command=True,
 )
 def compare(
-    before: str,
-    after: str,
-    workload: str = "",
-    framework: str = "",
-    case: str = "",
-    rounds: int = 0,
+    before: str, after: str, workload: str = "", framework: str = "", rounds: int = 0
 ) -> None:
     """Show two profiles side by side, or time your program after -- on two variants."""
     if program := remainder():
@@ -227,4 +221,4 @@ def compare(
         profile_runs.find_report(default_workspace(), name, workload, framework or None)
         for name in (before, after)
     ]
-    profile_compare.show(*reports, case=case)
+    profile_compare.show(*reports)

@@ -11,7 +11,7 @@ from stacks.core.console import display_path, next_step
 from stacks.core.process import quoted
 from stacks.core.workspace import default_workspace
 from stacks.tasks.options import BUILT, CLUSTER, built, path_of, variant_of
-from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
+from stacks.tasks.task import needs, prepare_cluster, remainder, task
 
 if TYPE_CHECKING:
     from stacks.variants.variant import Variant
@@ -119,15 +119,11 @@ def shell(variant: str = "", framework: str = "") -> None:
     help={
         "variant": BUILT,
         "name": "name of the kernel (default: framework and variant)",
-        "user": "for this user's Jupyter (default)",
-        "prefix": "for the Jupyter in this folder: a venv, or another environment",
+        "prefix": "for the Jupyter in this folder, a venv or environment (default: this user's)",
     },
-    rules=(excludes("prefix", "user", "is for another Jupyter"),),
     protects=("build", "cache"),
 )
-def kernel(
-    variant: str = "", framework: str = "", name: str = "", user: bool = False, prefix: str = ""
-) -> None:
+def kernel(variant: str = "", framework: str = "", name: str = "", prefix: str = "") -> None:
     """Install a Jupyter kernel that runs notebooks in an environment.
 
     `jupyter kernelspec list` shows it, and `jupyter kernelspec remove NAME` removes it.

@@ -234,13 +234,13 @@ def test_different_graphs_of_one_framework_are_a_remark(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    ("other", "name", "message"),
+    ("other", "message"),
     [
-        ({"workload": "lstm"}, "", "workload differs"),
-        ({"dtype": "float64"}, "", "dtype differs"),
-        ({}, "merged", "the case merged"),
+        ({"workload": "lstm"}, "workload differs"),
+        ({"dtype": "float64"}, "dtype differs"),
+        ({"cases": []}, "do not share a case"),
     ],
 )
-def test_different_work_does_not_compare(other: dict[str, Any], name: str, message: str) -> None:
+def test_different_work_does_not_compare(other: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        profile_compare.show(report(case(SLOW)), report(case(FAST), **other), case=name)
+        profile_compare.show(report(case(SLOW)), report(case(FAST)) | other)
