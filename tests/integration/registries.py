@@ -27,9 +27,8 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from cryptography.x509.oid import NameOID
+from unit.helpers.publication import USER
 from unit.helpers.serving import Request, closed_port, web_server
-
-USER = base64.b64encode(b"me:hunter2").decode()
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from rattler.exceptions import InstallerError
 from rattler.networking import Client, OciMiddleware
+from unit.helpers.publication import USER
 
 from integration.published import install, solve
-from integration.registries import USER, Running, registry, registry_with_tokens
+from integration.registries import Running, registry, registry_with_tokens
 from integration.tiny import Tiny, flip, tree
 from stacks.channel.offers import read_channel
 from stacks.core.errors import FetchError

@@ -15,7 +15,7 @@ from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import READY, InUseError, folder_of, read_report, report_path
-from stacks.locks.lock import Lock, lock_folder
+from stacks.locks.lock import Lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built
@@ -53,34 +53,16 @@ def test_the_folders_of_a_variant(workspace: Workspace, variant: Variant) -> Non
     assert read_report(workspace, variant) == {"ok": True}
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ("summary", None),
-        ("flavour", StaleError),
-        ("lock", StaleError),
-        ("missing lock", UsageError),
-    ],
-)
-def test_a_change_of_what_decides_an_environment(
-    change: str, error: type[Exception] | None, workspace: Workspace, variant: Variant
+def test_a_summary_is_no_change_of_an_environment_and_a_flag_is(
+    workspace: Workspace, variant: Variant
 ) -> None:
-    target, folder = mark_built(workspace, variant), lock_folder(workspace, variant)
-    flavour = workspace.envs / "variants/openblas.yaml"
-    if change == "summary":
-        for path in (flavour, workspace.envs / "frameworks/theano-1.0.5.yaml"):
-            path.write_text(path.read_text().replace("summary: ", "summary: other "))
-    elif change == "flavour":
-        flavour.write_text(f"{flavour.read_text()}flags: {{optimizer: fast_run}}\n")
-    else:
-        shutil.rmtree(folder)
-    if change == "lock":
-        shutil.copytree(lock_folder(workspace, load_variant(workspace, "mkl")), folder)
-    if error is None:
-        assert folders.ready_environment(workspace, "openblas", None)[1] == target
-    else:
-        with pytest.raises(error):
-            folders.ready_environment(workspace, "openblas", None)
+    target, flavour = mark_built(workspace, variant), workspace.envs / "variants/openblas.yaml"
+    for path in (flavour, workspace.envs / "frameworks/theano-1.0.5.yaml"):
+        path.write_text(path.read_text().replace("summary: ", "summary: other "))
+    assert folders.ready_environment(workspace, "openblas", None)[1] == target
+    flavour.write_text(f"{flavour.read_text()}flags: {{optimizer: fast_run}}\n")
+    with pytest.raises(StaleError):
+        folders.ready_environment(workspace, "openblas", None)
 
 
 def test_an_environment_that_is_not_built(workspace: Workspace, variant: Variant) -> None:

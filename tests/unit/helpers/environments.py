@@ -49,6 +49,11 @@ def add(folder: Path, name: str | PurePath, content: str | bytes = "", mode: int
     return path
 
 
+def linked(path: Path, target: str | Path) -> None:
+    path.unlink()
+    path.symlink_to(target)
+
+
 def expectation() -> dict[str, object]:
     """Return the content of the environment's expectation file."""
     package = {"name": "numpy", "version": "1.22.4", "sha256": "00", "manager": "conda"}

@@ -32,11 +32,7 @@ Filename: pool/main/f/foo/libfoo1_1.2-3_amd64.deb
 Size: 1234
 SHA256: 0123456789012345678901234567890123456789012345678901234567890123
 """
-
-
 PACKED = lzma.compress(PACKAGES)
-
-
 IN_RELEASE = "/debian/dists/bookworm/InRelease"
 PACKAGES_XZ = "/debian/dists/bookworm/main/binary-amd64/Packages.xz"
 REQUEST = [DebRequest("bookworm", "libfoo1")]

@@ -142,14 +142,6 @@ def carried(
     return checkout
 
 
-def test_on_a_machine_without_a_mirror_the_pinned_wheel_names_one(
-    carried: Workspace, site: Site
-) -> None:
-    site.files[f"/current/debian{POOL}"] = BODY
-    assert fetch(carried, [deb()])[deb()].read_bytes() == BODY
-    assert site.paths() == ["/simple/debops/", f"/files/{WHEEL_FILE}", f"/current/debian{POOL}"]
-
-
 def test_what_the_mirror_dropped_comes_from_the_archive_of_ended_releases(
     carried: Workspace, mirror: Site
 ) -> None:

@@ -217,10 +217,8 @@ def test_a_file_that_keeps_python_from_starting_is_named(
 
 
 def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
-    add(tmp_path, "text", "hello", 0o444)
-    for name in (f"{tmp_path}/text", f"{tmp_path}/missing", "no-such-python"):
-        with pytest.raises(UsageError, match=f"{name} does not start: "):
-            verification.verify_python(name)
+    with pytest.raises(UsageError, match="no-such-python does not start: "):
+        verification.verify_python("no-such-python")
     with pytest.raises(UsageError, match="is a folder") as caught:
         verification.verify_python(str(tmp_path))
     assert caught.value.fix == f"give the interpreter: {tmp_path}/bin/python"

@@ -14,7 +14,7 @@ from stacks.environments.make.packages import Part
 from stacks.variants.variant import Variant
 from unit.helpers.archives import member
 from unit.helpers.conda import Member, conda, file, link, listed, part_of
-from unit.helpers.environments import add
+from unit.helpers.environments import add, linked
 from unit.helpers.staging import tree
 
 
@@ -55,11 +55,6 @@ def damage_content(unpacked: Path) -> None:
     (unpacked / "lib/a").write_bytes(b"bodY\n")
 
 
-def replace_by_link(path: Path, target: str) -> None:
-    path.unlink()
-    path.symlink_to(target)
-
-
 def damage_folder(unpacked: Path) -> None:
     unpacked.rename(unpacked.with_name("elsewhere"))
     unpacked.symlink_to("elsewhere")
@@ -78,8 +73,8 @@ def damage_kind(unpacked: Path) -> None:
         (damage_folder, "odd-1-0: a link"),
         (damage_kind, "info/paths.json: missing"),
         (lambda place: (place / "lib/a").chmod(0o755), "lib/a: mode 755"),
-        (lambda place: replace_by_link(place / "lib/b", "/etc/passwd"), "lib/b: a link to /etc"),
-        (lambda place: replace_by_link(place / "lib/a", "../etc/path"), "lib/a: a link to ../etc"),
+        (lambda place: linked(place / "lib/b", "/etc/passwd"), "lib/b: a link to /etc"),
+        (lambda place: linked(place / "lib/a", "../etc/path"), "lib/a: a link to ../etc"),
     ],
 )
 def test_a_damaged_cache_is_unpacked_again(

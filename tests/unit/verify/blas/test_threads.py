@@ -134,10 +134,8 @@ def answer_with(
 
     def started(command: list[str], path: str, variables: dict[str, str]) -> Any:
         count = variables["MKL_NUM_THREADS"]
-        assert (command[-2:], path) == (
-            ["blas.threads:measured", "/lib/x.so"],
-            f"/folder/threads-{count}.txt",
-        )
+        assert command[-2:] == ["blas.threads:measured", "/lib/x.so"]
+        assert path == f"/folder/threads-{count}.txt"
         is_fixed = fixed and variables.get(threads.ADAPT_VARIABLE) == "fixed"
         times = alone if count == "1" else fixed if is_fixed else together
         done = (

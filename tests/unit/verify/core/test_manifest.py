@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stacks.environments.make.contents import MANIFEST, write_manifest
-from unit.helpers.environments import SITE_PACKAGES, add, environment
+from unit.helpers.environments import SITE_PACKAGES, add, environment, linked
 from verify.core import expectation, manifest
 
 LIBRARY, LINK, NUMPY = "lib/libz.so.1", "lib/libz.so", f"{SITE_PACKAGES}/numpy"
@@ -31,11 +31,6 @@ def extra(prefix: Path) -> list[str]:
 
 def edited(text: str, mode: int = 0o555) -> Callable[[Path], object]:
     return lambda path: add(path.parent, path.name, text, mode)
-
-
-def linked(path: Path, target: str | Path) -> None:
-    path.unlink()
-    path.symlink_to(target)
 
 
 def replaced(path: Path, make: Callable[[Path], object]) -> None:
