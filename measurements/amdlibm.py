@@ -64,7 +64,7 @@ def main() -> None:
         in_theano(prefix, Path(folder), arguments.rounds, spelled)
 
 
-def in_theano(prefix: Path, scratch: Path, rounds: int, spelled: Mapping[str, str]) -> None:
+def in_theano(prefix: Path, tmp: Path, rounds: int, spelled: Mapping[str, str]) -> None:
     """Print ns by graph with lib.amdlibm, with it but for the fused loops, and without it."""
     settings = {
         "off": f"{spelled.get(OFF, OFF)}=False",
@@ -73,7 +73,7 @@ def in_theano(prefix: Path, scratch: Path, rounds: int, spelled: Mapping[str, st
     }
 
     def ns_by_graph(name: str) -> dict[str, float]:
-        flags = ",".join(filter(None, [settings[name], f"base_compiledir={scratch / name}"]))
+        flags = ",".join(filter(None, [settings[name], f"base_compiledir={tmp / name}"]))
         found: dict[str, float] = answer([prefix / "bin/python", "-c", THEANO], THEANO_FLAGS=flags)
         return found
 

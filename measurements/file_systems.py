@@ -34,16 +34,16 @@ def measure(name: str, folder: Path) -> None:
     shared = default_workspace()
     variant = load_variant(shared, name)
     locked = build.read_lock(shared, variant)
-    parts = packages.parts_of(shared, variant, locked)
+    to_install = packages.packages_to_install(shared, variant, locked)
     workspace = Workspace(shared.root, folder / "cache")
-    for part in parts:
-        target = workspace.cache / part.built.path.relative_to(shared.cache)
+    for package in to_install:
+        target = workspace.cache / package.built.path.relative_to(shared.cache)
         target.parent.mkdir(parents=True)
-        shutil.copy(part.built.path, target)
+        shutil.copy(package.built.path, target)
     costs = []
     for number in range(3):
         before, place = used(folder), folder / str(number)
-        making = prefix.Making(workspace, variant, locked, parts, place)
+        making = prefix.Making(workspace, variant, locked, to_install, place)
         make = functools.partial(prefix.make, making)
         taken = seconds(make)
         costs.append(f"{taken:.2f} s {used(folder) - before:.0f} MB")

@@ -53,7 +53,7 @@ def main() -> None:
     print(engine.name, flush=True)
     for name in arguments.variants:
         variant = load_variant(workspace, name)
-        packages.parts_of(workspace, variant, pipeline.read_lock(workspace, variant))
+        packages.packages_to_install(workspace, variant, pipeline.read_lock(workspace, variant))
         base.tar(workspace)
         builds(workspace, engine, variant)
         first_steps(workspace, engine, variant, arguments.rounds)

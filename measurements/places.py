@@ -29,7 +29,7 @@ from pathlib import Path
 
 from harness import REPOSITORY, answer, options
 
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make.build import make_environment
 from stacks.environments.make.pip_install import link_or_copy

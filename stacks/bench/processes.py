@@ -17,7 +17,7 @@ from stacks.bench.result import Series
 from stacks.bench.schedule import Plan, Turn
 from stacks.channel.settings_files import MODULES
 from stacks.core import records
-from stacks.core.disk import scratch
+from stacks.core.disk import tmp_folder
 from stacks.core.process import TAIL, CommandError, quoted, start
 from stacks.environments import programs
 from stacks.environments.make.settings import EXPECTATION
@@ -65,7 +65,7 @@ class SuspendedProcess:
         self._read = b""
         with contextlib.ExitStack() as stack:
             # A compiler that is killed leaves files.
-            folder = stack.enter_context(scratch())
+            folder = stack.enter_context(tmp_folder())
             self._errors = stack.enter_context((folder / "errors").open("w+b"))
             self._process = start(
                 self._words,
@@ -160,7 +160,7 @@ class SuspendedProcess:
 def processor_seconds(process: int) -> float:
     """Return the processor time of a process and its ended children so far; 0 if it is gone."""
     # proc(5): utime, stime, cutime, cstime. The second field, in brackets, may have spaces.
-    fields = suite_machine.text_of(f"/proc/{process}/stat").rpartition(")")[2].split()
+    fields = suite_machine.read_text(f"/proc/{process}/stat").rpartition(")")[2].split()
     return float(sum(map(int, fields[11:15])) / suite_machine.TICKS)
 
 

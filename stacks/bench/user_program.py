@@ -26,7 +26,7 @@ from stacks.bench.result import Noise, Run, Series, noise_remarks, watch_noise
 from stacks.bench.rows import compared, display_names, lines, winners
 from stacks.bench.schedule import QUICK_ROUNDS, rotated, seconds_left
 from stacks.core.console import Progress, display_path
-from stacks.core.disk import scratch, write_atomically
+from stacks.core.disk import tmp_folder, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import put_off, start_in_session
 from stacks.environments.use import run as runs
@@ -83,7 +83,7 @@ def run_once(candidate: Candidate, command: Sequence[str]) -> ProgramRun:
     What it has started and left behind in its session is killed.
     """
     text, marks = list[bytes](), list[float]()
-    with scratch() as folder:
+    with tmp_folder() as folder:
         env = runs.variables(candidate.variant, candidate.place)
         env = hook_variables(env, FOLDER_VARIABLE, folder)
         # The marks are to come when they are printed.

@@ -127,11 +127,11 @@ def assemble(
     or DiskError if the package cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as name:
-        root, scratch = (Path(name) / part for part in ("root", "scratch"))
+        root, tmp = (Path(name) / part for part in ("root", "scratch"))
         root.mkdir()
-        scratch.mkdir()
+        tmp.mkdir()
         with _explained(recipe, Path(name)):
-            context = BuildContext(recipe, sources, root, scratch, tools or Path(name, "tools"))
+            context = BuildContext(recipe, sources, root, tmp, tools or Path(name, "tools"))
             recipe.extra.make(context)
             _normalise(root, recipe.extra.links.keys())
         files = rattler_build.collect_files(root, include_hidden=True)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from stacks.channel import package
 from stacks.channel.build_process import BuildProcess
+from stacks.channel.candidates import Candidate, Channel
 from stacks.channel.locked_package import LockedPackage
-from stacks.channel.offers import Channel, Offer
 from stacks.channel.package import Built
 from stacks.core import cores
 from stacks.core.console import plural, step
@@ -24,7 +24,7 @@ SOURCES = "sources"
 def build_packages(
     workspace: Workspace,
     channel: Channel,
-    offers: Iterable[Offer],
+    candidates: Iterable[Candidate],
     also: Iterable[Pin] = (),
     *,
     quiet: bool = False,
@@ -34,9 +34,9 @@ def build_packages(
     All missing sources, and the pins in `also`, are fetched first: the rest needs no network.
     Unless quiet, a line says how many were built.
     """
-    offers = tuple(offers)
-    with _counted(len(offers), quiet) as (origins, summaries):
-        return _build(workspace, channel, offers, also, origins, summaries)
+    candidates = tuple(candidates)
+    with _counted(len(candidates), quiet) as (origins, summaries):
+        return _build(workspace, channel, candidates, also, origins, summaries)
 
 
 def obtain_packages(
@@ -69,10 +69,10 @@ def obtain_packages(
             for name, taken in package.retrieve(workspace, places, missing).items():
                 origins[name], found[name] = taken
             missing = [each for each in missing if each.file_name not in found]
-        if nowhere := [each for each in missing if each.file_name not in channel.offers]:
+        if nowhere := [each for each in missing if each.file_name not in channel.candidates]:
             raise MissingPackagesError(nowhere, made_by)
-        offers = [channel.offers[each.file_name] for each in missing]
-        built_here = _build(workspace, channel, offers, also, origins, summaries)
+        candidates = [channel.candidates[each.file_name] for each in missing]
+        built_here = _build(workspace, channel, candidates, also, origins, summaries)
         check_bytes(missing, built_here)
         return found | built_here
 
@@ -113,25 +113,25 @@ def check_bytes(locked: Iterable[LockedPackage], built: Mapping[str, Built]) -> 
 def _build(
     workspace: Workspace,
     channel: Channel,
-    offers: Sequence[Offer],
+    candidates: Sequence[Candidate],
     also: Iterable[Pin],
     origins: dict[str, str],
     summaries: list[str],
 ) -> dict[str, Built]:
     """Return the packages by file name; those that are built get the origin SOURCES."""
     packages = {}
-    for offer in offers:
-        if built := package.built_before(workspace, offer):
-            packages[offer.file_name] = built
-    missing = [offer for offer in offers if offer.file_name not in packages]
-    pins = {pin for offer in missing for pin in _sources(workspace, offer, channel.pins)}
+    for candidate in candidates:
+        if built := package.built_before(workspace, candidate):
+            packages[candidate.file_name] = built
+    missing = [candidate for candidate in candidates if candidate.file_name not in packages]
+    pins = {pin for candidate in missing for pin in _sources(workspace, candidate, channel.pins)}
     # They import what they need while this one fetches.
     processes = [BuildProcess() for _ in range(min(len(missing), cores.usable()))]
     try:
         fetch(workspace, {*also, *pins})
         if missing:
             packages |= _build_missing(workspace, channel.pins, missing, processes, summaries)
-            origins |= {offer.file_name: SOURCES for offer in missing}
+            origins |= {candidate.file_name: SOURCES for candidate in missing}
     finally:
         for process in processes:
             process.end()
@@ -141,10 +141,10 @@ def _build(
     return packages
 
 
-def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
-    """Yield the pins of an offer, and of its tools that must be built first."""
-    yield from offer.recipe.pins(pins)
-    for tool in offer.tools:
+def _sources(workspace: Workspace, candidate: Candidate, pins: Pins) -> Iterator[Pin]:
+    """Yield the pins of a candidate, and of its tools that must be built first."""
+    yield from candidate.recipe.pins(pins)
+    for tool in candidate.tools:
         if package.built_before(workspace, tool) is None:
             yield from tool.recipe.pins(pins)
 
@@ -152,34 +152,34 @@ def _sources(workspace: Workspace, offer: Offer, pins: Pins) -> Iterator[Pin]:
 def _build_missing(
     workspace: Workspace,
     pins: Pins,
-    missing: Sequence[Offer],
+    missing: Sequence[Candidate],
     processes: Sequence[BuildProcess],
     summaries: list[str],
 ) -> dict[str, Built]:
     """Build packages in processes, each after its tools; summaries: gets what is being built."""
 
-    tools = {tool.file_name for offer in missing for tool in offer.tools}
+    tools = {tool.file_name for candidate in missing for tool in candidate.tools}
 
-    def weight(offer: Offer) -> tuple[bool, bool, int]:
+    def weight(candidate: Candidate) -> tuple[bool, bool, int]:
         # What others wait for comes first, then what is compiled, which a small source may be, then
         # the largest: no process ends long after the others.
-        sizes = (pin.size for pin in offer.recipe.pins(pins))
-        return offer.file_name in tools, bool(offer.tools), sum(sizes)
+        sizes = (pin.size for pin in candidate.recipe.pins(pins))
+        return candidate.file_name in tools, bool(candidate.tools), sum(sizes)
 
     waiting = sorted(missing, key=weight)
-    idle, running = list(processes), dict[BuildProcess, Offer]()
+    idle, running = list(processes), dict[BuildProcess, Candidate]()
     built: dict[str, Built] = {}
     with package.unpacked_tools(workspace, pins) as tools_of:
         while waiting or running:
             # No process waits for what another one builds.
-            pending = {offer.file_name for offer in (*waiting, *running.values())}
+            pending = {candidate.file_name for candidate in (*waiting, *running.values())}
             ready = [o for o in waiting if pending.isdisjoint(t.file_name for t in o.tools)]
-            for offer in ready[::-1][: len(idle)]:
-                waiting.remove(offer)
+            for candidate in ready[::-1][: len(idle)]:
+                waiting.remove(candidate)
                 process = idle.pop()
-                process.begin(package.build, workspace, offer, pins, tools_of(offer))
-                running[process] = offer
-            abouts = [offer.recipe.package for offer in running.values()]
+                process.begin(package.build, workspace, candidate, pins, tools_of(candidate))
+                running[process] = candidate
+            abouts = [candidate.recipe.package for candidate in running.values()]
             titles = " and ".join(f"{about.name} {about.version}" for about in abouts)
             done = f"{len(built)} of {plural(len(missing), 'package')} built"
             summaries.append(f"building {titles}, {done}")

@@ -125,14 +125,14 @@ class BuildContext:
     """Everything that a stage needs to make one package's files.
 
     `sources` has the path of each source's file, by deb name or by file name. The stage writes
-    below `root`, which becomes the prefix; `scratch` is deleted afterwards. `tools` is a prefix
+    below `root`, which becomes the prefix; `tmp` is deleted afterwards. `tools` is a prefix
     with the packages that build this one.
     """
 
     recipe: Header
     sources: Mapping[str, Path]
     root: Path
-    scratch: Path
+    tmp: Path
     tools: Path
 
     @property
@@ -163,4 +163,4 @@ class BuildContext:
     @property
     def unpacked(self) -> Path:
         """The folder of the unpacked debs from which files of the package are copied."""
-        return self.scratch / "debs"
+        return self.tmp / "debs"

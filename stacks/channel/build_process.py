@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from stacks.core.console import collected_log
-from stacks.core.disk import scratch
+from stacks.core.disk import tmp_folder
 from stacks.core.errors import StacksError
 from stacks.core.process import start
 
@@ -41,7 +41,7 @@ class BuildProcess:
 
     def __init__(self) -> None:
         self._temporary = ExitStack()
-        folder = self._temporary.enter_context(scratch())
+        folder = self._temporary.enter_context(tmp_folder())
         self._process = start(
             [sys.executable, "-I", "-c", PROGRAM, ROOT],
             env={**os.environ, "TMPDIR": str(folder)},

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stacks.channel.assemble import assemble, recipe_hash, unpack_packages
+from stacks.channel.candidates import Candidate
 from stacks.channel.locked_package import LockedPackage
-from stacks.channel.offers import Offer
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import (
     explain_disk_errors,
@@ -92,34 +92,40 @@ def retrieve(
     }
 
 
-def build(workspace: Workspace, offer: Offer, pins: Pins, tools: Path | None = None) -> Built:
+def build(
+    workspace: Workspace, candidate: Candidate, pins: Pins, tools: Path | None = None
+) -> Built:
     """Return a package: what this code built before, or built from its pinned sources.
 
     tools: a folder with the packages that build it. Raises FetchError or IntegrityError where a
     source is not available as pinned.
     """
-    with _being_built(workspace, offer):
-        if built := built_before(workspace, offer):
+    with _being_built(workspace, candidate):
+        if built := built_before(workspace, candidate):
             return built
-        files = fetch(workspace, offer.recipe.pins(pins))
-        sources = {name: files[pin] for name, pin in offer.recipe.pins_by_name(pins).items()}
-        return _make(workspace, offer, sources, tools)
+        files = fetch(workspace, candidate.recipe.pins(pins))
+        sources = {name: files[pin] for name, pin in candidate.recipe.pins_by_name(pins).items()}
+        return _make(workspace, candidate, sources, tools)
 
 
-def build_user_package(workspace: Workspace, recipe: Recipe, source: Path) -> tuple[Offer, Built]:
+def build_user_package(
+    workspace: Workspace, recipe: Recipe, source: Path
+) -> tuple[Candidate, Built]:
     """Return the package of a recipe whose one source is the user's file.
 
     Its recipe hash covers the recipe and that file; no pin does.
     """
-    offer = Offer(recipe, recipe_hash(recipe, (), [sha256_of(source)]))
-    with _being_built(workspace, offer):
-        built = built_before(workspace, offer)
-        return offer, built or _make(workspace, offer, {source.name: source})
+    candidate = Candidate(recipe, recipe_hash(recipe, (), [sha256_of(source)]))
+    with _being_built(workspace, candidate):
+        built = built_before(workspace, candidate)
+        return candidate, built or _make(workspace, candidate, {source.name: source})
 
 
 @contextmanager
-def unpacked_tools(workspace: Workspace, pins: Pins) -> Iterator[Callable[[Offer], Path | None]]:
-    """Give a function that returns the folder of the tools of an offer, None if it needs none.
+def unpacked_tools(
+    workspace: Workspace, pins: Pins
+) -> Iterator[Callable[[Candidate], Path | None]]:
+    """Give a function that returns the folder of the tools of a candidate, None if it needs none.
 
     It is that from which environments are linked, where it is undamaged. Else all packages that are
     built with the same tools share a folder, which goes with the block. A tool that is not in the
@@ -131,12 +137,12 @@ def unpacked_tools(workspace: Workspace, pins: Pins) -> Iterator[Callable[[Offer
         parent.mkdir(parents=True, exist_ok=True)
         with temporary_folder(parent, ".tools.", ".part") as folder:
 
-            def tools_of(offer: Offer) -> Path | None:
-                if not offer.tools:
+            def tools_of(candidate: Candidate) -> Path | None:
+                if not candidate.tools:
                     return None
-                key = tuple(tool.hash for tool in offer.tools)
+                key = tuple(tool.hash for tool in candidate.tools)
                 if key not in found:
-                    built = [build(workspace, t, pins, tools_of(t)).path for t in offer.tools]
+                    built = [build(workspace, t, pins, tools_of(t)).path for t in candidate.tools]
                     found[key] = workspace.cache / UNPACKED / built[0].stem
                     if len(built) > 1 or not is_unpacked(built[0], found[key]):
                         found[key] = folder / str(len(found))
@@ -155,15 +161,15 @@ def remove_left_by_killed(workspace: Workspace) -> None:
                     remove_leftover(folder)
 
 
-def built_before(workspace: Workspace, offer: Offer) -> Built | None:
+def built_before(workspace: Workspace, candidate: Candidate) -> Built | None:
     """Return a package if this code has built it and it is in the cache undamaged, else None."""
-    path = workspace.cache / BUILT / offer.cache_key
+    path = workspace.cache / BUILT / candidate.cache_key
     with explain_disk_errors(path):
         try:
             sha256 = path.read_text()
         except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
             return None
-    return cached(workspace, offer.file_name, sha256) if re.fullmatch(SHA256, sha256) else None
+    return cached(workspace, candidate.file_name, sha256) if re.fullmatch(SHA256, sha256) else None
 
 
 def add(workspace: Workspace, file: Path, name: str, sha256: str) -> Built:
@@ -177,20 +183,25 @@ def add(workspace: Workspace, file: Path, name: str, sha256: str) -> Built:
     return Built(target / name, sha256)
 
 
-def _being_built(workspace: Workspace, offer: Offer) -> AbstractContextManager[object]:
-    """Return the lock of what this code makes of an offer."""
-    return hold_lock(workspace.cache / BUILT / offer.cache_key, f"the package {offer.file_name}")
+def _being_built(workspace: Workspace, candidate: Candidate) -> AbstractContextManager[object]:
+    """Return the lock of what this code makes of a candidate."""
+    return hold_lock(
+        workspace.cache / BUILT / candidate.cache_key, f"the package {candidate.file_name}"
+    )
 
 
 def _make(
-    workspace: Workspace, offer: Offer, sources: Mapping[str, Path], tools: Path | None = None
+    workspace: Workspace,
+    candidate: Candidate,
+    sources: Mapping[str, Path],
+    tools: Path | None = None,
 ) -> Built:
     """Build a package into the cache, and record it under its key."""
-    packages, key = workspace.cache / PACKAGES, offer.cache_key
+    packages, key = workspace.cache / PACKAGES, candidate.cache_key
     with explain_disk_errors(packages):
         packages.mkdir(parents=True, exist_ok=True)
         with temporary_folder(packages, f".{key}.", ".part") as folder:
-            path = assemble(offer.recipe, offer.hash, sources, folder, tools)
+            path = assemble(candidate.recipe, candidate.hash, sources, folder, tools)
             built = add(workspace, path, path.name, sha256_of(path))
     # Not write_atomically: a folder may stand in the record's place.
     with replace_atomically(workspace.cache / BUILT / key) as record:

@@ -36,7 +36,7 @@ when Python starts. Your own in ~/.{module}rc or {flags_variable} come after the
 """
 
 
-def files_of(variant: Variant, compiler: str = "g++") -> dict[str, str]:
+def render_files(variant: Variant, compiler: str = "g++") -> dict[str, str]:
     """Return the texts of a variant's settings by their paths in a noarch package of conda.
 
     compiler: the name of the environment's C++ compiler.

@@ -20,7 +20,7 @@ from typing import IO, Any
 from stacks.bench import candidates
 from stacks.bench import command as bench_command
 from stacks.cluster import messages
-from stacks.core.disk import hold_lock, scratch
+from stacks.core.disk import hold_lock, tmp_folder
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.process import TAIL, failed, start
 from stacks.core.workspace import Workspace, default_workspace, revision
@@ -98,7 +98,7 @@ def run_share(
     os.chdir(share.folder)
     env = shared_out(variant, variables(variant, prefix), share.at_once, len(share.jobs))
     runs = []
-    with scratch() as logs:
+    with tmp_folder() as logs:
 
         def record(job: Job, status: int, seconds: float) -> None:
             log = base64.b64encode(_end_of(job.log(logs)))

@@ -22,7 +22,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 # Whether that is the package of the wheel, which holds the same files, and not a checkout.
 INSTALLED = REPOSITORY.name == "theano_stacks" and not (REPOSITORY / "invoke").exists()
 # How the names of temporary folders in TMPDIR begin; no person's or program's own begin so.
-SCRATCH = "theano-stacks-scratch-"
+TMP = "theano-stacks-scratch-"
 # Between attempts to remove one after an interrupt. Seconds.
 PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 0.8)
 # In a temporary folder: what was at the path that it replaces.
@@ -98,7 +98,7 @@ def _other_folder(path: Path) -> str:
     if path.is_relative_to(REPOSITORY):
         return "use a checkout in a folder"
     temporary = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108
-    if path == temporary or any(part.startswith(SCRATCH) for part in path.parts):
+    if path == temporary or any(part.startswith(TMP) for part in path.parts):
         return "set TMPDIR to a folder"
     return "choose a folder"
 
@@ -244,17 +244,17 @@ def write_atomically(target: Path, data: bytes | str) -> None:
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def tmp_folder() -> Iterator[Path]:
     """Give a temporary folder for the block; DiskError if none can be made."""
     with explain_disk_errors(Path(os.environ.get("TMPDIR") or "/tmp")):  # noqa: S108
-        if (chosen := scratch_parent()) is None:
+        if (chosen := tmp_parent()) is None:
             what = "a temporary folder cannot be made: none that may be written"
             raise DiskError(what, fix="set TMPDIR to a folder that you may write")
-        with temporary_folder(chosen, SCRATCH) as folder:
+        with temporary_folder(chosen, TMP) as folder:
             yield folder
 
 
-def scratch_parent() -> Path | None:
+def tmp_parent() -> Path | None:
     """Return the folder for temporary files, TMPDIR or what systems have; None if there is none.
 
     Python's own choice writes a file to try a folder, which stays if the process is killed then.

@@ -20,7 +20,7 @@ def digests_text(digests: Mapping[str, str]) -> str:
 
 def list_folder(folder: Path) -> str:
     """Return the list of a folder's files."""
-    return digests_text({name: sha256_of(path) for name, path in files_of(folder).items()})
+    return digests_text({name: sha256_of(path) for name, path in list_files(folder).items()})
 
 
 def check_rewritable(folder: Path, name: str, what: str) -> None:
@@ -39,7 +39,7 @@ def parse_digests(text: str) -> dict[str, str]:
     return {line[66:]: line[:64] for line in text.splitlines()}
 
 
-def files_of(folder: Path) -> dict[str, Path]:
+def list_files(folder: Path) -> dict[str, Path]:
     """Return the files below a folder by their paths in it, sorted; a link counts as a file."""
     with explain_disk_errors(folder):
         return {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from stacks.channel.offers import SUBDIRS, Channel, IndexEntry, read_channel
+from stacks.channel.candidates import SUBDIRS, Channel, IndexEntry, read_channel
 from stacks.core import records
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, fixed_umask, replace_atomically, sha256_of
@@ -130,9 +130,9 @@ def prepare(workspace: Workspace, include: Collection[str]) -> tuple[Publication
 
 def _check_names(channel: Channel, names: Collection[str]) -> None:
     known = {
-        offer.recipe.package.name
-        for offer in channel.offers.values()
-        if offer.recipe.about.republish == "on request"
+        candidate.recipe.package.name
+        for candidate in channel.candidates.values()
+        if candidate.recipe.about.republish == "on request"
     }
     if unknown := sorted(set(names) - known):
         raise UsageError(
@@ -177,7 +177,7 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     digests = _with(locked.digests, tools)
     expected = records.parse_digests(digests)
     expected[DIGESTS] = hashlib.sha256(digests.encode()).hexdigest()
-    present = records.files_of(folder)
+    present = records.list_files(folder)
     signed = present.pop(SIGNATURE, None)
     with explain_disk_errors(folder):
         faults = records.differences(expected, present, {f"{builder.FOLDER}/{builder.STATIC}"})
@@ -201,7 +201,7 @@ def _unlisted(folder: Path) -> list[str]:
     """Return the paths of files that the folder's own list of digests does not name."""
     if not folder.is_dir():
         return [folder.name] if folder.exists() else []
-    present = records.files_of(folder)
+    present = records.list_files(folder)
     text = present[DIGESTS].read_text(errors="replace") if DIGESTS in present else ""
     return sorted(present.keys() - records.parse_digests(text).keys() - {DIGESTS, SIGNATURE})
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from stacks.core import records
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_atomically
+from stacks.core.disk import fixed_umask, replace_atomically, tmp_folder, write_atomically
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.process import call
 from stacks.core.reproducible import CREATED, environment
@@ -98,7 +98,7 @@ def release(workspace: Workspace, folder: Path, *, tag: str = "") -> None:
 
 def write_wheel(workspace: Workspace, folder: Path) -> None:
     """Write the project's wheel into a folder; `prepare_tools` must have installed hatchling."""
-    with scratch() as home:
+    with tmp_folder() as home:
         call(
             [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "-d", folder],
             cwd=workspace.root,

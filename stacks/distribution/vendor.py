@@ -18,7 +18,7 @@ from pathlib import Path
 
 import zstandard
 
-from stacks.channel.offers import IndexEntry, read_channel
+from stacks.channel.candidates import IndexEntry, read_channel
 from stacks.core import records
 from stacks.core.console import display_path, next_step, plural, step
 from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomically
@@ -73,8 +73,8 @@ def vendor(
         wheels |= {pin for v in variants for pin in kernel.pins_of(workspace, v, channel.pins)}
     pins: set[Pin] = {*wheels}
     for entry in entries if sources else ():
-        for offer in (entry.offer, *entry.offer.tools) if entry.offer else ():
-            pins |= {*offer.recipe.pins(channel.pins)}
+        for candidate in (entry.candidate, *entry.candidate.tools) if entry.candidate else ():
+            pins |= {*candidate.recipe.pins(channel.pins)}
     # First: a file that is nowhere is reported before any package is built.
     files = fetch(workspace, pins)
     packages = packages_of(workspace, channel, entries)
@@ -112,14 +112,14 @@ def _download_tools(folder: Path) -> None:
 
 
 def _report(folder: Path, entries: Sequence[IndexEntry], files: int) -> None:
-    size = sum(path.stat().st_size for path in records.files_of(folder).values())
+    size = sum(path.stat().st_size for path in records.list_files(folder).values())
     tools = len(list((folder / TOOLS).iterdir()))
     print(
         f"{plural(len(entries), 'package')}, {plural(files, 'pinned file')}, "
         f"{tools} wheels of the tools for Python {sys.version_info[0]}.{sys.version_info[1]}: "
         f"{size / 1e6:.0f} MB"
     )
-    kept = [e for e in entries if e.offer and e.recipe.about.republish in ("no", "on request")]
+    kept = [e for e in entries if e.candidate and e.recipe.about.republish in ("no", "on request")]
     if kept:
         names = ", ".join(entry.package.name for entry in kept)
         print(f"for your own machines only, not to be republished: {names}")
@@ -133,7 +133,7 @@ def check(folder: Path) -> None:
     if not (folder / DIGESTS).is_file():
         raise UsageError(f"{folder} is no vendored folder", expected=f"a file {DIGESTS} in it")
     expected = records.parse_digests((folder / DIGESTS).read_text(errors="replace"))
-    present = records.files_of(folder)
+    present = records.list_files(folder)
     del present[DIGESTS]
     programs = {f"{CHANNEL}/{builder.FOLDER}/{builder.STATIC}"}
     if faults := records.differences(expected, present, programs):
@@ -152,7 +152,7 @@ def write_archive(folder: Path, target: Path) -> None:
             compressor.stream_writer(file) as stream,
             tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
         ):
-            for name, path in records.files_of(folder).items():
+            for name, path in records.list_files(folder).items():
                 entry = tarfile.TarInfo(f"{folder.name}/{name}")
                 status = path.stat()
                 entry.size, entry.mtime = status.st_size, EPOCH

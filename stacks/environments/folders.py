@@ -30,7 +30,7 @@ from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 if TYPE_CHECKING:
-    from stacks.channel.offers import Offer
+    from stacks.channel.candidates import Candidate
 
 # The file of an environment that says that it is ready, and has the hash of what it is made from.
 READY = "etc/theano-stacks/ready.json"
@@ -235,13 +235,15 @@ def current_key(workspace: Workspace, variant: Variant) -> str:
 
 def key_of(workspace: Workspace, variant: Variant, lock: Lock, target: Path) -> str:
     """Return the key of a variant's environment in the folder `target`."""
-    hashes = [offer.hash for offer in unlocked(workspace, variant)]
+    hashes = [candidate.hash for candidate in unlocked(workspace, variant)]
     asked = variant.model_dump_json(exclude={"summary": True, "framework": {"summary"}})
     inputs = [REVISION, lock.sha256, lock.channel, hashes, asked, str(target)]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def unlocked(workspace: Workspace, variant: Variant, compiler: str = "g++") -> tuple[Offer, ...]:
+def unlocked(
+    workspace: Workspace, variant: Variant, compiler: str = "g++"
+) -> tuple[Candidate, ...]:
     """Return the packages that the lock of another channel's packages cannot have.
 
     Those are the framework's accelerator, and the settings; for this project's channel none.
@@ -252,13 +254,13 @@ def unlocked(workspace: Workspace, variant: Variant, compiler: str = "g++") -> t
         return ()
     # Loaded here: the stages of packages take longer than all else that most tasks load.
     from stacks.channel.assemble import recipe_hash
-    from stacks.channel.offers import Offer, offer_of
+    from stacks.channel.candidates import Candidate, candidate_of
     from stacks.channel.recipe import read_recipe
 
     recipes = [read_recipe(workspace.recipes, name) for name in variant.accelerator]
     # They have no sources but their own, so no pin decides their bytes.
-    accelerator = [Offer(recipe, recipe_hash(recipe, ())) for recipe in recipes]
-    return (*accelerator, offer_of(variant, compiler))
+    accelerator = [Candidate(recipe, recipe_hash(recipe, ())) for recipe in recipes]
+    return (*accelerator, candidate_of(variant, compiler))
 
 
 def mark(key: str, user_packages: Mapping[str, str]) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
+from stacks.channel.candidates import read_channel
 from stacks.channel.locked_package import URL
-from stacks.channel.offers import read_channel
 from stacks.channel.settings_files import rc_text
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of
@@ -103,7 +103,7 @@ def subject_of(workspace: Workspace, variant: Variant) -> Subject:
     Raises UsageError if it is not locked, StaleError if its lock is stale.
     """
     name = variant.framework.project
-    recipes = [offer.recipe for offer in read_channel(workspace).offers.values()]
+    recipes = [candidate.recipe for candidate in read_channel(workspace).candidates.values()]
     pages = (recipe.about.homepage for recipe in recipes if recipe.package.name == name)
     return Subject(
         variant=variant,

@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import Field
 
 from stacks.core import yamlfile
-from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, scratch, sha256_of
+from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of, tmp_folder
 from stacks.core.errors import IntegrityError
 from stacks.core.models import Sha256, Strict
 from stacks.core.workspace import Workspace
@@ -107,7 +107,7 @@ def write(workspace: Workspace, target: Path) -> None:
     Raises FetchError or IntegrityError if a package is not available as pinned, DiskError.
     """
     debs = fetch(workspace, pins(workspace))
-    with scratch() as folder, fixed_umask():
+    with tmp_folder() as folder, fixed_umask():
         make(folder / "root", {pin.name: path for pin, path in debs.items()})
         with target.open("wb") as out:
             files.write(folder / "root", out)

@@ -18,9 +18,9 @@ from stacks.core.disk import (
     REPOSITORY,
     explain_disk_errors,
     fixed_umask,
-    scratch,
     sha256_of,
     temporary_folder,
+    tmp_folder,
 )
 from stacks.core.errors import IntegrityError, StacksError
 from stacks.core.process import run_attached
@@ -58,13 +58,13 @@ def write(workspace: Workspace, folder: Path) -> None:
     folder.mkdir(parents=True)
     content = base.read_file(workspace)
     pin = read_pins(workspace.sources_lock).deb(content.suite, content.static)
-    with scratch() as temporary, fixed_umask():
+    with tmp_folder() as temporary, fixed_umask():
         write_static(fetch(workspace, [pin])[pin], content.sha256, folder / STATIC)
         tools = temporary / "tools"
         variant = on_framework(workspace, content.framework)[0]
         locked = with_pip(lock.current(workspace, variant))
-        parts = packages.parts_of(workspace, variant, locked)
-        install.install(workspace.cache / UNPACKED, variant, parts, tools, TARGET)
+        to_install = packages.packages_to_install(workspace, variant, locked)
+        install.install(workspace.cache / UNPACKED, variant, to_install, tools, TARGET)
         _install_libraries(tools)
         for name in NEEDED:
             copy_without_modes(workspace.root / name, tools / CHECKOUT / name)
@@ -75,7 +75,7 @@ def write(workspace: Workspace, folder: Path) -> None:
 
 def write_static(deb: Path, expected: str, target: Path) -> None:
     """Write the static program of a deb; IntegrityError if `expected` is not its SHA-256."""
-    with scratch() as folder:
+    with tmp_folder() as folder:
         unpack.unpack_deb(deb, folder)
         shutil.copyfile(folder / "bin" / STATIC, target)
     target.chmod(0o755)
@@ -101,7 +101,7 @@ def with_pip(locked: Lock) -> Lock:
         locked,
         packages=tuple(package for package in locked.packages if package.name in needed),
         framework_files=(),
-        own_files=(),
+        user_files=(),
     )
 
 

@@ -23,7 +23,7 @@ from docker.utils import parse_repository_tag, version_lt
 from requests.exceptions import RequestException
 
 from stacks.core.console import step
-from stacks.core.disk import hold_lock, scratch, write_atomically
+from stacks.core.disk import hold_lock, tmp_folder, write_atomically
 from stacks.core.errors import IntegrityError, StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.programs import FAILED, NO_DEVICE, PASSED, check_report, raise_for
@@ -243,7 +243,7 @@ def _loaded(
     """
     engine.remove_name(name)
     try:
-        with scratch() as folder:
+        with tmp_folder() as folder:
             archive = folder / "image.tar"
             digests = oci.pack(config, base.tar(workspace), layers, archive, [name])
             with step("load", engine.name):
@@ -269,7 +269,7 @@ def verify(
     reports: the files for it. Returns PASSED, or NO_DEVICE if the image's device is missing. Raises
     VerifyError if a check failed or the suite could not run.
     """
-    with scratch() as folder:
+    with tmp_folder() as folder:
         report = folder / "report.json"
         with report.open("wb") as file:
             status = engine.run(image, ["verify", "--json", *(["--full"] if full else [])], file)

@@ -21,7 +21,7 @@ import deflate
 from stacks.channel.settings_files import COMPILE_FOLDER, COMPILE_HOOK, PTH, rc_text
 from stacks.channel.settings_files import HOOK as SETTINGS_HOOK
 from stacks.core import reproducible
-from stacks.core.disk import REPOSITORY, explain_disk_errors, scratch
+from stacks.core.disk import REPOSITORY, explain_disk_errors, tmp_folder
 from stacks.core.errors import UsageError
 from stacks.core.process import call
 from stacks.core.reproducible import EPOCH
@@ -68,7 +68,7 @@ def warm(variant: Variant, environment: Path) -> None:
 
     Raises CommandError with the framework's own message if that fails.
     """
-    with scratch() as temporary:
+    with tmp_folder() as temporary:
         folder = environment / COMPILE_FOLDER
         rc_file = temporary / "rc"
         rc_file.write_text(rc_text(warm_flags(variant, folder)), encoding="utf-8")
@@ -129,7 +129,7 @@ def to_bytecode(environment: Path, python: str) -> None:
         options = ["--invalidation-mode", "unchecked-hash", "-s", str(environment)]
         options += ["-p", str(PREFIX)]
     options += ["-x", LEFT_OUT]
-    with scratch() as temporary:
+    with tmp_folder() as temporary:
         call(
             [environment / "bin/python", "-m", "compileall", "-q", "-f", *options, folder],
             cwd=temporary,

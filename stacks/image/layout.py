@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from stacks.channel.offers import read_channel, with_settings
+from stacks.channel.candidates import read_channel, with_settings
 from stacks.channel.settings_files import COMPILE_FOLDER, FOLDER, HOOK
 from stacks.core import console, records
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of
@@ -20,7 +20,7 @@ from stacks.environments.folders import key_of as environment_key
 from stacks.environments.make import build as pipeline
 from stacks.environments.make import packages, prefix, settings
 from stacks.environments.make.contents import write_manifest
-from stacks.environments.make.packages import Part
+from stacks.environments.make.packages import PackageToInstall
 from stacks.image import base, files, metadata
 from stacks.image.files import CONTENT, PREFIX
 from stacks.image.metadata import ENTRY, HOME, WORK, ImageConfig, config_of
@@ -59,7 +59,7 @@ class Layers:
         return {name: self.folder / name for name in self.digests}
 
 
-def seal(folder: Path, key: str) -> Layers:
+def record(folder: Path, key: str) -> Layers:
     """Write the record of the layers that were made in a folder, and return them."""
     folders = {name: folder / name for name in NAMES if (folder / name).is_dir()}
     layers = Layers(folder, key, {n: files.digest_of(path) for n, path in folders.items()})
@@ -129,13 +129,13 @@ def lay_out(workspace: Workspace, variant: Variant, target: Path | None = None) 
         if existing and existing.key == key:
             return existing
         files.check_machine()
-        parts = packages.parts_of(workspace, variant, lock)
+        to_install = packages.packages_to_install(workspace, variant, lock)
         with (
             console.step("image", console.display_path(target)),
             replace_atomically(target) as made,
         ):
-            _make(workspace, variant, lock, parts, made, key)
-            return replace(seal(made, key), folder=target)
+            _make(workspace, variant, lock, to_install, made, key)
+            return replace(record(made, key), folder=target)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -147,14 +147,19 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _make(
-    workspace: Workspace, variant: Variant, lock: Lock, parts: Sequence[Part], made: Path, key: str
+    workspace: Workspace,
+    variant: Variant,
+    lock: Lock,
+    to_install: Sequence[PackageToInstall],
+    made: Path,
+    key: str,
 ) -> None:
     """Make the layers of an image in the folder `made`."""
     within = str(PREFIX)[1:]
     environment = made / "packages" / within
     environment.parent.mkdir(parents=True)
     with fixed_umask():
-        prefix.fill(prefix.Making(workspace, variant, lock, parts, Path(PREFIX)), environment)
+        prefix.fill(prefix.Making(workspace, variant, lock, to_install, Path(PREFIX)), environment)
         _expect_image(environment / settings.EXPECTATION, lock)
         _leave_out_tests(environment, variant.framework.python)
         files.warm(variant, environment)
@@ -162,13 +167,15 @@ def _make(
         hook = sha256_of(CONTENT / "compiledir.py")
         files.add_hook(variant, environment, f"{variant.name}-{_hash(compiled, hook)[:12]}")
         files.to_bytecode(environment, variant.framework.python)
-        _divide(environment, made / "settings" / within, made / "blas" / within, variant, parts)
+        _divide(
+            environment, made / "settings" / within, made / "blas" / within, variant, to_install
+        )
         config = config_of(workspace, variant)
         _add_programs(made / "settings", variant, config, workspace.suite)
         site_packages = environment / f"lib/python{variant.framework.python}/site-packages"
         channel = with_settings(read_channel(workspace), [variant])
         for path, debs in ((SBOM, base.licences(workspace)), (SBOM_WITHOUT_BASE, {})):
-            document = metadata.render(config, key, parts, lock, channel, debs, site_packages)
+            document = metadata.render(config, key, to_install, lock, channel, debs, site_packages)
             (made / "settings" / path[1:]).write_text(document)
         folders = [made / name for name in NAMES if (made / name).is_dir()]
         for folder in folders:
@@ -198,7 +205,11 @@ def _leave_out_tests(environment: Path, python: str) -> None:
 
 
 def _divide(
-    environment: Path, settings: Path, blas: Path, variant: Variant, parts: Sequence[Part]
+    environment: Path,
+    settings: Path,
+    blas: Path,
+    variant: Variant,
+    to_install: Sequence[PackageToInstall],
 ) -> None:
     """Move files of the environment to other layers.
 
@@ -207,13 +218,13 @@ def _divide(
     """
     python = variant.framework.python
 
-    def files_of(packages: Container[str]) -> set[str]:
-        chosen = [part for part in parts if part.name in packages]
-        names = {name for part in chosen for name in part.files(python)}
-        names |= {f"conda-meta/{part.stem}.json" for part in chosen}
+    def list_files(packages: Container[str]) -> set[str]:
+        chosen = [package for package in to_install if package.name in packages]
+        names = {name for package in chosen for name in package.files(python)}
+        names |= {f"conda-meta/{package.stem}.json" for package in chosen}
         return {name for name in names if os.path.lexists(environment / name)}
 
-    names, folders = files_of({variant.settings_package}), (FOLDER, COMPILE_FOLDER)
+    names, folders = list_files({variant.settings_package}), (FOLDER, COMPILE_FOLDER)
     # With the bytecode of the hooks.
     for hook in (HOOK, files.HOOK):
         paths = (environment / f"lib/python{python}/site-packages").rglob(f"{hook}.*")
@@ -223,7 +234,7 @@ def _divide(
     packages = {"libblas", "blas-threads", AMDLIBM, *(s.split()[0] for s in variant.packages)}
     if variant.blas:
         packages.add(variant.blas.package.split()[0])
-    _move(environment, blas, files_of(packages))
+    _move(environment, blas, list_files(packages))
 
 
 def _move(source: Path, target: Path, names: Iterable[str]) -> None:

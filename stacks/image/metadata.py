@@ -18,10 +18,10 @@ from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
-from stacks.channel.offers import Channel
+from stacks.channel.candidates import Channel
 from stacks.core.reproducible import CREATED, TIMESTAMP
 from stacks.core.workspace import Workspace
-from stacks.environments.make.packages import Part
+from stacks.environments.make.packages import PackageToInstall
 from stacks.image import base
 from stacks.image.files import PREFIX
 from stacks.locks.lock import Lock
@@ -105,7 +105,7 @@ NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "theano-stacks")
 def render(
     config: ImageConfig,
     key: str,
-    parts: Sequence[Part],
+    to_install: Sequence[PackageToInstall],
     lock: Lock,
     channel: Channel,
     base: Mapping[DebPin, Sequence[str]],
@@ -117,7 +117,7 @@ def render(
     each of its packages. site_packages: the folder that pip installed into.
     """
     debs = [_pinned(pin, "base", licences) for pin, licences in base.items()]
-    conda = {part.name: _conda(part, channel) for part in parts}
+    conda = {package.name: _conda(package, channel) for package in to_install}
     licences = _licences_in(site_packages)
     wheels = [
         _pinned(pin, "pip", licences.get(canonical(pin.name), ())) for pin in lock.requirements
@@ -135,28 +135,28 @@ def render(
         components=[*debs, *conda.values(), *wheels],
     )
     bom.register_dependency(image, [*debs, *conda.values(), *wheels])
-    for part in parts:
-        needed = {spec.split()[0] for spec in part.index["depends"]}
+    for package in to_install:
+        needed = {spec.split()[0] for spec in package.index["depends"]}
         dependencies = [conda[name] for name in sorted(needed & conda.keys())]
-        bom.register_dependency(conda[part.name], dependencies)
+        bom.register_dependency(conda[package.name], dependencies)
     return JsonV1Dot6(bom).output_as_string(indent=1) + "\n"
 
 
-def _conda(part: Part, channel: Channel) -> Component:
+def _conda(package: PackageToInstall, channel: Channel) -> Component:
     """Return a conda package, with its sources if its recipe is the project's."""
-    index, offer = part.index, channel.offers.get(part.file_name)
+    index, candidate = package.index, channel.candidates.get(package.file_name)
     qualifiers = {"build": index["build"], "subdir": index["subdir"], "type": "conda"}
-    purl = PackageURL("conda", None, part.name, index["version"], qualifiers)
-    pinned = offer.recipe.pins(channel.pins) if offer else ()
+    purl = PackageURL("conda", None, package.name, index["version"], qualifiers)
+    pinned = candidate.recipe.pins(channel.pins) if candidate else ()
     described = {pin.name for pin in pinned if pin.filename.endswith(".dsc")}
     return _component(
         purl,
         "conda",
-        part.built.sha256,
+        package.built.sha256,
         [index["license"]] if index.get("license") else (),
-        description=offer.recipe.about.summary if offer else None,
+        description=candidate.recipe.about.summary if candidate else None,
         components=[
-            _pinned(pin, part.name)
+            _pinned(pin, package.name)
             for pin in pinned
             if pin.name not in described or pin.filename.endswith(PACKAGES)
         ],

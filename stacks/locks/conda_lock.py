@@ -32,18 +32,18 @@ _PackageName = Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_.-]*$")]
 class Content:
     """The content of a conda-lock.yml.
 
-    seal: its content hash. sealed: the rest, as canonical JSON. specs: the hash of the specs.
+    content_hash: as it is in the file. hashed: the rest, as canonical JSON. specs: their hash.
     """
 
     packages: tuple[LockedPackage, ...]
     channel: str
-    sealed: str
-    seal: str
+    hashed: str
+    content_hash: str
     made_by: str
     specs: str
 
 
-def text_of(
+def render(
     packages: Sequence[LockedPackage],
     channel: str,
     *,
@@ -55,11 +55,11 @@ def text_of(
 
     The values may come from another channel's index. files: the others that its hash covers.
     """
-    seal = {PLATFORM: ""}
+    content_hash = {PLATFORM: ""}
     content = {
         "version": 1,
         "metadata": {
-            "content_hash": seal,
+            "content_hash": content_hash,
             "channels": [{"url": channel, "used_env_vars": []}],
             "platforms": [PLATFORM],
             "sources": ["environment.yml"],
@@ -81,7 +81,7 @@ def text_of(
             for package in packages
         ],
     }
-    seal[PLATFORM] = seal_of(_sealed(content), files)
+    content_hash[PLATFORM] = content_hash_of(_hashed(content), files)
     text = yaml.dump(content, sort_keys=False, width=1000, Dumper=_Dumper)
     parsed, positions = yamlfile.parse(Path(NAME), text.encode())
     yamlfile.validate(parsed, positions, _File)
@@ -153,7 +153,7 @@ def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
         content, positions = yamlfile.parse(path, yamlfile.read_bytes(path))
         _refuse_newer(path, content)
         file = yamlfile.validate(content, positions, _File)
-        seal = str(content["metadata"]["content_hash"][PLATFORM])
+        content_hash = str(content["metadata"]["content_hash"][PLATFORM])
         packages = tuple(_package(entry, sizes) for entry in file.package)
     except NewerError:
         raise
@@ -163,17 +163,17 @@ def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
         found = f"nothing for {error}"
         raise UsageError(f"{path}: not a valid lock", found=found, fix=fix) from error
     custom, channel = file.metadata.custom_metadata, file.metadata.channels[0].url
-    return Content(packages, channel, _sealed(content), seal, custom.made_by, custom.specs)
+    return Content(packages, channel, _hashed(content), content_hash, custom.made_by, custom.specs)
 
 
-def seal_of(sealed: str, files: Mapping[str, bytes]) -> str:
+def content_hash_of(hashed: str, files: Mapping[str, bytes]) -> str:
     """Return a lock's content hash: of conda-lock.yml without it, and of the other files."""
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    text = json.dumps({NAME: sealed, "files": digests}, sort_keys=True)
+    text = json.dumps({NAME: hashed, "files": digests}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _sealed(content: Mapping[str, Any]) -> str:
+def _hashed(content: Mapping[str, Any]) -> str:
     """Return what the content hash covers: the file without it, as canonical JSON."""
     metadata = {key: value for key, value in content["metadata"].items() if key != "content_hash"}
     return json.dumps({**content, "metadata": metadata}, sort_keys=True)

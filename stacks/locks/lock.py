@@ -30,9 +30,9 @@ from stacks.variants.variant import Variant, on_other_channel
 
 ENVIRONMENT, SIZES, FILES = "environment.yml", "sizes.json", "files.json"
 REQUIREMENTS, PYLOCK = "requirements.txt", "pylock.toml"
-# The files that the seal covers, where they are present. Not pylock.toml, which is for other tools:
-# it may name an index, so it is not in every clone.
-SEALED = (SIZES, ENVIRONMENT, REQUIREMENTS, FILES)
+# The files that the content hash covers, where they are present. Not pylock.toml, which is for
+# other tools: it may name an index, so it is not in every clone.
+HASHED = (SIZES, ENVIRONMENT, REQUIREMENTS, FILES)
 RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 
 
@@ -40,14 +40,14 @@ RESTORE = "if nobody meant to change it: `git checkout -- envs/locks`"
 class Lock:
     """A variant's lock, read from its files or to be written.
 
-    framework_files, own_files: what pip installs, for the framework and of a stack.yaml's own
+    framework_files, user_files: what pip installs, for the framework and of a stack.yaml's own
     packages. Read from files it has more. specs: the hash of the specs that it was made for. asked:
     the match specs in its environment.yml. made_by: the version of theano-stacks that made it.
     """
 
     packages: tuple[LockedPackage, ...]
     framework_files: tuple[IndexPin, ...] = ()
-    own_files: tuple[IndexPin, ...] = ()
+    user_files: tuple[IndexPin, ...] = ()
     channel: str = URL
     specs: str = ""
     asked: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Lock:
     @property
     def requirements(self) -> tuple[IndexPin, ...]:
         """All that pip installs."""
-        return (*self.framework_files, *self.own_files)
+        return (*self.framework_files, *self.user_files)
 
     @property
     def files(self) -> tuple[LockedPackage | IndexPin, ...]:
@@ -139,9 +139,9 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
     sizes = _sizes(folder / SIZES, fix)
     content = conda_lock.read(path, sizes, fix)
     fix = fix_of(variant, content.channel)
-    files = {name: (folder / name) for name in SEALED}
+    files = {name: (folder / name) for name in HASHED}
     present = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
-    if content.seal != conda_lock.seal_of(content.sealed, present):
+    if content.content_hash != conda_lock.content_hash_of(content.hashed, present):
         raise UsageError(
             f"{display_path(folder)}: the lock was edited or damaged",
             expected="the files as `lock` wrote them, with the hash in conda-lock.yml",

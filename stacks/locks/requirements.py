@@ -17,7 +17,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from stacks.core.disk import scratch
+from stacks.core.disk import tmp_folder
 from stacks.core.errors import UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
@@ -102,7 +102,7 @@ def resolve(
     settings = pip_settings()
     for path in uv.missing_links(settings):
         print(f"warning: pip's find-links {path}: no such folder or file", file=sys.stderr)
-    with scratch() as folder:
+    with tmp_folder() as folder:
         if version == "2.7":
             return _by_pip(workspace, settings, variant, python, base, folder), ""
         env = uv.environment(workspace, settings, os.environ)

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from stacks.channel import offers
+from stacks.channel import candidates
 from stacks.channel.build import obtain_packages
+from stacks.channel.candidates import Candidate, Channel, IndexEntry, index_files, with_settings
 from stacks.channel.locked_package import Digests, LockedPackage
-from stacks.channel.offers import Channel, IndexEntry, Offer, index_files, with_settings
 from stacks.core.console import display_path
 from stacks.core.disk import replace_atomically, write_atomically
 from stacks.core.errors import StacksError, UsageError
@@ -33,13 +33,13 @@ DIGESTS = "index.sha256"
 SOURCES = "sources"
 
 
-def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
+def solve(variant: Variant, channel: Channel) -> tuple[Candidate, ...]:
     """Return the packages of a variant; UsageError if there is no solution."""
     with_own = with_settings(channel, [variant])
     if variant.file:
         _check_packages(variant, variant.file, with_own)
     try:
-        return offers.solve(with_own, variant.conda_specs(), variant.framework.glibc)
+        return candidates.solve(with_own, variant.conda_specs(), variant.framework.glibc)
     except UsageError as error:
         if not (variant.file and variant.declared["packages"]):
             raise
@@ -49,7 +49,7 @@ def solve(variant: Variant, channel: Channel) -> tuple[Offer, ...]:
 
 def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
     """Raise UsageError for names under a stack's `packages:` that it cannot have."""
-    known = {offer.recipe.package.name for offer in channel.offers.values()}
+    known = {candidate.recipe.package.name for candidate in channel.candidates.values()}
     names = [re.split("[ =<>!~]", spec)[0] for spec in variant.declared["packages"]]
     framework = variant.framework
     if others := [name for name in names if name in framework.others]:
@@ -65,17 +65,17 @@ def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
         )
 
 
-def locked_package(offer: Offer, digests: Digests) -> LockedPackage:
+def locked_package(candidate: Candidate, digests: Digests) -> LockedPackage:
     """Return a package of the channel as a lock has it."""
     return LockedPackage(
-        name=offer.recipe.package.name,
-        version=offer.recipe.package.version,
-        build=offer.build_string,
-        url=offer.url,
+        name=candidate.recipe.package.name,
+        version=candidate.recipe.package.version,
+        build=candidate.build_string,
+        url=candidate.url,
         sha256=digests.sha256,
         md5=digests.md5,
         size=digests.size,
-        depends=offer.recipe.requirements.run,
+        depends=candidate.recipe.requirements.run,
     )
 
 
@@ -112,7 +112,7 @@ def _committed(workspace: Workspace, variant: Variant) -> dict[str, str]:
     folder = lock_folder(workspace, variant)
     return {
         name: (folder / name).read_text(encoding="utf-8", errors="replace")
-        for name in (conda_lock.NAME, *lock.SEALED)
+        for name in (conda_lock.NAME, *lock.HASHED)
         if (folder / name).is_file()
     }
 
@@ -143,7 +143,10 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
     found = lock.current(workspace, variant)
     changes = []
     if not variant.channel:
-        solved = {offer.recipe.package.name: offer.file_name for offer in solve(variant, channel)}
+        solved = {
+            candidate.recipe.package.name: candidate.file_name
+            for candidate in solve(variant, channel)
+        }
         locked = {package.name: package.file_name for package in found.packages}
         changes = [
             f"{name}: locked is {locked.get(name, 'nothing')}, "
@@ -236,17 +239,17 @@ def entries_of(
                 expected="a variant with packages of this project's channel alone",
             )
         locked = lock.current(workspace, variant)
-        offers = with_settings(channel, [variant]).offers
+        candidates = with_settings(channel, [variant]).candidates
         for package in locked.packages:
-            offer = offers.get(package.file_name)
-            if offer:
-                index = offer.index
+            candidate = candidates.get(package.file_name)
+            if candidate:
+                index = candidate.index
             else:
                 made = obtain_packages(
                     workspace, channel, [package], made_by=locked.made_by, quiet=True
                 )
                 index = dict(read_archive(made[package.file_name].path).index)
-            entries[package.file_name] = IndexEntry(package, index, offer)
+            entries[package.file_name] = IndexEntry(package, index, candidate)
     return tuple(entries[name] for name in sorted(entries))
 
 
@@ -258,8 +261,10 @@ def packages_of(
     What the cache lacks is fetched or built; unless quiet, a line says how many. Raises
     IntegrityError if a package is built with other bytes than the locked ones.
     """
-    offers = {entry.offer.file_name: entry.offer for entry in entries if entry.offer}
-    known = Channel({**channel.offers, **offers}, channel.pins)
+    candidates = {
+        entry.candidate.file_name: entry.candidate for entry in entries if entry.candidate
+    }
+    known = Channel({**channel.candidates, **candidates}, channel.pins)
     packages = [entry.package for entry in entries]
     built = obtain_packages(workspace, known, packages, quiet=quiet)
     return {entry.path: built[entry.package.file_name].path for entry in entries}

@@ -63,11 +63,11 @@ def texts_of(variant: Variant, lock: Lock, made_by: str) -> dict[str, str]:
         )
         content = {
             "framework": [asdict(pin) for pin in lock.framework_files],
-            "own": [asdict(pin) for pin in lock.own_files],
+            "own": [asdict(pin) for pin in lock.user_files],
         }
         files[FILES] = json.dumps(content, indent=1) + "\n"
     files[ENVIRONMENT] = "\n".join(lines) + "\n"
-    conda = conda_lock.text_of(
+    conda = conda_lock.render(
         lock.packages,
         lock.channel,
         made_by=made_by,

@@ -9,11 +9,11 @@ from pathlib import Path
 import zstandard
 
 from stacks.channel.build import build_packages, check_bytes
+from stacks.channel.candidates import Candidate, Channel, read_channel, solve_index
 from stacks.channel.locked_package import Digests, LockedPackage
-from stacks.channel.offers import Channel, Offer, read_channel, solve_index
 from stacks.core import records
 from stacks.core.console import plural, step
-from stacks.core.disk import explain_disk_errors, scratch, write_atomically
+from stacks.core.disk import explain_disk_errors, tmp_folder, write_atomically
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock, solution
@@ -38,20 +38,24 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     """
     channel = read_channel(workspace)
     count = plural(len(variants), "variant")
-    solutions: list[tuple[Offer, ...]] = []
+    solutions: list[tuple[Candidate, ...]] = []
     with step("solve", count) as summaries:
         for variant in variants:
             summaries.append(f"{variant.id}, {len(solutions)} of {count} solved")
             solutions.append(solution.solve(variant, channel))
         summaries.append(count)
-    offers = {offer.file_name: offer for offers in solutions for offer in offers}
-    built = build_packages(workspace, channel, offers.values())
+    candidates = {
+        candidate.file_name: candidate for candidates in solutions for candidate in candidates
+    }
+    built = build_packages(workspace, channel, candidates.values())
     known = known_packages(workspace)
     # A name stands for the same bytes for ever.
     check_bytes((known[name] for name in built if name in known), built)
     digests = {name: digests_of(package.path) for name, package in built.items()}
     for variant, found in zip(variants, solutions, strict=True):
-        packages = tuple(locked_package(offer, digests[offer.file_name]) for offer in found)
+        packages = tuple(
+            locked_package(candidate, digests[candidate.file_name]) for candidate in found
+        )
         made = Lock(packages, requirements_of(variant, channel.pins))
         solution.write(workspace, variant, made)
     try:
@@ -139,7 +143,7 @@ def relock_from(workspace: Workspace, variants: Sequence[Variant], channel: str)
     address = channel_address(channel)
     pins = read_pins(workspace.sources_lock)
     errors = []
-    with scratch() as folder:
+    with tmp_folder() as folder:
         web = conda_web(threading.Event(), address.url)
         for subdir in ("linux-64", "noarch"):
             (folder / subdir).mkdir()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from stacks.core import records
-from stacks.core.disk import scratch, write_atomically
+from stacks.core.disk import tmp_folder, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.paths import expanded, is_file
 from stacks.core.process import call, run_attached
@@ -62,7 +62,7 @@ def profile(
 
     words: as of `workload_words`. Raises StacksError if it fails, also for an unknown case.
     """
-    with scratch() as folder:
+    with tmp_folder() as folder:
         path = folder / "report.json"
         arguments: list[str | Path] = [PROGRAM, *words, "--json", path]
         arguments += ["--expect", prefix / EXPECTATION]
@@ -103,7 +103,7 @@ def profile_program(
     Raises ProgramError if the program fails or compiles nothing, CommandError if it cannot start.
     """
     runs.warn(variant, prefix)
-    with scratch() as folder:
+    with tmp_folder() as folder:
         env = runs.variables(variant, prefix)
         status = run_attached(command, env=profiling_variables(variant, env, folder, memory=memory))
         processes = read_processes(folder)

@@ -19,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from stacks.bench.result import Result
 from stacks.core import records, reproducible
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import fixed_umask, replace_atomically, scratch, write_atomically
+from stacks.core.disk import fixed_umask, replace_atomically, tmp_folder, write_atomically
 from stacks.core.errors import StacksError, StaleError
 from stacks.core.process import call
 from stacks.core.workspace import DOCS_LOCK, Workspace, prepare_tools
@@ -174,7 +174,7 @@ def build_site(workspace: Workspace, folder: Path) -> None:
     """
     records.check_rewritable(folder, MARK, "site that this command wrote")
     python = prepare_tools(DOCS_LOCK, Path(sys.prefix) / "docs", pip_options())
-    with scratch() as temporary, step("docs", display_path(folder)) as summaries:
+    with tmp_folder() as temporary, step("docs", display_path(folder)) as summaries:
         source, warnings = temporary / "source", temporary / "warnings"
         written = write_source(workspace.root, source)
         (source / "conf.py").write_bytes((workspace.root / "docs/conf.py").read_bytes())

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from stacks.channel.build_context import Debs, IndexFile, Sources
-from stacks.channel.offers import read_channel, with_settings
+from stacks.channel.candidates import read_channel, with_settings
 from stacks.channel.recipe import read_recipes
 from stacks.core.console import next_step, plural, print_table, step
 from stacks.core.disk import write_atomically
@@ -256,9 +256,9 @@ def packages_by_source(workspace: Workspace, pins: Pins) -> dict[Pin, frozenset[
     packages = {each.file_name: each.pin for each in locked}
     direct = {pin for variant in variants for pin in texts.requirements_of(variant, pins)}
     made: dict[Pin, set[CondaPin]] = {}
-    for name, offer in with_settings(read_channel(workspace), variants).offers.items():
+    for name, candidate in with_settings(read_channel(workspace), variants).candidates.items():
         # With the sources of the tools that make it.
-        for each in (offer, *offer.tools) if name in packages else ():
+        for each in (candidate, *candidate.tools) if name in packages else ():
             for pin in set(each.recipe.pins(pins)) - direct:
                 made.setdefault(pin, set()).add(packages[name])
     return {pin: frozenset(members) for pin, members in made.items()}

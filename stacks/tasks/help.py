@@ -61,7 +61,7 @@ def with_each_file(words: Sequence[str]) -> list[str]:
     return given
 
 
-def text_of(context: ParserContext) -> str:
+def render_help(context: ParserContext) -> str:
     """Return the help of a task, at most 80 columns wide, from its options as invoke has them."""
     declared = DECLARED[str(context.name)]
     lines = [f"Usage: {usage_of(context)}", "", *_paragraphs(as_typed(declared.docstring))]

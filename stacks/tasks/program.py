@@ -22,7 +22,7 @@ from stacks.core.console import PROGRAM, as_typed, show_error, start_log
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StacksError, UsageError, nearest
 from stacks.core.process import ended_once, quoted
-from stacks.tasks.help import name_of, text_of, with_each_file
+from stacks.tasks.help import name_of, render_help, with_each_file
 from stacks.tasks.options import is_variant
 from stacks.tasks.task import DECLARED, INTERRUPTED
 from verify.core import surroundings
@@ -106,7 +106,7 @@ class Program(invoke.program.Program):
 
     def print_task_help(self, name: str) -> None:
         """Print what a task does, its options, and examples."""
-        print(text_of(self.parser.contexts[name]))
+        print(render_help(self.parser.contexts[name]))
 
     def print_version(self) -> None:
         """Print the version of this project, and the commit."""

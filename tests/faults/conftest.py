@@ -13,7 +13,7 @@ from integration.tiny import Tiny, prepare
 from faults.mirror import BODIES, INVENTED, serving
 from faults.room import VARIANTS, Reference, Room
 from faults.trees import names_in, remove, tree
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import default_workspace
 from stacks.sources.fetch import fetch
@@ -89,8 +89,10 @@ def keep_sources(tiny: Tiny) -> None:
     copy.rename(tiny.cache)
     channel = read_channel(tiny.workspace)
     names = {package.file_name for package in tiny.lock("by-conda").packages}
-    offers = [offer for offer in channel.offers.values() if offer.file_name in names]
-    pins = [pin for offer in offers for pin in offer.recipe.pins(channel.pins)]
+    candidates = [
+        candidate for candidate in channel.candidates.values() if candidate.file_name in names
+    ]
+    pins = [pin for candidate in candidates for pin in candidate.recipe.pins(channel.pins)]
     sources = {cached_path(tiny.workspace, pin): BODIES[pin.filename] for pin in INVENTED}
     for pin, path in fetch(default_workspace(), pins).items():
         sources[cached_path(tiny.workspace, pin)] = path.read_bytes()

@@ -114,11 +114,11 @@ def fetch(pins: str) -> None:
 def package(name: str) -> None:
     """Build a package of the channel."""
     from stacks.channel import build as package_builds
-    from stacks.channel.offers import read_channel
+    from stacks.channel.candidates import read_channel
 
     channel = read_channel(default_workspace())
-    offers = [o for o in channel.offers.values() if o.recipe.package.name == name]
-    packages = package_builds.build_packages(default_workspace(), channel, offers, quiet=True)
+    candidates = [o for o in channel.candidates.values() if o.recipe.package.name == name]
+    packages = package_builds.build_packages(default_workspace(), channel, candidates, quiet=True)
     for built in packages.values():
         print(built.path)
 

@@ -14,7 +14,7 @@ from integration.conda_client import Conda
 from integration.engines import NAMES, PASSES, Build, Running, State
 from integration.published import not_at_mirrors
 from integration.tiny import DEAD, Tiny, prepare, share_files, workspace_below
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.channel.recipe import Recipe
 from stacks.core.workspace import Workspace, default_workspace
 from stacks.environments.make import build as pipeline

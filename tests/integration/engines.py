@@ -172,7 +172,7 @@ def write_small(root: Path, play: str) -> Layers:
     for place, mode in (("tmp", 0o1777), ("work", 0o775)):
         (settings / place).mkdir()
         (settings / place).chmod(mode)
-    return layout.seal(root, play)
+    return layout.record(root, play)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from rattler.networking import Client
 
 from integration.tiny import Tiny
 from stacks.channel import package
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.use.serve import Make, maker, server_of, write_channel

@@ -10,8 +10,8 @@ import pytest
 from integration.checking import checked
 from integration.conftest import Prefix
 from integration.programs import avx512, printed, result
-from stacks.channel import offers as offers_module
-from stacks.channel.offers import Channel, Offer
+from stacks.channel import candidates as candidates_module
+from stacks.channel.candidates import Candidate, Channel
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -130,13 +130,13 @@ def test_more_elements_than_an_int_can_count(place: Path, tmp_path: Path) -> Non
 
 def test_amdlibm_and_amdlibm_compat_exclude_each_other(workspace: Workspace) -> None:
     recipes = read_recipes(workspace.recipes)
-    channel = offers_module.read_channel(workspace)
-    assert not [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm"]
+    channel = candidates_module.read_channel(workspace)
+    assert not [o for o in channel.candidates.values() if o.recipe.package.name == "amdlibm"]
     package = recipes["amdlibm"].package.model_copy(update={"version": "4.2.0"})
-    amds = Offer(recipes["amdlibm"].model_copy(update={"package": package}), "0" * 64)
-    both = Channel({**channel.offers, amds.file_name: amds}, channel.pins)
+    amds = Candidate(recipes["amdlibm"].model_copy(update={"package": package}), "0" * 64)
+    both = Channel({**channel.candidates, amds.file_name: amds}, channel.pins)
     with pytest.raises(UsageError, match="cannot satisfy"):
-        offers_module.solve(both, ["amdlibm", "amdlibm-compat"])
+        candidates_module.solve(both, ["amdlibm", "amdlibm-compat"])
 
 
 def write_archive(path: Path, compiler: Path) -> None:

@@ -17,8 +17,8 @@ from integration.published import install, serving, solve
 from integration.test_exports import at, export
 from integration.tiny import workspace_below
 from stacks.channel.build import build_packages
-from stacks.channel.offers import IndexEntry, index_files, read_channel, solve_index
-from stacks.channel.offers import solve as solve_offers
+from stacks.channel.candidates import IndexEntry, index_files, read_channel, solve_index
+from stacks.channel.candidates import solve as solve_candidates
 from stacks.channel.settings_files import RC_FILE
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -132,14 +132,14 @@ def test_the_name_alone_gives_an_environment_that_computes(
     spec: str, module: str, version: str, workspace: Workspace, tmp_path: Path
 ) -> None:
     channel, folder = read_channel(workspace), tmp_path / "channel"
-    offers = solve_offers(channel, [spec], GLIBC)
+    candidates = solve_candidates(channel, [spec], GLIBC)
     for subdir in ("linux-64", "noarch"):
         (folder / subdir).mkdir(parents=True)
     entries = []
-    for name, built in build_packages(workspace, channel, offers, quiet=True).items():
-        offer = channel.offers[name]
-        package = locked_package(offer, digests_of(built.path))
-        entries.append(IndexEntry(package, offer.index, offer))
+    for name, built in build_packages(workspace, channel, candidates, quiet=True).items():
+        candidate = channel.candidates[name]
+        package = locked_package(candidate, digests_of(built.path))
+        entries.append(IndexEntry(package, candidate.index, candidate))
         link_or_copy(built.path, folder / entries[-1].path)
     for path, data in index_files(entries).items():
         (folder / path).write_bytes(data)

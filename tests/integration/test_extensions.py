@@ -11,7 +11,7 @@ from unit.helpers.serving import index_file
 from integration.conftest import Prefix
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace, default_workspace
-from stacks.environments.make import own_packages
+from stacks.environments.make import user_packages
 from stacks.variants.load import framework_names
 
 # Both name their file: by the macro, and in what debugging information there is. The second asks
@@ -51,10 +51,10 @@ HEADER = "static const char *where(void) { return __FILE__; }\n"
 ABSOLUTE = ', define_macros=[("HERE", \'"%s"\' % __import__("os").path.abspath("."))]'
 
 
-def compiled(made: Path, folder: Path, scratch: Path, arguments: str = "") -> Path:
+def compiled(made: Path, folder: Path, tmp: Path, arguments: str = "") -> Path:
     """Compile two extensions, in C and in C++, from an archive; return their wheel.
 
-    folder: of the archive. scratch: of the cache and of temporary files.
+    folder: of the archive. tmp: of the cache and of temporary files.
     """
     source = folder / "fourtytwo-1.0"
     (source / "include").mkdir(parents=True, exist_ok=True)
@@ -71,11 +71,11 @@ def compiled(made: Path, folder: Path, scratch: Path, arguments: str = "") -> Pa
         with tarfile.open(path, "w:gz") as file:
             file.add(source, source.name)
     pin = index_file(path.read_bytes(), path.name, "fourtytwo")
-    (scratch / "tmp").mkdir(parents=True, exist_ok=True)
+    (tmp / "tmp").mkdir(parents=True, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TMPDIR", str(scratch / "tmp"))
-        workspace = Workspace(folder, scratch / "cache")
-        return own_packages.wheel_of(workspace, made, pin, path, [])[1]
+        patch.setenv("TMPDIR", str(tmp / "tmp"))
+        workspace = Workspace(folder, tmp / "cache")
+        return user_packages.wheel_of(workspace, made, pin, path, [])[1]
 
 
 # What a user's shell may have.

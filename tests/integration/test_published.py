@@ -14,8 +14,8 @@ from rattler.exceptions import InstallerError
 from integration.conda_client import Conda, names
 from integration.published import install, move_packages, serving, serving_folder, solve
 from integration.tiny import Tiny, flip, share_files, tree, workspace_below
+from stacks.channel.candidates import read_channel
 from stacks.channel.locked_package import URL
-from stacks.channel.offers import read_channel
 from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, IntegrityError

@@ -18,7 +18,7 @@ from integration.conftest import Prefix
 from integration.programs import result
 from integration.test_first_step import run
 from stacks.channel.build import build_packages
-from stacks.channel.offers import Offer, read_channel, with_settings
+from stacks.channel.candidates import Candidate, read_channel, with_settings
 from stacks.core.workspace import Workspace
 from stacks.variants.load import all_variants
 
@@ -104,17 +104,19 @@ LICENCE_NAMES = ("licen", "copying", "copyright")
 
 
 @pytest.fixture(scope="module")
-def unpacked(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Offer]:
+def unpacked(
+    workspace: Workspace, tmp_path_factory: pytest.TempPathFactory
+) -> dict[Path, Candidate]:
     """Give every package of the channel, unpacked."""
     channel = with_settings(read_channel(workspace), all_variants(workspace))
-    root, offers = tmp_path_factory.mktemp("packages"), channel.offers
-    built = build_packages(workspace, channel, offers.values(), quiet=True)
+    root, candidates = tmp_path_factory.mktemp("packages"), channel.candidates
+    built = build_packages(workspace, channel, candidates.values(), quiet=True)
     for name, each in built.items():
         extract(each.path, root / name)
-    return {root / name: offers[name] for name in built}
+    return {root / name: candidates[name] for name in built}
 
 
-def test_every_package_carries_its_licence(unpacked: dict[Path, Offer]) -> None:
+def test_every_package_carries_its_licence(unpacked: dict[Path, Candidate]) -> None:
     lacking = [
         folder.name
         for folder in unpacked
@@ -129,24 +131,26 @@ def test_every_package_carries_its_licence(unpacked: dict[Path, Offer]) -> None:
     assert lacking == []
 
 
-def test_copies_of_gccs_libraries_are_declared(unpacked: dict[Path, Offer]) -> None:
+def test_copies_of_gccs_libraries_are_declared(unpacked: dict[Path, Candidate]) -> None:
     """They are copyleft: a package that is published without sources must not have them."""
     silent = [
         f"{folder.name}: {path.name}"
-        for folder, offer in unpacked.items()
-        if "GPL" not in offer.recipe.about.license
+        for folder, candidate in unpacked.items()
+        if "GPL" not in candidate.recipe.about.license
         for path in folder.rglob("lib*.so*")
         if path.name.startswith(("libgfortran", "libquadmath", "libgomp", "libstdc++", "libgcc_s"))
     ]
     assert silent == []
 
 
-def test_no_package_is_for_a_python_that_its_maker_excludes(unpacked: dict[Path, Offer]) -> None:
-    recipes = [offer.recipe for offer in unpacked.values()]
+def test_no_package_is_for_a_python_that_its_maker_excludes(
+    unpacked: dict[Path, Candidate],
+) -> None:
+    recipes = [candidate.recipe for candidate in unpacked.values()]
     pythons = [each.package.version for each in recipes if each.package.name == "python"]
     excluded = []
-    for folder, offer in unpacked.items():
-        specs = [s for s in offer.recipe.requirements.run if s.split()[0] == "python"]
+    for folder, candidate in unpacked.items():
+        specs = [s for s in candidate.recipe.requirements.run if s.split()[0] == "python"]
         for metadata in folder.rglob("*.dist-info/METADATA"):
             made_for = HeaderParser().parsestr(metadata.read_text("utf-8"))["Requires-Python"]
             for spec in specs if made_for else ():

@@ -15,7 +15,7 @@ from unit.helpers.publication import USER
 from integration.published import install, solve
 from integration.registries import Running, registry, registry_with_tokens
 from integration.tiny import Tiny, flip, tree
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.core.errors import FetchError
 from stacks.distribution.channel import publish_channel
 from stacks.locks.solution import publication

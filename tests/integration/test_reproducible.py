@@ -20,9 +20,9 @@ from integration.published import move_packages, write_packages
 from integration.registries import registry, write_certificate
 from integration.tiny import DEAD, Tiny, share_files, share_packages, tree, workspace_below
 from stacks.channel import build
-from stacks.channel import offers as offers_module
+from stacks.channel import candidates as candidates_module
 from stacks.channel.build import obtain_packages
-from stacks.channel.offers import read_channel, with_settings
+from stacks.channel.candidates import read_channel, with_settings
 from stacks.channel.settings_files import MODULES
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
@@ -39,16 +39,16 @@ from stacks.variants.load import all_variants, load_variant
 # Builds every package, and prints its hash by its name.
 PROGRAM = """
 import json, os, sys
-from stacks.channel import build, offers
-from stacks.channel.offers import with_settings
+from stacks.channel import build, candidates
+from stacks.channel.candidates import with_settings
 from stacks.core.workspace import default_workspace
 from stacks.variants.load import all_variants
 if __name__ == "__main__":
     os.umask(int(sys.argv[1], 8))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[2])])
     workspace = default_workspace()
-    channel = with_settings(offers.read_channel(workspace), all_variants(workspace))
-    built = build.build_packages(workspace, channel, channel.offers.values(), quiet=True)
+    channel = with_settings(candidates.read_channel(workspace), all_variants(workspace))
+    built = build.build_packages(workspace, channel, channel.candidates.values(), quiet=True)
     print(json.dumps({name: found.sha256 for name, found in built.items()}))
 """
 
@@ -57,8 +57,8 @@ def build_all(workspace: Workspace, room: Path) -> dict[str, str]:
     """Build every package of the channel elsewhere, with a cache that has the sources alone."""
     room.mkdir()
     (room / "program.py").write_text(PROGRAM)
-    channel = offers_module.read_channel(workspace)
-    sources = {pin for o in channel.offers.values() for pin in o.recipe.pins(channel.pins)}
+    channel = candidates_module.read_channel(workspace)
+    sources = {pin for o in channel.candidates.values() for pin in o.recipe.pins(channel.pins)}
     share_files(fetch(workspace, sources).values(), workspace, room / "cache")
     output = subprocess.check_output(
         [sys.executable, room / "program.py", "077", "1"],
@@ -82,13 +82,13 @@ def test_every_package_is_identical_however_it_is_built(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     """The locks have what was built on another machine; only what is in none is built here too."""
-    channel = offers_module.read_channel(workspace)
+    channel = candidates_module.read_channel(workspace)
     expected = {
         package.file_name: package.sha256
         for variant in all_variants(workspace)
         for package in lock.read(workspace, variant).packages
     }
-    others = [offer for name, offer in channel.offers.items() if name not in expected]
+    others = [candidate for name, candidate in channel.candidates.items() if name not in expected]
     here = build.build_packages(workspace, channel, others, quiet=True)
     expected |= {name: package.sha256 for name, package in here.items()}
     assert build_all(workspace, tmp_path / "a folder, naïve é") == expected
@@ -113,7 +113,7 @@ def test_two_environments_differ_only_in_their_paths(
     if is_tiny := framework == "tiny":
         workspace = tiny.workspace
     variant = load_variant(workspace, "by-pip" if is_tiny else "pip-openblas", framework)
-    channel = offers_module.read_channel(workspace)
+    channel = candidates_module.read_channel(workspace)
     trees = []
     for name, umask in (("one", 0o022), ("an other, é", 0o077)):
         own = replace(workspace, cache=tmp_path / name / "cache")

@@ -12,7 +12,7 @@ import pytest
 from integration.conftest import Prefix
 from integration.programs import printed
 from integration.tiny import share_packages
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import MODULES
 from stacks.environments.make import build as pipeline

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.channel import build as package_builds
-from stacks.channel.offers import Channel, read_channel, with_settings
+from stacks.channel.candidates import Channel, read_channel, with_settings
 from stacks.core.disk import REPOSITORY, sha256_of
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
@@ -96,8 +96,8 @@ class Tiny:
 
     def builder(self, name: str, *, wrapper: Iterable[str | Path] = ()) -> subprocess.Popen[str]:
         """Start the making of an environment in another process."""
-        scratch = self.root / "scratch"
-        scratch.mkdir(exist_ok=True)
+        tmp = self.root / "scratch"
+        tmp.mkdir(exist_ok=True)
         words = [__file__, self.root, self.cache, self.place(name), name]
         return subprocess.Popen(
             [*map(str, wrapper), sys.executable, *map(str, words)],
@@ -106,7 +106,7 @@ class Tiny:
                 **os.environ,
                 "THEANO_STACKS_CACHE": str(self.cache),
                 "PYTHONPATH": str(REPOSITORY),
-                "TMPDIR": str(scratch),
+                "TMPDIR": str(tmp),
                 **DEAD,
             },
             stdout=subprocess.PIPE,

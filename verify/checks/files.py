@@ -15,7 +15,7 @@ import sys
 from verify import table
 from verify.core import expectation as expectations
 from verify.core import fixes, machine, manifest, process, program, progress, report
-from verify.core.machine import text_of
+from verify.core.machine import read_text
 from verify.core.manifest import Difference, display, load, printable, scan, to_bytes
 from verify.core.packages import normal
 from verify.core.report import failed, passed, skipped
@@ -208,7 +208,7 @@ def _installed(prefix, files, entries):
     for path in sorted(files):
         folder, base = os.path.split(path)
         if folder.endswith(b".dist-info") and base == b"INSTALLER" and folder not in locked_folders:
-            installer = text_of(os.path.join(prefix, path)).strip()
+            installer = read_text(os.path.join(prefix, path)).strip()
             stem = display(os.path.basename(folder))[: -len(".dist-info")]
             name, _, version = stem.partition("-")
             if installer in INSTALLERS:
@@ -217,7 +217,7 @@ def _installed(prefix, files, entries):
                 paths = _of_record(prefix, folder) if record in files else ()
                 yield name, version, installer, path, set(paths)
         elif folder == b"conda-meta" and base.endswith(b".json"):
-            record = _conda_record(text_of(os.path.join(prefix, path)))
+            record = _conda_record(read_text(os.path.join(prefix, path)))
             if record:
                 yield record[0], record[1], "conda", path, set(record[2])
 
@@ -225,7 +225,7 @@ def _installed(prefix, files, entries):
 def _of_record(prefix, folder):
     """Yield the paths that a distribution's RECORD has, relative to the environment."""
     site_packages = os.path.dirname(folder)
-    text = text_of(os.path.join(prefix, folder, b"RECORD"))
+    text = read_text(os.path.join(prefix, folder, b"RECORD"))
     # Python 2's csv reads bytes.
     lines = text.encode("utf-8").splitlines() if str is bytes else text.splitlines()
     try:

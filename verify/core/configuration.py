@@ -13,7 +13,7 @@ import shutil
 import stat
 import sys
 
-from verify.core.machine import cpu_field, text_of
+from verify.core.machine import cpu_field, read_text
 from verify.core.portable import native, text
 
 if sys.version_info[0] > 2:
@@ -116,7 +116,7 @@ def options_of(path):
     Each section has an option "", too. Empty if the file cannot be read.
     """
     options, section = {}, None
-    for line in text_of(path).splitlines():
+    for line in read_text(path).splitlines():
         header = HEADER.match(line)
         option = re.match(r"([^\s#;=:][^=:]*?)\s*[=:]\s*(.*)$", line)
         if header:

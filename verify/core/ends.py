@@ -9,7 +9,7 @@ import signal
 import struct
 import time
 
-from verify.core.machine import text_of
+from verify.core.machine import read_text
 
 # By which the code of a process ends it, each as a crash.
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGTRAP, signal.SIGSYS)
@@ -42,7 +42,7 @@ C_LIBRARY = re.compile(r"(libc|libm|libpthread|libdl|ld-[\w-]+)[.-]")
 
 def memory_kills():
     """Return how many programs Linux has ended as memory ran out; None if it does not count."""
-    found = re.search(r"(?m)^oom_kill (\d+)$", text_of("/proc/vmstat"))
+    found = re.search(r"(?m)^oom_kill (\d+)$", read_text("/proc/vmstat"))
     return int(found.group(1)) if found else None
 
 
@@ -78,14 +78,14 @@ def library_of(pid):
     try:
         os.kill(pid, signal.SIGSTOP)
         while words == ["running"] and time.time() < end:
-            words = text_of(folder + "syscall").split()
+            words = read_text(folder + "syscall").split()
         pointer, at = (int(word, 16) for word in words[-2:])
         with io.open(folder + "mem", "rb", 0) as file:
             file.seek(pointer)
             stack = file.read(STACK)
     except (EnvironmentError, ValueError):
         return None
-    code = re.findall(r"(?m)^(\w+)-(\w+) ..x\S* [^/\n]*(/.+)$", text_of(folder + "maps"))
+    code = re.findall(r"(?m)^(\w+)-(\w+) ..x\S* [^/\n]*(/.+)$", read_text(folder + "maps"))
     code = [(int(first, 16), int(last, 16), os.path.basename(path)) for first, last, path in code]
     count = len(stack) // 8
     for address in (at,) + struct.unpack("<%dQ" % count, stack[: 8 * count]):

@@ -7,7 +7,7 @@ import ctypes
 import hashlib
 import re
 
-from verify.core.machine import text_of
+from verify.core.machine import read_text
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|0x[0-9a-fA-F]{6,}")
 STATUS, CLEAR = "/proc/self/status", "/proc/self/clear_refs"
@@ -99,7 +99,7 @@ def peak_of_call(call):
 
 def resident(name):
     """Return a size in /proc/self/status, in bytes."""
-    return 1024 * int(re.search(r"(?m)^%s:\s*(\d+)" % name, text_of(STATUS)).group(1))
+    return 1024 * int(re.search(r"(?m)^%s:\s*(\d+)" % name, read_text(STATUS)).group(1))
 
 
 def kept_bytes(function):

@@ -47,14 +47,16 @@ def folder_name(text):
 
 def cpu_field(name):
     """Return the first value of a field of /proc/cpuinfo, or None."""
-    field = re.search(r"^%s\s*:\s*(.+)$" % re.escape(name), text_of("/proc/cpuinfo"), re.MULTILINE)
+    field = re.search(
+        r"^%s\s*:\s*(.+)$" % re.escape(name), read_text("/proc/cpuinfo"), re.MULTILINE
+    )
     return field.group(1).strip() if field else None
 
 
 def physical_cores():
     """Return how many of this process's cores are no hyperthreads, or None if it is not known."""
     pattern = r"^processor\s*:\s*(\d+).*?^physical id\s*:\s*(\d+).*?^core id\s*:\s*(\d+)"
-    found = re.findall(pattern, text_of("/proc/cpuinfo"), re.MULTILINE | re.DOTALL)
+    found = re.findall(pattern, read_text("/proc/cpuinfo"), re.MULTILINE | re.DOTALL)
     cores = {(package, core) for number, package, core in found if int(number) in CORES}
     return len(cores) or None
 
@@ -75,7 +77,7 @@ def unbind():
 
 def _cores():
     # Python 2 has no function for it.
-    mask = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", text_of("/proc/self/status"), re.MULTILINE)
+    mask = re.search(r"^Cpus_allowed:\s*([0-9a-f,]+)", read_text("/proc/self/status"), re.MULTILINE)
     number = int(mask.group(1).replace(",", ""), 16) if mask else 1
     return {core for core in range(number.bit_length()) if number >> core & 1}
 
@@ -97,7 +99,7 @@ def quota_and_file():
     for path, text in cgroup_files("cpu.max", "cpu.cfs_quota_us"):
         quota, _, period = text.partition(" ")
         # Version 1 has a file for each; Linux's own period is a tenth of a second.
-        period = period or text_of(path.replace("quota", "period")).strip() or "100000"
+        period = period or read_text(path.replace("quota", "period")).strip() or "100000"
         if quota.isdigit() and int(quota):
             cores.append((float(quota) / float(period), path))
     return min(cores) if cores else (None, None)
@@ -106,14 +108,14 @@ def quota_and_file():
 def cgroup_files(*names):
     """Return (path, text) of the files with these names of this process's control groups."""
     paths = [os.path.join(folder, name) for folder in cgroup_folders() for name in names]
-    texts = [(path, text_of(path).strip()) for path in paths]
+    texts = [(path, read_text(path).strip()) for path in paths]
     return [(path, text) for path, text in texts if text]
 
 
 def cgroup_folders():
     """Return the folders of this process's control groups and of their parents."""
     folders = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/memory"]
-    for line in text_of("/proc/self/cgroup").splitlines():
+    for line in read_text("/proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         base = "/sys/fs/cgroup"
         if controllers:
@@ -126,7 +128,7 @@ def cgroup_folders():
 
 def memory_bytes():
     """Return the bytes of memory this process may use: the machine's, bounded by cgroup limits."""
-    total = re.search(r"^MemTotal:\s*(\d+) kB", text_of("/proc/meminfo"), re.MULTILINE)
+    total = re.search(r"^MemTotal:\s*(\d+) kB", read_text("/proc/meminfo"), re.MULTILINE)
     sizes = [int(total.group(1)) * 1024] if total else []
     limits = [text for _, text in cgroup_files("memory.max", "memory.limit_in_bytes")]
     sizes += [int(text) for text in limits if text.isdigit()]
@@ -143,7 +145,7 @@ def glibc():
     return version().decode("ascii")
 
 
-def text_of(path):
+def read_text(path):
     """Return the text of a file of the system, empty if it cannot be read."""
     try:
         with io.open(path, encoding="utf-8", errors="replace") as file:
@@ -172,14 +174,16 @@ def counters(living=0.0):
     Source: proc(5). The processes that this one has waited for count as its own. living: processor
     seconds of those that still run; the system counts them only after their end.
     """
-    lines = [line.split() for line in text_of("/proc/stat").splitlines() if line.startswith("cpu")]
+    lines = [
+        line.split() for line in read_text("/proc/stat").splitlines() if line.startswith("cpu")
+    ]
     # A container may have only some of them, or others by the same number.
     ours = [line for line in lines if line[0][3:].isdigit() and int(line[0][3:]) in CORES]
     columns = zip(*(line[1:9] for line in (ours if len(ours) == len(CORES) else lines[:1])))
     # user nice system idle iowait irq softirq steal
     ticks = [sum(map(int, column)) / TICKS for column in columns] or [0.0] * 8
     own = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    clocks = re.findall(r"(?m)^cpu MHz\s*: ([\d.]+)", text_of("/proc/cpuinfo"))
+    clocks = re.findall(r"(?m)^cpu MHz\s*: ([\d.]+)", read_text("/proc/cpuinfo"))
     return {
         "clock": monotonic(),
         "busy": sum(ticks[:3]) + ticks[5] + ticks[6],
@@ -187,7 +191,7 @@ def counters(living=0.0):
         "own": living + sum(usage.ru_utime + usage.ru_stime for usage in own),
         "throttled": _throttled(),
         "waited": _waited(),
-        "load": float((text_of("/proc/loadavg").split() or ["0"])[0]),
+        "load": float((read_text("/proc/loadavg").split() or ["0"])[0]),
         "frequency": max(float(mhz) for mhz in clocks) if clocks else None,
     }
 
@@ -243,7 +247,7 @@ def _waited():
     total = 0.0
     folder = "/proc/self/task"
     for thread in os.listdir(folder) if os.path.isdir(folder) else ():
-        fields = text_of(os.path.join(folder, thread, "schedstat")).split()
+        fields = read_text(os.path.join(folder, thread, "schedstat")).split()
         total += int(fields[1]) / NANOSECONDS if len(fields) > 1 else 0.0
     return total
 

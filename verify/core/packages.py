@@ -12,7 +12,7 @@ import sysconfig
 
 from verify.core import process
 from verify.core.configuration import config_file, config_lines
-from verify.core.machine import text_of
+from verify.core.machine import read_text
 from verify.core.surroundings import matching, quote
 
 PY2 = sys.version_info[0] == 2
@@ -185,7 +185,7 @@ def lost(pattern):
     """
     for folder in sys.path:
         for record in matching(folder, os.path.join("*.dist-info", "RECORD")):
-            lines = [line for line in text_of(record).splitlines() if re.search(pattern, line)]
+            lines = [line for line in read_text(record).splitlines() if re.search(pattern, line)]
             for name, _, size in (line.rsplit(",", 2) for line in lines if line.count(",") > 1):
                 path, problem = os.path.join(folder, name.strip('"')), None
                 if not os.path.exists(path):

@@ -16,7 +16,7 @@ import sys
 import time
 
 from verify.core import ends, process, program, progress, surroundings
-from verify.core.machine import text_of
+from verify.core.machine import read_text
 from verify.core.portable import native
 
 FAILED, INTERRUPTED = 1, 130
@@ -231,7 +231,7 @@ class _Supervisor(object):
 
     def errors(self):
         """Return what C code has written to standard error."""
-        return native(text_of(os.path.join(self.folder, ERRORS)))
+        return native(read_text(os.path.join(self.folder, ERRORS)))
 
     def fail(self, message, fix):
         """Print what went wrong, its cause if it is known, and the fix; return the exit status."""

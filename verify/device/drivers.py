@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from verify.core.machine import text_of
+from verify.core.machine import read_text
 from verify.core.surroundings import matching, quote
 
 # where: its name in Theano's flag `device`; peaks: {precision: nominal GFLOP/s}, where known;
@@ -111,7 +111,9 @@ def _version(driver):
 
 def _described(driver):
     # `NVIDIA UNIX x86_64 Kernel Module  550.54.15`, `Open Kernel Module for x86_64  580.159.04`.
-    kernel = re.search(r"Kernel Module\b.*?\s(\d+\.[\d.]+)", text_of("/proc/driver/nvidia/version"))
+    kernel = re.search(
+        r"Kernel Module\b.*?\s(\d+\.[\d.]+)", read_text("/proc/driver/nvidia/version")
+    )
     return "CUDA %d.%d" % _version(driver) + (", driver " + kernel.group(1) if kernel else "")
 
 
@@ -248,9 +250,9 @@ def _vendors():
         return "%s is no folder" % folder
     results = []
     for path in matching(folder, "*.icd"):
-        library, fault = text_of(path).strip(), ", which offers none"
+        library, fault = read_text(path).strip(), ", which offers none"
         # The loader may find a library by its bare name where CDLL does not.
-        if library and os.path.basename(library) in text_of("/proc/self/maps"):
+        if library and os.path.basename(library) in read_text("/proc/self/maps"):
             fault = ", which is loaded and offers none"
         else:
             try:

@@ -118,12 +118,12 @@ class PoCL(Stage):
                 "recipe",
             )
         [source] = [path for path in self.code(context) if path.name == f"{name}.s"]
-        shutil.copyfile(source, context.scratch / source.name)
+        shutil.copyfile(source, context.tmp / source.name)
         names = [f"-Wl,--defsym,{called}={target:#x}" for called, target in replaced.calls.items()]
         layout = [f"-Wl,-Ttext={address:#x}", "-Wl,--oformat=binary", "-Wl,--build-id=none"]
         arguments = ["-nostdlib", "-static", *layout, *names, f"-Wl,-e,{name}"]
-        gcc(context, context.scratch, [*arguments, source.name, "-o", "code"])
-        code = (context.scratch / "code").read_bytes()
+        gcc(context, context.tmp, [*arguments, source.name, "-o", "code"])
+        code = (context.tmp / "code").read_bytes()
         if len(code) > replaced.room:
             raise IntegrityError(
                 f"src/{name}.s is longer than the function in {library.name}",
@@ -192,7 +192,7 @@ class UserTarball(Stage):
         Raises UsageError where the user's file is not an archive of AMD LibM.
         """
         [tarball] = context.sources.values()
-        home, library = _unpack(tarball, context.scratch)
+        home, library = _unpack(tarball, context.tmp)
         try:
             symbols = set(exported(library, "amd_")) if is_elf(library) else set()
         except IntegrityError as error:
@@ -236,9 +236,9 @@ def _functions() -> list[tuple[str, str, str]]:
     return functions
 
 
-def _unpack(tarball: Path, scratch: Path) -> tuple[Path, Path]:
+def _unpack(tarball: Path, tmp: Path) -> tuple[Path, Path]:
     """Unpack the archive; return the folder in it that has include/ and lib/, and the library."""
-    folder = scratch / "unpacked"
+    folder = tmp / "unpacked"
     try:
         unpack_tar(tarball, folder)
         for inner in sorted(folder.rglob("aocl-libm-*.tar.gz")):

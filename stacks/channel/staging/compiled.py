@@ -29,7 +29,7 @@ def gcc(context: BuildContext, folder: Path, arguments: Sequence[str | Path]) ->
     call(
         [context.tools / "bin/gcc", f"-ffile-prefix-map={folder}=.", *arguments],
         cwd=folder,
-        env=reproducible.environment(context.scratch),
+        env=reproducible.environment(context.tmp),
     )
 
 
@@ -91,7 +91,7 @@ class Compiled(Stage, Linked):
 
     def write(self, context: BuildContext) -> None:
         """Compile in a copy of the recipe's folder src/, with relative paths."""
-        sources = context.scratch / "sources"
+        sources = context.tmp / "sources"
         for path in self.project_files(context.recipe):
             target = sources / path.relative_to(context.recipe.src)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -131,15 +131,15 @@ class ThinFront(Stage):
         """Write the library to lib/."""
         # Relative names only, so that the library does not record where it was made.
         for path in self.code(context):
-            shutil.copyfile(path, context.scratch / path.name)
+            shutil.copyfile(path, context.tmp / path.name)
         names = [path.name for path in self.code(context) if path.suffix == ".c"]
         flags = [*THIN_FLAGS, f'-DSERVING="{self.serving[-1]}"']
-        objects = compile_all(context, context.scratch, [[*flags, name] for name in names])
+        objects = compile_all(context, context.tmp, [[*flags, name] for name in names])
         linked = ["-shared", "-s", *objects, "-o", self.library, f"-Wl,-soname,{self.library}"]
-        gcc(context, context.scratch, [*linked, *THIN_LIBRARIES])
+        gcc(context, context.tmp, [*linked, *THIN_LIBRARIES])
         context.lib.mkdir()
         library = context.lib / self.library
-        shutil.copyfile(context.scratch / self.library, library)
+        shutil.copyfile(context.tmp / self.library, library)
         library.chmod(0o755)
         add_needs(library, self.serving)
 
@@ -164,7 +164,7 @@ class BLIS(Stage):
         """Write BLIS and the kernels to lib/."""
         debs, library = unpack_debs(context), context.lib / self.library
         copy_libraries(debs, context.lib, [f"{self.build}/{self.library}"])
-        folder, kernels = context.scratch / "kernels", context.lib / self.kernels.library
+        folder, kernels = context.tmp / "kernels", context.lib / self.kernels.library
         folder.mkdir()
         for path in (debs / f"usr/include/{MULTIARCH}/{self.build}/blis.h", *self.code(context)):
             shutil.copyfile(path, folder / path.name)
@@ -190,9 +190,9 @@ class Forwarding(Stage):
 
     def write(self, context: BuildContext) -> None:
         """Write the library to lib/."""
-        source, library = context.scratch / "empty.c", context.lib / self.library
+        source, library = context.tmp / "empty.c", context.lib / self.library
         source.write_text("")
         context.lib.mkdir()
         flags = ["-shared", "-nostdlib", "-s", "-Wl,--build-id=none", f"-Wl,-soname,{self.library}"]
-        gcc(context, context.scratch, [*flags, source.name, "-o", library])
+        gcc(context, context.tmp, [*flags, source.name, "-o", library])
         add_needs(library, [self.stands_for])

@@ -105,12 +105,12 @@ class CPythonSource(Stage):
         version = context.recipe.package.version
         where = f"on {plural(cores.usable(), 'core')}: about {self.cpu_seconds} s of CPU time"
         print(f"  compiling OpenSSL and Python {version}, {where}", file=sys.stderr, flush=True)
-        with disk.scratch() as folder:
+        with disk.tmp_folder() as folder:
             # The makefile cannot be in a path with blanks, and the cache may have one.
-            scratch = folder / "build"
-            scratch.symlink_to(context.scratch)
-            debs = unpack_debs(context, scratch / "debs")
-            installed = self._compile(context, scratch, debs)
+            tmp = folder / "build"
+            tmp.symlink_to(context.tmp)
+            debs = unpack_debs(context, tmp / "debs")
+            installed = self._compile(context, tmp, debs)
             library = context.lib / f"python{version.rpartition('.')[0]}"
             built = ("**/*.pyc", "**/__pycache__", "config-*/*.o")
             prune(installed / "lib" / library.name, (*self.leave_out, *built))
@@ -119,13 +119,13 @@ class CPythonSource(Stage):
             for name in ("bin", "include", "lib"):
                 copy_tree(installed / name, context.root / name)
             check_links(context.root)
-            folders = (str(scratch), str(context.scratch))
+            folders = (str(tmp), str(context.tmp))
             for path in library.glob("_sysconfigdata_*.py"):
                 path.write_text(without_folders(path.read_text(), folders) + RUN_TIME_PREFIX)
             for path in library.glob("config-*/Makefile"):
                 path.write_text(without_folders(path.read_text(), folders))
             copy_libraries(debs, context.lib, self.libraries)
-            for path in sorted((scratch / "openssl/lib").glob("*.so.*")):
+            for path in sorted((tmp / "openssl/lib").glob("*.so.*")):
                 shutil.copyfile(path, context.lib / path.name)
             for path in elf_files(context.root):
                 path.chmod(0o755)
@@ -135,26 +135,26 @@ class CPythonSource(Stage):
                 (*folders, str(folder)),
                 "correct without_folders in stacks/channel/staging/cpython_source.py",
             )
-        shutil.copyfile(context.scratch / "source/LICENSE", context.licences / "LICENSE")
+        shutil.copyfile(context.tmp / "source/LICENSE", context.licences / "LICENSE")
         # Of the parts of other authors, with the text of each licence.
-        copyright_file = context.scratch / "packaging/debian/copyright"
+        copyright_file = context.tmp / "packaging/debian/copyright"
         shutil.copyfile(copyright_file, context.licences / "copyright")
 
-    def _compile(self, context: BuildContext, scratch: Path, debs: Path) -> Path:
+    def _compile(self, context: BuildContext, tmp: Path, debs: Path) -> Path:
         """Compile OpenSSL and Python, and install; return the folder that stands for the prefix."""
-        source = scratch / "source"
+        source = tmp / "source"
         run = self._runner(context, debs, source)
         with ThreadPoolExecutor() as pool:
-            configured = pool.submit(configure_openssl, context, scratch, debs, self.openssl)
+            configured = pool.submit(configure_openssl, context, tmp, debs, self.openssl)
             unpack_source(context, self.python, source, run)
             # Python's configure script runs on one core and needs only OpenSSL's headers.
             libraries = pool.submit(configured.result())
-            folders = (f"--prefix={PREFIX}", f"--with-openssl={scratch / 'openssl'}")
+            folders = (f"--prefix={PREFIX}", f"--with-openssl={tmp / 'openssl'}")
             options = self.python.configure
             run(["sh", "./configure", f"--build={MULTIARCH}", *folders, *options])
             libraries.result()
         run(["make", jobs()])
-        target = scratch / "installed"
+        target = tmp / "installed"
         run(["make", "install", f"DESTDIR={target}", "COMPILEALL_OPTS=-q -x .", jobs()])
         installed = target / PREFIX.lstrip("/")
         [library] = installed.glob("lib/python3.*")

@@ -87,7 +87,7 @@ def copy_licences(source: Path, context: BuildContext, left_out: Sequence[str] =
 
 def _copy_texts(context: BuildContext, texts: Iterable[str]) -> None:
     """Copy the texts of common licences out of TEXTS_DEB."""
-    folder = context.scratch / "texts"
+    folder = context.tmp / "texts"
     if TEXTS_DEB in context.debs:
         unpack_deb(context.sources[TEXTS_DEB], folder)
     for name in sorted(texts):
@@ -177,10 +177,10 @@ def unpack_source(context: BuildContext, package: SourcePackage, source: Path, r
 
     Raises IntegrityError unless there is one archive of each kind.
     """
-    scratch = source.parent
+    tmp = source.parent
     unpack_upstream(context, package.package, source)
-    unpack_tar(_archive(context, package.package, "debian"), scratch / "packaging")
-    patches = scratch / "packaging/debian/patches"
+    unpack_tar(_archive(context, package.package, "debian"), tmp / "packaging")
+    patches = tmp / "packaging/debian/patches"
     for name in chosen((patches / "series").read_text(), package.patches):
         run(["patch", "-p1", "-s", "--no-backup-if-mismatch", "-i", str(patches / name)])
     # Equal times: make writes nothing again that the archive has.
@@ -194,7 +194,7 @@ def unpack_upstream(context: BuildContext, package: str, target: Path) -> None:
     Raises IntegrityError unless there is one archive, of one folder.
     """
     archive = _archive(context, package, "orig")
-    with tempfile.TemporaryDirectory(dir=context.scratch) as folder:
+    with tempfile.TemporaryDirectory(dir=context.tmp) as folder:
         unpack_tar(archive, Path(folder) / "upstream")
         top = only((Path(folder) / "upstream").iterdir(), f"{archive.name}: folders at its top")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -241,15 +241,15 @@ def check_no_folder(root: Path, folders: Sequence[str], fix: str) -> None:
 
 
 def configure_openssl(
-    context: BuildContext, scratch: Path, debs: Path, package: SourcePackage
+    context: BuildContext, tmp: Path, debs: Path, package: SourcePackage
 ) -> Callable[[], None]:
     """Unpack, patch and configure OpenSSL; return what then compiles its libraries.
 
-    scratch/openssl has its headers then, and after the compilation its libraries. debs: the folder
+    tmp/openssl has its headers then, and after the compilation its libraries. debs: the folder
     of the unpacked debs, which have make, patch and Perl. Raises CommandError if a program fails,
     IntegrityError if the source package has other files than expected.
     """
-    folder, target = scratch / "openssl-build", scratch / "openssl"
+    folder, target = tmp / "openssl-build", tmp / "openssl"
     folder.mkdir()
     source = folder / "source"
     run = runner(

@@ -130,7 +130,7 @@ def add_needs(library: Path, names: Sequence[str]) -> None:
 
 def rename_symbols(path: Path, names: Mapping[str, str], *options: str) -> None:
     """Give dynamic symbols other names, by their old ones; options: further ones of patchelf's."""
-    with disk.scratch() as folder:
+    with disk.tmp_folder() as folder:
         renames = folder / "renames"
         renames.write_text(
             "".join(f"{old} {new}\n" for old, new in sorted(names.items()) if old != new)

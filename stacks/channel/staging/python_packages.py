@@ -205,8 +205,8 @@ class EditedSdist(Stage):
     def write(self, context: BuildContext) -> Path:
         """Copy the package, its metadata and its scripts; edit it; IntegrityError if it differs."""
         [sdist] = context.files
-        unpack_tar(sdist, context.scratch)
-        source = context.scratch / f"{self.distribution}-{context.recipe.package.version}"
+        unpack_tar(sdist, context.tmp)
+        source = context.tmp / f"{self.distribution}-{context.recipe.package.version}"
         site = context.root / SITE
         copy_tree(source / self.package, site / self.package)
         check_links(context.root)

@@ -142,7 +142,7 @@ def _check_functions(context: BuildContext, called: Set[str]) -> None:
     They are the reference BLAS and LAPACK. Those of every flavour have their functions, and the
     renamed ones.
     """
-    folder = unpack_debs(context, context.scratch / "reference")
+    folder = unpack_debs(context, context.tmp / "reference")
     reference = {name for path in elf_files(folder) for name in exported(path)}
     missing = sorted(called - reference - set(GFORTRAN.values()))
     if missing:

@@ -119,7 +119,7 @@ COMPRESSION_LEVEL = 5
 
 
 class Texts(Stage):
-    """Texts; stacks/channel/offers.py makes their recipes."""
+    """Texts; stacks/channel/candidates.py makes their recipes."""
 
     stage: Literal["texts"]
     files: dict[RelativePath, str]

@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from stacks.core.console import display_path
-from stacks.core.disk import SCRATCH, explain_disk_errors, remove_leftover, scratch_parent
+from stacks.core.disk import TMP, explain_disk_errors, remove_leftover, tmp_parent
 from stacks.core.locking import acquire
 from stacks.core.workspace import BUILT, PACKAGES, UNPACKED, Workspace
 from stacks.environments import folders
@@ -41,11 +41,11 @@ IN_BUILD = (
     *("reports/*/.*", "reports/*/workloads/*/.*"),
 )
 # The second: of the suite, when all its processes are killed at once. See verify/core/program.py.
-IN_SCRATCH = (f"{SCRATCH}*", "theano-verify-*")
+IN_TMP = (f"{TMP}*", "theano-verify-*")
 # What replace_atomically makes, `reproduce`, and those two.
 TEMPORARY = re.compile(
     r"\..+\.[a-z0-9_]{8}\.part|reproduce-[a-z0-9_]{8}"
-    rf"|{SCRATCH}[a-z0-9_]{{8}}|theano-verify-[a-zA-Z0-9_]{{6,8}}"
+    rf"|{TMP}[a-z0-9_]{{8}}|theano-verify-[a-zA-Z0-9_]{{6,8}}"
 )
 LOCK = re.compile(r"\.(.+)\.(?:lock|used)")
 # A download resumes within a week after its last byte.
@@ -86,7 +86,7 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                     folders.lock_of_cache(workspace), f"the cache {workspace.cache}"
                 )
             )
-            _collect_scratch()
+            _collect_tmp()
             _remove_all(_in_cache(workspace, resumed=0), workspace.cache)
         for path in existing:
             print(f"removing {path}")
@@ -151,7 +151,7 @@ def collect(workspace: Workspace, areas: Collection[str]) -> None:
 
     A line on standard error says how many. Where the person may not write, nothing happens.
     """
-    _collect_scratch()
+    _collect_tmp()
     if "cache" in areas:
         _collect(folders.lock_of_cache(workspace), _in_cache(workspace), workspace.cache)
     if "build" in areas:
@@ -169,12 +169,12 @@ def _collect(lock: Path, leftovers: Iterable[Path], area: Path) -> None:
                 os.close(descriptor)
 
 
-def _collect_scratch() -> None:
+def _collect_tmp() -> None:
     """Remove the person's temporary folders in TMPDIR that no process uses."""
     # Without a folder for temporary files there is nothing to remove.
     with suppress(OSError):
-        if folder := scratch_parent():
-            _remove_all(_leftovers(folder, IN_SCRATCH), folder)
+        if folder := tmp_parent():
+            _remove_all(_leftovers(folder, IN_TMP), folder)
 
 
 def _in_cache(workspace: Workspace, resumed: float = RESUMED) -> Iterator[Path]:

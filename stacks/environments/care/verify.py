@@ -12,7 +12,7 @@ from typing import IO
 
 from stacks.core import paths
 from stacks.core.console import as_typed, display_path
-from stacks.core.disk import replace_atomically, scratch, scratch_parent, write_atomically
+from stacks.core.disk import replace_atomically, tmp_folder, tmp_parent, write_atomically
 from stacks.core.errors import UsageError, VerifyError
 from stacks.core.paths import expanded, is_writable
 from stacks.core.process import CommandError, call
@@ -92,7 +92,7 @@ def verify_variant(
     if not is_kept:
         # An environment is for all users who can read it.
         print(f"note: no report is kept: {display_path(kept.parent)} is read-only", file=sys.stderr)
-    with _output(quiet) as output, nullcontext(kept.parent) if is_kept else scratch() as folder:
+    with _output(quiet) as output, nullcontext(kept.parent) if is_kept else tmp_folder() as folder:
         kept = folder / kept.name
         with replace_atomically(kept) as report:
             what = f"{variant.id} could not be verified"
@@ -131,7 +131,7 @@ def _output(quiet: bool) -> Iterator[IO[bytes] | None]:
     if not quiet:
         yield None
         return
-    with tempfile.TemporaryFile(dir=scratch_parent()) as file:
+    with tempfile.TemporaryFile(dir=tmp_parent()) as file:
         try:
             yield file
         except BaseException:
@@ -168,7 +168,7 @@ def verify_python(
         # A person who calls this interpreter by its path has not left out the home's packages.
         env |= environment(prefix) | {USER_SITE: os.environ.get(USER_SITE, "")}
         arguments += ["--expect", str(prefix / settings.EXPECTATION)]
-    with scratch() as folder:
+    with tmp_folder() as folder:
         report = folder / "report.json"
         what = f"{python} could not be verified"
         status = _verify(command, arguments, env, report, what)

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from stacks.core import cores
-from stacks.core.disk import scratch
+from stacks.core.disk import tmp_folder
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError, call
 from stacks.environments.make import contents, settings
@@ -157,7 +157,7 @@ def import_warnings(variant: Variant, prefix: Path) -> list[str]:
         for name in dict.fromkeys(names)
         if (found := modules_of(name, installed.get(canonicalize_name(name), ())))
     }
-    with scratch() as folder, ThreadPoolExecutor(cores.usable()) as pool:
+    with tmp_folder() as folder, ThreadPoolExecutor(cores.usable()) as pool:
         errors = pool.map(lambda names: _import_error(prefix, names, folder), modules.values())
         return [
             f"warning: {name} cannot be imported: {error}{_fix(variant, site, name, error)}"

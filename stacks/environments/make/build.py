@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from stacks.channel.build import build_packages, obtain_packages
+from stacks.channel.candidates import Candidate, Channel, read_channel, with_settings
 from stacks.channel.locked_package import LockedPackage
-from stacks.channel.offers import Channel, Offer, read_channel, with_settings
 from stacks.core.console import display_path, plural, step
-from stacks.core.disk import explain_disk_errors, scratch
+from stacks.core.disk import explain_disk_errors, tmp_folder
 from stacks.core.errors import DiskError, StacksError, UsageError
 from stacks.core.paths import is_writable
 from stacks.core.workspace import Workspace
@@ -82,8 +82,8 @@ def make_environment(
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target.parent))
     if note := _copying_note(workspace.cache, target):
         print(note, file=sys.stderr, flush=True)
-    parts = packages.parts_of(workspace, variant, locked, from_sources=from_sources)
-    making = prefix.Making(workspace, variant, locked, parts, target, own)
+    to_install = packages.packages_to_install(workspace, variant, locked, from_sources=from_sources)
+    making = prefix.Making(workspace, variant, locked, to_install, target, own)
     with step("repair" if repair else "install", display_path(target)):
         if repair:
             notes = lines_of_repair(prefix.repair(making), folders.replaced_folder(target))
@@ -149,11 +149,11 @@ def relock(
         packages, files = before.packages, before.framework_files
         obtain_packages(workspace, channel, packages, made_by=before.made_by, quiet=True)
     else:
-        offers = solution.solve(variant, channel)
-        packages = tuple(_locked(workspace, variant, channel, offers))
+        candidates = solution.solve(variant, channel)
+        packages = tuple(_locked(workspace, variant, channel, candidates))
         files = requirements_of(variant, channel.pins)
     base = Lock(packages, files)
-    preferred = before.own_files if before else ()
+    preferred = before.user_files if before else ()
     own, pylock = (
         _choose(workspace, variant, channel, base, preferred) if variant.requests else ((), "")
     )
@@ -163,7 +163,7 @@ def relock(
             f"{display_path(variant.file)}: {_names(sdists)} only as a source archive",
             fix="ask for a version with a wheel, or leave out --no-sdist",
         )
-    solution.write(workspace, variant, replace(base, own_files=own), pylock)
+    solution.write(workspace, variant, replace(base, user_files=own), pylock)
     if sdists:
         print(
             f"note: the index has {_names(sdists)} only as a source archive: the lock fixes that; "
@@ -186,7 +186,7 @@ def _before(workspace: Workspace, variant: Variant) -> Lock | None:
 
 
 def _locked(
-    workspace: Workspace, variant: Variant, channel: Channel, offers: Sequence[Offer]
+    workspace: Workspace, variant: Variant, channel: Channel, candidates: Sequence[Candidate]
 ) -> list[LockedPackage]:
     """Return the packages of a solution as a lock has them.
 
@@ -197,13 +197,13 @@ def _locked(
     from stacks.locks.update import digests_of, known_packages, packages_in
 
     known = {**packages_in(lock_folder(workspace, variant)), **known_packages(workspace)}
-    unknown = [offer for offer in offers if offer.file_name not in known]
+    unknown = [candidate for candidate in candidates if candidate.file_name not in known]
     built = build_packages(workspace, channel, unknown)
     return [
-        known[offer.file_name]
-        if offer.file_name in known
-        else solution.locked_package(offer, digests_of(built[offer.file_name].path))
-        for offer in offers
+        known[candidate.file_name]
+        if candidate.file_name in known
+        else solution.locked_package(candidate, digests_of(built[candidate.file_name].path))
+        for candidate in candidates
     ]
 
 
@@ -222,7 +222,7 @@ def _choose(
     # Loaded here: it imports an HTTP library, and a build does not need it.
     from stacks.locks import requirements
 
-    with scratch() as folder:
+    with tmp_folder() as folder:
         if os.statvfs(folder).f_flag & os.ST_NOEXEC:
             raise DiskError(
                 f"{folder.parent}: no program may run there (noexec)",
@@ -233,7 +233,7 @@ def _choose(
         with redirect_stderr(io.StringIO()):
             solution.write(workspace, without, base)
         # With its lines: for the first stack on a framework it takes minutes.
-        packages.parts_of(workspace, without, lock.current(workspace, without))
+        packages.packages_to_install(workspace, without, lock.current(workspace, without))
         with step("resolve", plural(len(variant.requests), "request")):
             with redirect_stderr(io.StringIO()):
                 python = make_environment(workspace, without) / "bin/python"

@@ -16,7 +16,7 @@ from stacks.core import cores
 from stacks.core.disk import sha256_of, write_atomically
 from stacks.core.errors import IntegrityError
 from stacks.environments.folders import READY
-from stacks.environments.make.packages import Part
+from stacks.environments.make.packages import PackageToInstall
 from stacks.sources.conda_archive import Entry
 from stacks.sources.unpack import leads_out, parents
 
@@ -53,7 +53,7 @@ class Contents:
     generated: Collection[str]
 
 
-def contents_of(parts: Sequence[Part], python: str) -> Contents:
+def contents_of(to_install: Sequence[PackageToInstall], python: str) -> Contents:
     """Return what the packages install together.
 
     Raises IntegrityError, before anything is written, for a package whose paths lead out of the
@@ -63,14 +63,14 @@ def contents_of(parts: Sequence[Part], python: str) -> Contents:
     owners: dict[str, str] = {}
     generated = set(GENERATED)
     links: dict[str, str] = {}
-    for part in parts:
-        generated |= {f"{RECORDS}/{part.stem}.json", *part.archive.scripts}
-        for name, entry in part.files(python).items():
+    for package in to_install:
+        generated |= {f"{RECORDS}/{package.stem}.json", *package.archive.scripts}
+        for name, entry in package.files(python).items():
             if entry.target is not None:
                 links[name] = entry.target
             same = files.get(name, ())
             files[name] = same if entry in same else (*same, entry)
-            owners[name] = part.file_name
+            owners[name] = package.file_name
     for name, entries in files.items():
         targets = [entry.target for entry in entries if entry.target is not None]
         if any(leads_out(name, {**links, name: target}) for target in targets):

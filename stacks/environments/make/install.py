@@ -17,15 +17,19 @@ from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporar
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
 from stacks.environments.make.contents import RECORDS, Contents, Digests
-from stacks.environments.make.packages import Part
+from stacks.environments.make.packages import PackageToInstall
 from stacks.sources.conda_archive import INFO
 from stacks.variants.variant import Variant
 
 
 def install(
-    packages: Path, variant: Variant, parts: Sequence[Part], prefix: Path, target: Path
+    packages: Path,
+    variant: Variant,
+    to_install: Sequence[PackageToInstall],
+    prefix: Path,
+    target: Path,
 ) -> Digests:
-    """Install the parts into the new folder `prefix`, to be renamed to `target`.
+    """Install the packages into the new folder `prefix`, to be renamed to `target`.
 
     packages: the cache's folder of unpacked packages; what is damaged there is replaced. Nothing is
     left of a package that is not safe to install. Returns the digests of the files that were
@@ -37,24 +41,28 @@ def install(
         packages.mkdir(parents=True, exist_ok=True)
         # One build must not remove damaged files while another links them.
         with hold_lock(packages, "an environment from the same cache"):
-            expected = _unpack_missing(parts, packages, python)
+            expected = _unpack_missing(to_install, packages, python)
             try:
-                checked = _link(packages, variant, parts, made, target, expected)
+                checked = _link(packages, variant, to_install, made, target, expected)
             except (IntegrityError, assemble.CondaError) as error:
                 print(f"{packages}: damaged ({error.found}); unpacking again", file=sys.stderr)
                 # Another folder: rattler may still write into the first one.
                 made = prefix.with_name("second")
                 with temporary_folder(packages, ".damaged.", ".part") as damaged:
-                    for part in parts:
-                        (packages / part.stem).rename(damaged / part.stem)
-                expected = _unpack_missing(parts, packages, python)
-                checked = _link(packages, variant, parts, made, target, expected)
+                    for package in to_install:
+                        (packages / package.stem).rename(damaged / package.stem)
+                expected = _unpack_missing(to_install, packages, python)
+                checked = _link(packages, variant, to_install, made, target, expected)
     made.rename(prefix)
-    _remove_machine_paths(prefix / RECORDS, {part.file_name: part.url for part in parts})
+    _remove_machine_paths(
+        prefix / RECORDS, {package.file_name: package.url for package in to_install}
+    )
     return checked
 
 
-def _unpack_missing(parts: Sequence[Part], packages: Path, python: str) -> Contents:
+def _unpack_missing(
+    to_install: Sequence[PackageToInstall], packages: Path, python: str
+) -> Contents:
     """Read all archives, and unpack those that the folder `packages` lacks.
 
     Returns what the packages install together. Raises IntegrityError, and unpacks nothing, if one
@@ -62,17 +70,17 @@ def _unpack_missing(parts: Sequence[Part], packages: Path, python: str) -> Conte
     """
     with temporary_folder(packages, ".new.", ".part") as new:
 
-        def read(part: Part) -> None:
-            if os.path.lexists(packages / part.stem):
-                _ = part.archive
+        def read(package: PackageToInstall) -> None:
+            if os.path.lexists(packages / package.stem):
+                _ = package.archive
             else:
-                part.unpack(new / part.stem)
+                package.unpack(new / package.stem)
 
         # The largest first, so that no thread ends long after the others.
-        largest_first = sorted(parts, key=lambda part: part.built.size, reverse=True)
+        largest_first = sorted(to_install, key=lambda package: package.built.size, reverse=True)
         with ThreadPoolExecutor(cores.usable()) as pool:
             list(pool.map(read, largest_first))
-        expected = contents.contents_of(parts, python)
+        expected = contents.contents_of(to_install, python)
         for folder in new.iterdir():
             folder.rename(packages / folder.name)
     return expected
@@ -81,7 +89,7 @@ def _unpack_missing(parts: Sequence[Part], packages: Path, python: str) -> Conte
 def _link(
     packages: Path,
     variant: Variant,
-    parts: Sequence[Part],
+    to_install: Sequence[PackageToInstall],
     prefix: Path,
     target: Path,
     expected: Contents,
@@ -89,17 +97,17 @@ def _link(
     """Link unpacked packages into a new folder, to be renamed to `target`; check its files."""
     with assemble.translated(packages, f"the packages of {variant.id} cannot be installed"):
         with ThreadPoolExecutor(cores.usable()) as pool:
-            list(pool.map(lambda part: _check_unpacked(packages, part), parts))
+            list(pool.map(lambda package: _check_unpacked(packages, package), to_install))
         # Its threads go on after an error, and unpack a package that they do not find.
         links = prefix.with_name(f"{prefix.name}-packages")
         links.mkdir()
-        for part in parts:
-            (links / part.stem).symlink_to(packages / part.stem)
+        for package in to_install:
+            (links / package.stem).symlink_to(packages / package.stem)
         # Without a validation of its own, which unpacks a package again.
         layer = PackageCacheLayer(links).with_validation_mode(ValidationMode.skip())
         asyncio.run(
             rattler.install(
-                [_record(part, prefix.parent) for part in parts],
+                [_record(package, prefix.parent) for package in to_install],
                 prefix,
                 package_cache=PackageCache.from_layers([layer]),
                 show_progress=False,
@@ -107,26 +115,26 @@ def _link(
             )
         )
     checked = contents.check(prefix, expected)
-    for part in parts:
+    for package in to_install:
         # The files that rattler wrote a path into.
-        record = json.loads((prefix / RECORDS / f"{part.stem}.json").read_bytes())
-        if any(entry.is_rewritten for entry in part.archive.files.values()):
+        record = json.loads((prefix / RECORDS / f"{package.stem}.json").read_bytes())
+        if any(entry.is_rewritten for entry in package.archive.files.values()):
             entries = record["paths_data"]["paths"]
             rewritten = (entry for entry in entries if "prefix_placeholder" in entry)
             _check_digests(prefix, {e["_path"]: e["sha256_in_prefix"] for e in rewritten})
     return checked
 
 
-def _check_unpacked(packages: Path, part: Part) -> None:
+def _check_unpacked(packages: Path, package: PackageToInstall) -> None:
     """Check those files of an unpacked package that decide how it is linked."""
-    folder = packages / part.stem
+    folder = packages / package.stem
     if folder.is_symlink():
         raise IntegrityError(
-            f"{folder}: it is a link", expected="a folder", found=f"{part.stem}: a link"
+            f"{folder}: it is a link", expected="a folder", found=f"{package.stem}: a link"
         )
-    files = part.archive.files.items()
+    files = package.archive.files.items()
     rewritten = {name: entry.sha256 for name, entry in files if entry.is_rewritten}
-    _check_digests(folder, {name: part.archive.info.get(name) for name in INFO} | rewritten)
+    _check_digests(folder, {name: package.archive.info.get(name) for name in INFO} | rewritten)
 
 
 def _check_digests(folder: Path, expected: Mapping[str, str | None]) -> None:
@@ -143,12 +151,12 @@ def _check_digests(folder: Path, expected: Mapping[str, str | None]) -> None:
             )
 
 
-def _record(part: Part, scratch: Path) -> rattler.RepoDataRecord:
-    built, path = part.built, scratch / "index.json"
-    path.write_text(json.dumps(part.index))
+def _record(package: PackageToInstall, tmp: Path) -> rattler.RepoDataRecord:
+    built, path = package.built, tmp / "index.json"
+    path.write_text(json.dumps(package.index))
     record = rattler.PackageRecord.from_index_json(path, size=built.size, sha256=built.sha256)
-    channel = part.url.rsplit("/", 2)[0]
-    return rattler.RepoDataRecord(record, part.file_name, built.path.as_uri(), channel)
+    channel = package.url.rsplit("/", 2)[0]
+    return rattler.RepoDataRecord(record, package.file_name, built.path.as_uri(), channel)
 
 
 def _remove_machine_paths(folder: Path, urls: Mapping[str, str]) -> None:

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from stacks.channel import package
 from stacks.channel.build import MissingPackagesError, build_packages, check_bytes, obtain_packages
-from stacks.channel.offers import Channel, read_channel, with_settings
+from stacks.channel.candidates import Channel, read_channel, with_settings
 from stacks.channel.package import Built
 from stacks.channel.recipe import Recipe
 from stacks.channel.staging.binaries import EXPECTED, UserTarball
@@ -36,7 +36,7 @@ from stacks.variants.variant import AMDLIBM, Variant
 
 
 @dataclass(frozen=True)
-class Part:
+class PackageToInstall:
     """A conda package of an environment: its address in its channel, and its archive."""
 
     url: str
@@ -91,9 +91,9 @@ class Part:
         return files
 
 
-def parts_of(
+def packages_to_install(
     workspace: Workspace, variant: Variant, locked: Lock, *, from_sources: bool = False
-) -> list[Part]:
+) -> list[PackageToInstall]:
     """Return a lock's packages: from the cache, else from a place, else built from sources.
 
     from_sources: build all that this code has not built on this machine, and compare the bytes.
@@ -107,31 +107,31 @@ def parts_of(
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
             pins = _pins_of(locked)
             paths = fetch(workspace, pins)
-            parts = [
-                Part(package.url, Built(paths[pin], pin.sha256))
+            to_install = [
+                PackageToInstall(package.url, Built(paths[pin], pin.sha256))
                 for package, pin in zip(locked.packages, pins, strict=True)
             ]
-            return parts + _unlocked_parts(workspace, variant, channel.pins, parts)
+            return to_install + _unlocked(workspace, variant, channel.pins, to_install)
     packages, files = locked.packages, locked.requirements
     if from_sources:
-        if unknown := [each for each in packages if each.file_name not in channel.offers]:
+        if unknown := [each for each in packages if each.file_name not in channel.candidates]:
             raise MissingPackagesError(unknown, locked.made_by)
-        offers = [channel.offers[package.file_name] for package in packages]
-        built = build_packages(workspace, channel, offers, files)
+        candidates = [channel.candidates[package.file_name] for package in packages]
+        built = build_packages(workspace, channel, candidates, files)
         check_bytes(packages, built)
     else:
         built = obtain_packages(workspace, channel, packages, files, locked.made_by)
     _note_newer(variant, channel, locked)
-    return [Part(package.url, built[package.file_name]) for package in packages]
+    return [PackageToInstall(package.url, built[package.file_name]) for package in packages]
 
 
 def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:
     """Print the names of locked packages that the recipes give in another version or build."""
-    names = {offer.recipe.package.name for offer in channel.offers.values()}
+    names = {candidate.recipe.package.name for candidate in channel.candidates.values()}
     other = [
         package.name
         for package in locked.packages
-        if package.name in names and package.file_name not in channel.offers
+        if package.name in names and package.file_name not in channel.candidates
     ]
     if other:
         command = f"{lock.command_of(variant)}{' --upgrade' if variant.file else ''}"
@@ -157,19 +157,19 @@ def _pins_of(lock: Lock) -> list[CondaPin]:
     ]
 
 
-def _unlocked_parts(
-    workspace: Workspace, variant: Variant, pins: Pins, locked: Sequence[Part]
-) -> list[Part]:
+def _unlocked(
+    workspace: Workspace, variant: Variant, pins: Pins, locked: Sequence[PackageToInstall]
+) -> list[PackageToInstall]:
     """Return the unlocked packages for an environment of locked ones, built where not cached."""
-    files = (name for part in locked for name in part.files(variant.framework.python))
+    files = (name for package in locked for name in package.files(variant.framework.python))
     compiler = settings.compiler_among(files)
     return [
-        Part(offer.url, package.build(workspace, offer, pins))
-        for offer in unlocked(workspace, variant, compiler)
+        PackageToInstall(candidate.url, package.build(workspace, candidate, pins))
+        for candidate in unlocked(workspace, variant, compiler)
     ]
 
 
-def user_packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
+def user_packages(workspace: Workspace, variant: Variant) -> dict[str, PackageToInstall]:
     """Return the user's own packages by the names of the locked packages that they replace.
 
     That is AMD's library for the compatible one, if the variant has that and the variable names
@@ -197,13 +197,13 @@ def user_packages(workspace: Workspace, variant: Variant) -> dict[str, Part]:
         )
     named = recipe.package.model_copy(update={"version": _version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
-    offer, built = package.build_user_package(workspace, recipe, tarball)
+    candidate, built = package.build_user_package(workspace, recipe, tarball)
     print(
         f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
         f"{AMDLIBM}; sha256 {sha256_of(tarball)}",
         file=sys.stderr,
     )
-    return {AMDLIBM: Part(offer.url, built)}
+    return {AMDLIBM: PackageToInstall(candidate.url, built)}
 
 
 def _version_of(name: str) -> str:

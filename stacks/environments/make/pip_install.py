@@ -15,7 +15,7 @@ from pathlib import Path
 from stacks.channel.staging.python_packages import SHEBANG
 from stacks.channel.staging.tree import normalised
 from stacks.core import reproducible
-from stacks.core.disk import scratch
+from stacks.core.disk import tmp_folder
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
@@ -83,7 +83,7 @@ def aliased(prefix: Path) -> Iterator[tuple[Path, Path]]:
 
     Python 2.7's pip fails if the path of its prefix is not ASCII.
     """
-    with scratch() as folder:
+    with tmp_folder() as folder:
         alias = folder / "prefix"
         alias.symlink_to(prefix.absolute())
         yield folder, alias

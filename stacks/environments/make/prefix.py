@@ -23,12 +23,12 @@ from stacks.environments.make import (
     additions,
     contents,
     install,
-    own_packages,
     pip_install,
     settings,
+    user_packages,
 )
 from stacks.environments.make.contents import RECORDS, walk
-from stacks.environments.make.packages import Part
+from stacks.environments.make.packages import PackageToInstall
 from stacks.locks.lock import Lock
 from stacks.sources.fetch import fetch
 from stacks.variants.variant import Variant
@@ -43,16 +43,16 @@ HISTORY = f"{RECORDS}/history"
 class Making:
     """What an environment is made from, and the folder where it is to be.
 
-    parts: the locked packages in the lock's order, and what a lock cannot have. own: the user's
-    packages, by the names of the locked packages that they replace.
+    to_install: the locked packages in the lock's order, and what a lock cannot have. own: the
+    user's packages, by the names of the locked packages that they replace.
     """
 
     workspace: Workspace
     variant: Variant
     lock: Lock
-    parts: Sequence[Part]
+    to_install: Sequence[PackageToInstall]
     target: Path
-    own: Mapping[str, Part] = field(default_factory=dict)
+    own: Mapping[str, PackageToInstall] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -193,9 +193,9 @@ def _open_folders(target: Path) -> None:
                 folder.chmod(mode | stat.S_IRWXU)
 
 
-def digests(own: Mapping[str, Part]) -> dict[str, str]:
+def digests(own: Mapping[str, PackageToInstall]) -> dict[str, str]:
     """Return the SHA-256 of each of the user's packages."""
-    return {name: part.built.sha256 for name, part in own.items()}
+    return {name: package.built.sha256 for name, package in own.items()}
 
 
 def fill(making: Making, prefix: Path, cache: Path | None = None) -> None:
@@ -207,15 +207,18 @@ def fill(making: Making, prefix: Path, cache: Path | None = None) -> None:
     IntegrityError if a file is not the locked one, or a package is not safe to install.
     """
     workspace, variant, lock = making.workspace, making.variant, making.lock
-    parts = [making.own.get(part.name, part) for part in making.parts]
-    checked = install.install(workspace.cache / UNPACKED, variant, parts, prefix, making.target)
+    to_install = [making.own.get(package.name, package) for package in making.to_install]
+    checked = install.install(
+        workspace.cache / UNPACKED, variant, to_install, prefix, making.target
+    )
     files = fetch(workspace, lock.framework_files)
     pip_install.install(prefix, {pin: files[pin] for pin in lock.framework_files})
-    if lock.own_files:
-        own_packages.add(workspace, prefix, lock, variant.framework.python)
-    listed = [(part.name, part.index["version"], part.built.sha256, "conda") for part in parts] + [
-        (pin.name, pin.version, pin.sha256, "pip") for pin in lock.requirements
-    ]
+    if lock.user_files:
+        user_packages.add(workspace, prefix, lock, variant.framework.python)
+    listed = [
+        (package.name, package.index["version"], package.built.sha256, "conda")
+        for package in to_install
+    ] + [(pin.name, pin.version, pin.sha256, "pip") for pin in lock.requirements]
     keys = ("name", "version", "sha256", "manager")
     packages = [dict(zip(keys, each, strict=True)) for each in listed]
     settings.write(variant, prefix, making.target, packages, cache)

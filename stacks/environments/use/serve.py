@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
+from stacks.channel.candidates import Channel, IndexEntry, index_files, read_channel
 from stacks.channel.locked_package import PORT
-from stacks.channel.offers import Channel, IndexEntry, index_files, read_channel
 from stacks.core.disk import explain_disk_errors, replace_atomically, temporary_folder
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace

@@ -200,7 +200,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     text = "cpu family\t: 6\nmodel\t\t: 79\nmodel name\t: Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz"
     text += "\nvendor_id\t: GenuineIntel\nstepping\t: 1\nmicrocode\t: 0xb\n"
     files = {"/proc/cpuinfo": text}
-    monkeypatch.setattr(suite_machine, "text_of", lambda path: files.get(path, ""))
+    monkeypatch.setattr(suite_machine, "read_text", lambda path: files.get(path, ""))
     monkeypatch.setattr(suite_machine, "CORES", set(range(4)))
     return files
 

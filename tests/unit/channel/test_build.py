@@ -17,8 +17,8 @@ from stacks.channel import package
 from stacks.channel.assemble import CondaError, translated
 from stacks.channel.build import build_packages
 from stacks.channel.build_process import BuildProcess
+from stacks.channel.candidates import Channel, candidate_of
 from stacks.channel.locked_package import URL, LockedPackage
-from stacks.channel.offers import Channel, offer_of
 from stacks.core.errors import DiskError, StacksError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
@@ -118,10 +118,10 @@ def test_errors_of_conda_say_what_could_not_be_done(
 def test_packages_are_built_in_processes_and_then_come_from_the_cache(
     workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tool, other = (offer_of(load_variant(workspace, name)) for name in ("openblas", "mkl"))
-    offers, names = [replace(other, tools=(tool,)), tool], {other.file_name, tool.file_name}
+    tool, other = (candidate_of(load_variant(workspace, name)) for name in ("openblas", "mkl"))
+    candidates, names = [replace(other, tools=(tool,)), tool], {other.file_name, tool.file_name}
     for counts in ("2 packages built, 0 from the cache", "0 packages built, 2 from the cache"):
-        assert build_packages(workspace, Channel({}, Pins()), offers).keys() == names
+        assert build_packages(workspace, Channel({}, Pins()), candidates).keys() == names
         assert counts in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from stacks.channel import assemble, package
 from stacks.channel.build_context import Build, BuildContext
-from stacks.channel.offers import Offer
+from stacks.channel.candidates import Candidate
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.staging.libraries import Libraries
 from stacks.channel.staging.python_packages import Wheel
@@ -50,9 +50,9 @@ def write(context: BuildContext) -> None:
 
 
 @pytest.fixture
-def offer() -> Offer:
+def candidate() -> Candidate:
     recipe = written_by(RECIPE, write)
-    return Offer(recipe, assemble.recipe_hash(recipe, [PIN]))
+    return Candidate(recipe, assemble.recipe_hash(recipe, [PIN]))
 
 
 @pytest.fixture
@@ -168,32 +168,32 @@ def test_a_full_disk_is_no_fault_of_the_sources(tmp_path: Path) -> None:
 
 
 def test_a_package_is_kept_by_its_bytes_whoever_made_it(
-    workspace: Workspace, offer: Offer, staged: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, candidate: Candidate, staged: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = package.build(workspace, offer, PINS)
+    built = package.build(workspace, candidate, PINS)
     name = built.path.name
     assert built.path == workspace.cache / "packages" / built.sha256 / name
     assert sha256(built.path.read_bytes()) == built.sha256
     assert (built.size, built.path.stat().st_mode & 0o777) == (built.path.stat().st_size, 0o444)
     with monkeypatch.context() as patch:
         patch.setattr(package, "assemble", None)
-        assert package.build(workspace, offer, PINS) == built
+        assert package.build(workspace, candidate, PINS) == built
     assert package.cached(workspace, name, built.sha256) == built
     assert package.cached(workspace, name, "0" * 64) is None
     assert package.cached(workspace, f"other-{name}", built.sha256) is None
     # Another code builds it again, and gives the same bytes.
     monkeypatch.setattr(assemble, "_code_hash", lambda stage: "edited")
-    assert package.built_before(workspace, offer) is None
-    assert package.build(workspace, offer, PINS) == built
+    assert package.built_before(workspace, candidate) is None
+    assert package.build(workspace, candidate, PINS) == built
     assert len([*(workspace.cache / "built").glob("[!.]*")]) == 2
 
 
 @pytest.mark.parametrize("damage", ["flip", "folder", "missing", "garbage"])
 @pytest.mark.usefixtures("staged")
 def test_a_damaged_package_or_record_is_made_again(
-    workspace: Workspace, damage: str, offer: Offer, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, damage: str, candidate: Candidate, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    built = package.build(workspace, offer, PINS)
+    built = package.build(workspace, candidate, PINS)
     [record] = (workspace.cache / "built").glob("[!.]*")
     whole = record.read_bytes()
     if damage == "flip":
@@ -207,8 +207,8 @@ def test_a_damaged_package_or_record_is_made_again(
     else:
         record.unlink()
         record.mkdir()
-    assert package.built_before(workspace, offer) is None
-    assert package.build(workspace, offer, PINS) == built
+    assert package.built_before(workspace, candidate) is None
+    assert package.build(workspace, candidate, PINS) == built
     assert sha256(built.path.read_bytes()) == built.sha256
     assert record.read_bytes() == whole
     said = "damaged in the cache; it is made again" in capsys.readouterr().err
@@ -216,10 +216,10 @@ def test_a_damaged_package_or_record_is_made_again(
 
 
 def test_tools_are_used_where_environments_link_them_unless_they_are_damaged(
-    workspace: Workspace, offer: Offer, staged: Path
+    workspace: Workspace, candidate: Candidate, staged: Path
 ) -> None:
-    user = replace(offer, tools=(offer,))
-    built = package.build(workspace, offer, PINS)
+    user = replace(candidate, tools=(candidate,))
+    built = package.build(workspace, candidate, PINS)
     installed = workspace.cache / "unpacked" / built.path.stem
     for damage in (None, "edited"):
         read_archive(built.path, installed)
@@ -232,17 +232,17 @@ def test_tools_are_used_where_environments_link_them_unless_they_are_damaged(
             assert tools and tools == tools_of(user)
             assert (tools == installed) is not bool(damage)
             assert (tools / "python-scripts/small").read_text() == "#!/bin/sh\n"
-            assert tools_of(offer) is None
+            assert tools_of(candidate) is None
         assert tools.exists() is not bool(damage)
         shutil.rmtree(installed)
 
 
 def test_a_build_that_fails_leaves_nothing_in_the_cache(
-    workspace: Workspace, offer: Offer, staged: Path
+    workspace: Workspace, candidate: Candidate, staged: Path
 ) -> None:
     with pytest.raises(IntegrityError, match=r"(?s)libb.so: a link to nothing.*nowhere"):
-        recipe = written_by(offer.recipe, linked("nowhere"))
-        package.build(workspace, replace(offer, recipe=recipe), PINS)
+        recipe = written_by(candidate.recipe, linked("nowhere"))
+        package.build(workspace, replace(candidate, recipe=recipe), PINS)
     for name in ("packages", "built"):
         assert not list((staged / "cache" / name).glob("[!.]*"))
         assert not list((staged / "cache" / name).glob("*.part"))

@@ -16,9 +16,9 @@ from stacks.channel.settings_files import (
     HOOK,
     HOOKS,
     PLACEHOLDER,
-    files_of,
     flags_of,
     rc_text,
+    render_files,
 )
 from stacks.core.workspace import Workspace
 from stacks.variants.files import Processor
@@ -33,7 +33,7 @@ def flags(text: str) -> dict[str, str]:
 
 
 def test_the_settings_of_a_variant(workspace: Workspace, variant: Variant) -> None:
-    files = files_of(variant)
+    files = render_files(variant)
     assert sorted(files) == [
         "etc/theano-stacks/README",
         "etc/theanorc",
@@ -44,8 +44,8 @@ def test_the_settings_of_a_variant(workspace: Workspace, variant: Variant) -> No
     ]
     assert [name for name, text in files.items() if PLACEHOLDER in text] == ["etc/theanorc"]
     assert "Your own in ~/.theanorc or THEANO_FLAGS come after" in files["etc/theano-stacks/README"]
-    assert "cxx = x86_64-g++\n" in files_of(variant, "x86_64-g++")["etc/theanorc"]
-    device = files_of(load_variant(workspace, "gpuarray", "theano-1.0.5"))
+    assert "cxx = x86_64-g++\n" in render_files(variant, "x86_64-g++")["etc/theanorc"]
+    device = render_files(load_variant(workspace, "gpuarray", "theano-1.0.5"))
     assert sorted(device.keys() - files) == [
         "site-packages/_theano_stacks_device.py",
         "site-packages/theano-stacks-device.pth",
@@ -89,7 +89,7 @@ def test_nasty_values_come_out_of_the_hook_as_they_are(
     variant: Variant, tmp_path: Path, python: str
 ) -> None:
     prefix = tmp_path / "prefix"
-    hook = files_of(nasty(variant))[f"site-packages/{HOOK}.py"]
+    hook = render_files(nasty(variant))[f"site-packages/{HOOK}.py"]
     program = (
         "import os, runpy, sys, json\n"
         f"sys.prefix = sys.base_prefix = {str(prefix)!r}\n"

@@ -17,7 +17,7 @@ from stacks.channel.settings_files import (
     MODULES,
     MODULES_VARIABLE,
     PLACEHOLDER,
-    files_of,
+    render_files,
 )
 from stacks.core.workspace import Workspace
 from stacks.environments.make import settings
@@ -45,7 +45,7 @@ def variables_after(
     system. venv: the virtual environment on top, whose Python it is.
     """
     site = f"lib/python{variant.framework.python}/site-packages"
-    for name, text in files_of(variant).items() if not (prefix / FOLDER).is_dir() else ():
+    for name, text in render_files(variant).items() if not (prefix / FOLDER).is_dir() else ():
         path = prefix / re.sub("^site-packages", site, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace(PLACEHOLDER, str(prefix)), encoding="utf-8")

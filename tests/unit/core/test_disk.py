@@ -21,10 +21,10 @@ from stacks.core.disk import (
     explain_disk_errors,
     hold_lock,
     replace_atomically,
-    scratch,
-    scratch_parent,
     sha256_of,
     temporary_folder,
+    tmp_folder,
+    tmp_parent,
     write_atomically,
 )
 from stacks.core.errors import DiskError, UsageError
@@ -267,7 +267,7 @@ def test_a_folder_that_the_system_refuses_to_make(monkeypatch: pytest.MonkeyPatc
     [
         (REPOSITORY / "build/x", "use a checkout in a folder that you may write"),
         (Path("/d/theano-stacks"), "set THEANO_STACKS_HOME to a folder that you may write"),
-        (Path(f"/tmp/{disk.SCRATCH}abc/x"), "set TMPDIR to a folder that you may write"),
+        (Path(f"/tmp/{disk.TMP}abc/x"), "set TMPDIR to a folder that you may write"),
         (Path("/tmp/mine"), "choose a folder that you may write"),
         (Path("/srv/x"), "choose a folder that you may write"),
     ],
@@ -284,12 +284,12 @@ def test_the_fix_is_for_the_place(place: Path, fix: str, monkeypatch: pytest.Mon
 
 def test_the_folder_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert scratch_parent() == tmp_path
+    assert tmp_parent() == tmp_path
     monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
     monkeypatch.setenv("TEMP", str(tmp_path))
-    assert scratch_parent() == tmp_path
+    assert tmp_parent() == tmp_path
     # None is tried by a file, which would stay if this process were killed.
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    with pytest.raises(DiskError, match=r"(?s)none that may be written.*set TMPDIR"), scratch():
+    with pytest.raises(DiskError, match=r"(?s)none that may be written.*set TMPDIR"), tmp_folder():
         pass

@@ -79,7 +79,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    files = records.files_of(folder)
+    files = records.list_files(folder)
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
 
 
@@ -94,12 +94,12 @@ def test_a_list_is_read_by_sha256sum_and_back(folder: Path) -> None:
 
 def test_each_difference_is_named(folder: Path) -> None:
     expected = digests(folder)
-    assert records.differences(expected, records.files_of(folder)) == ""
+    assert records.differences(expected, records.list_files(folder)) == ""
     (folder / "a").write_text("A")
     (folder / "b/c d").rename(folder / "d")
     (folder / "e").rename(folder.parent / "e")
     (folder / "e").symlink_to(folder.parent / "e")
-    assert records.differences(expected, records.files_of(folder)).splitlines() == [
+    assert records.differences(expected, records.list_files(folder)).splitlines() == [
         "  - a: changed",
         "  - b/c d: missing",
         "  - d: not part of it",

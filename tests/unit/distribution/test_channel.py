@@ -43,7 +43,7 @@ def folder(found: Publication, tmp_path: Path) -> Path:
 def test_a_channel_has_packages_index_sources_and_their_digests_whatever_the_umask_is(
     capsys: pytest.CaptureFixture[str], found: Publication, folder: Path, tmp_path: Path
 ) -> None:
-    names = set(records.files_of(folder))
+    names = set(records.list_files(folder))
     assert names == {
         *(entry.path for entry in found.entries),
         *(

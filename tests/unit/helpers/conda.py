@@ -15,7 +15,7 @@ import zstandard
 
 from stacks.channel.package import Built
 from stacks.core.disk import sha256_of
-from stacks.environments.make.packages import Part
+from stacks.environments.make.packages import PackageToInstall
 from unit.helpers.archives import member, tar
 from unit.helpers.serving import Site
 
@@ -76,11 +76,11 @@ def write_conda(path: Path, sections: dict[str, bytes]) -> Path:
     return path
 
 
-def part_of(path: Path) -> Part:
+def package_to_install(path: Path) -> PackageToInstall:
     """Return the package of an archive, as that of another channel."""
-    part = Part(f"http://channel/noarch/{path.name}", Built(path, sha256_of(path)))
-    _ = part.archive
-    return part
+    package = PackageToInstall(f"http://channel/noarch/{path.name}", Built(path, sha256_of(path)))
+    _ = package.archive
+    return package
 
 
 PLACEHOLDER = "/opt/anaconda1anaconda2anaconda3" * 3

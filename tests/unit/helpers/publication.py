@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from stacks.channel.candidates import IndexEntry, read_channel
 from stacks.channel.locked_package import Digests
-from stacks.channel.offers import IndexEntry, read_channel
 from stacks.locks.solution import Publication, locked_package, source_path
 from stacks.sources.pins import DebPin
 from stacks.sources.registry import RegistryWriter, registry_at
@@ -26,11 +26,13 @@ def body(name: str) -> bytes:
 
 def entry(name: str) -> IndexEntry:
     """Return an entry of the package of a name, with bytes that are made of its name."""
-    [offer] = [o for o in read_channel(CHECKOUT).offers.values() if o.recipe.package.name == name]
+    [candidate] = [
+        o for o in read_channel(CHECKOUT).candidates.values() if o.recipe.package.name == name
+    ]
     data = body(name)
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
     digests = Digests(hashlib.sha256(data).hexdigest(), md5, len(data))
-    return IndexEntry(locked_package(offer, digests), offer.index, offer)
+    return IndexEntry(locked_package(candidate, digests), candidate.index, candidate)
 
 
 def publication(pin: DebPin | None = None) -> Publication:

@@ -13,7 +13,7 @@ from string import Template
 import pytest
 from integration.programs import called
 
-from stacks.channel.offers import Channel
+from stacks.channel.candidates import Channel
 from stacks.core.disk import REPOSITORY, fixed_umask
 from stacks.core.errors import IntegrityError
 from stacks.core.reproducible import EPOCH

@@ -32,7 +32,7 @@ def lay_out(place: Path) -> Layers:
     (place / "settings/opt/theano/share").mkdir(parents=True)
     for folder in (place / "packages", place / "settings"):
         files.normalise(folder)
-    return layout.seal(place, "k")
+    return layout.record(place, "k")
 
 
 @pytest.fixture

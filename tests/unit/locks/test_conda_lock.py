@@ -7,8 +7,8 @@ import pytest
 
 from stacks.channel import package
 from stacks.channel.build import check_bytes
+from stacks.channel.candidates import Channel, read_channel
 from stacks.channel.locked_package import URL, LockedPackage
-from stacks.channel.offers import Channel, read_channel
 from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
@@ -31,7 +31,7 @@ SIZES = {FILE: 7}
 
 def written(folder: Path, package: LockedPackage = PACKAGE) -> Path:
     path = folder / conda_lock.NAME
-    text = conda_lock.text_of([package], "http://here", made_by="1.0", specs="d" * 64, files={})
+    text = conda_lock.render([package], "http://here", made_by="1.0", specs="d" * 64, files={})
     path.write_text(text)
     return path
 
@@ -43,10 +43,10 @@ def test_a_written_lock_is_read_again(tmp_path: Path) -> None:
     assert content.packages == (expected,)
     assert (expected.file_name, expected.subdir) == (FILE, "noarch")
     assert content.channel == "http://here"
-    assert content.seal == conda_lock.seal_of(content.sealed, {})
+    assert content.content_hash == conda_lock.content_hash_of(content.hashed, {})
     assert (content.made_by, content.specs) == ("1.0", "d" * 64)
-    path.write_text(path.read_text().replace(content.seal, "another"))
-    assert conda_lock.read(path, SIZES, "").sealed == content.sealed
+    path.write_text(path.read_text().replace(content.content_hash, "another"))
+    assert conda_lock.read(path, SIZES, "").hashed == content.hashed
 
 
 def test_other_content_is_refused_with_the_fix(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_committed_locks_give_each_package_once_and_the_committed_digests() 
     for variant in variants:
         for each in lock.read(CHECKOUT, variant).packages:
             assert described[each.file_name] == each
-    assert all(one.offer for one in entries), "the committed locks are of these recipes"
+    assert all(one.candidate for one in entries), "the committed locks are of these recipes"
     committed = (CHECKOUT.locks / DIGESTS).read_text()
     assert publication(CHECKOUT, channel, variants).digests == committed
     other = variants[0].model_copy(update={"channel": "conda-forge"})

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stacks.channel.candidates import read_channel
 from stacks.channel.locked_package import URL, LockedPackage
-from stacks.channel.offers import read_channel
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, solution
@@ -133,7 +133,7 @@ def test_equal_packages_are_an_equal_lock(room: Workspace, mkl: Variant) -> None
 
 def test_a_stack_whose_flavour_moves_on_keeps_its_lock(room: Workspace, tmp_path: Path) -> None:
     variant = stack(room, tmp_path / "one")
-    solution.write(room, variant, replace(CONTENTS, own_files=(PIN,)))
+    solution.write(room, variant, replace(CONTENTS, user_files=(PIN,)))
     for name, old, new in (
         ("frameworks/theano-1.0.5", "numpy ==1.21.6", "numpy ==1.22.1"),
         ("variants/openblas", "summary: ", "flags: {optimizer: fast_run}\nsummary: "),
@@ -142,7 +142,7 @@ def test_a_stack_whose_flavour_moves_on_keeps_its_lock(room: Workspace, tmp_path
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new))
     found = lock.current(room, load_variant(room, str(tmp_path / "one")))
-    assert found.own_files == (PIN,)
+    assert found.user_files == (PIN,)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_stack_whose_flavour_moves_on_keeps_its_lock(room: Workspace, tmp_path
 )
 def test_an_edited_stack_is_stale(room: Workspace, tmp_path: Path, more: str) -> None:
     variant = stack(room, tmp_path / "one")
-    solution.write(room, variant, replace(CONTENTS, own_files=(PIN,)))
+    solution.write(room, variant, replace(CONTENTS, user_files=(PIN,)))
     lock.current(room, stack(room, tmp_path / "one"))
     with pytest.raises(StaleError) as caught:
         lock.current(room, stack(room, tmp_path / "one", more))
@@ -169,7 +169,7 @@ def test_the_lock_of_a_stack_does_not_follow_its_folder(room: Workspace, tmp_pat
     found = []
     for name in ("one", "anøther two"):
         variant = stack(room, tmp_path / name)
-        solution.write(room, variant, replace(CONTENTS, own_files=(PIN,)))
+        solution.write(room, variant, replace(CONTENTS, user_files=(PIN,)))
         found.append(files(room, variant))
     assert found[0] == found[1]
     assert json.loads(found[0]["files.json"])["own"][0]["name"] == "h5py"

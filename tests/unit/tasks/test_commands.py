@@ -28,7 +28,7 @@ from unit.tasks.conftest import CommandLine
 # The solver, the stages of packages, conda's models, the network, tables with colours.
 HEAVY = {
     *("conda_lock", "elftools", "requests", "rattler", "rattler_build", "rich", "urllib3"),
-    *("stacks.channel.offers", "stacks.locks.solution"),
+    *("stacks.channel.candidates", "stacks.locks.solution"),
 }
 # Run a command line of a checkout whose keys are known and whose environments pass; print the names
 # of the loaded modules.

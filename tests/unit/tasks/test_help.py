@@ -37,7 +37,7 @@ def test_each_task_has_help_in_80_columns(
     program: str, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "INSTALLED", program != "./invoke")
-    texts = {str(each.name): task_help.text_of(each) for each in all_tasks().to_contexts()}
+    texts = {str(each.name): task_help.render_help(each) for each in all_tasks().to_contexts()}
     assert sorted(texts) == NAMES
     for name, text in texts.items():
         usage, empty, summary = text.splitlines()[:3]

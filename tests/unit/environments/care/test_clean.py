@@ -79,7 +79,7 @@ USER = f"{PROGRAM}from stacks.environments import folders\nfolders.hold_shared(p
 USER += "print('held', flush=True)\nsys.stdin.readline()"
 LOCKER = f"{PROGRAM}from stacks.core.disk import hold_lock\nwith hold_lock(path, 'it'):\n    "
 LOCKER += "print('held', flush=True)\n    sys.stdin.readline()"
-HOLDER = f"{PROGRAM}from stacks.core import disk\nwith disk.scratch() as folder, "
+HOLDER = f"{PROGRAM}from stacks.core import disk\nwith disk.tmp_folder() as folder, "
 HOLDER += "disk.replace_atomically(path) as made:\n    made.touch()\n    "
 HOLDER += "print(folder, flush=True)\n    sys.stdin.readline()"
 NOTE = "removed what interrupted or killed programs left in"

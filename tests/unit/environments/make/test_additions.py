@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
@@ -202,10 +202,12 @@ def test_a_package_that_cannot_be_imported_is_named_with_the_reason(
 def test_packages_beside_another_channels(
     workspace: Workspace, flavour: str, framework: str, names: list[str]
 ) -> None:
-    offers = folders.unlocked(workspace, load_variant(workspace, flavour, framework))
-    assert [offer.recipe.package.name for offer in offers] == names
-    accelerator = [o for o in offers if o.recipe.package.name in (ACCELERATOR, SCAN_FIX)]
-    assert {offer.file_name for offer in accelerator} <= read_channel(workspace).offers.keys()
+    candidates = folders.unlocked(workspace, load_variant(workspace, flavour, framework))
+    assert [candidate.recipe.package.name for candidate in candidates] == names
+    accelerator = [o for o in candidates if o.recipe.package.name in (ACCELERATOR, SCAN_FIX)]
+    assert {candidate.file_name for candidate in accelerator} <= read_channel(
+        workspace
+    ).candidates.keys()
 
 
 @pytest.mark.parametrize(

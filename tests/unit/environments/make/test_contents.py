@@ -11,21 +11,21 @@ import pytest
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
 from stacks.environments.make.contents import MANIFEST, Digests
-from stacks.environments.make.packages import Part
-from unit.helpers.conda import Member, conda, file, link, part_of
+from stacks.environments.make.packages import PackageToInstall
+from unit.helpers.conda import Member, conda, file, link, package_to_install
 from unit.helpers.environments import add
 from unit.helpers.serving import sha256
 
 
-def part(folder: Path, name: str, *members: Member) -> Part:
+def package(folder: Path, name: str, *members: Member) -> PackageToInstall:
     (folder / name).mkdir()
-    return part_of(conda(folder / name, *members, name=name))
+    return package_to_install(conda(folder / name, *members, name=name))
 
 
 @pytest.fixture
-def odd(tmp_path: Path) -> Part:
+def odd(tmp_path: Path) -> PackageToInstall:
     members = [file("bin/run", b"run", 0o755), file("lib/a"), link("lib/b", "a")]
-    return part(tmp_path, "odd", *members)
+    return package(tmp_path, "odd", *members)
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ def prefix(tmp_path: Path) -> Path:
     return folder
 
 
-def check(prefix: Path, *parts: Part) -> Digests:
-    return contents.check(prefix, contents.contents_of(parts, "3.9"))
+def check(prefix: Path, *to_install: PackageToInstall) -> Digests:
+    return contents.check(prefix, contents.contents_of(to_install, "3.9"))
 
 
-def faults(prefix: Path, *parts: Part) -> str:
+def faults(prefix: Path, *to_install: PackageToInstall) -> str:
     with pytest.raises(IntegrityError, match="files of environment are not the locked") as caught:
-        check(prefix, *parts)
+        check(prefix, *to_install)
     return str(caught.value.found)
 
 
@@ -70,16 +70,16 @@ def several(prefix: Path) -> None:
     ],
 )
 def test_differences_are_named(
-    change: Callable[[Path], None], start: str, end: str, prefix: Path, odd: Part
+    change: Callable[[Path], None], start: str, end: str, prefix: Path, odd: PackageToInstall
 ) -> None:
     change(prefix)
     found = faults(prefix, odd)
     assert found.startswith(start) and found.endswith(end or start)
 
 
-def test_two_packages_with_one_path(prefix: Path, tmp_path: Path, odd: Part) -> None:
+def test_two_packages_with_one_path(prefix: Path, tmp_path: Path, odd: PackageToInstall) -> None:
     """rattler keeps one of the files, and the other one under another name."""
-    both = [odd, part(tmp_path, "other", file("lib/a", b"other"))]
+    both = [odd, package(tmp_path, "other", file("lib/a", b"other"))]
     for each in both:
         add(prefix, f"conda-meta/{each.stem}.json")
     other = "lib/a__clobber-from-other"
@@ -100,9 +100,11 @@ def test_two_packages_with_one_path(prefix: Path, tmp_path: Path, odd: Part) -> 
     ],
 )
 def test_packages_that_lead_out(packages: list[list[Member]], message: str, tmp_path: Path) -> None:
-    parts = [part(tmp_path, f"p{number}", *members) for number, members in enumerate(packages)]
+    to_install = [
+        package(tmp_path, f"p{number}", *members) for number, members in enumerate(packages)
+    ]
     with pytest.raises(IntegrityError, match=message):
-        contents.contents_of(parts, "3.9")
+        contents.contents_of(to_install, "3.9")
 
 
 def test_where_the_files_of_a_noarch_package_go(tmp_path: Path) -> None:
@@ -113,21 +115,21 @@ def test_where_the_files_of_a_noarch_package_go(tmp_path: Path) -> None:
         "lib/site-packages/x": "lib/site-packages/x",
         "site-packages-of-mine/x": "site-packages-of-mine/x",
     }
-    noarch = part_of(conda(tmp_path, *map(file, places), noarch="python"))
+    noarch = package_to_install(conda(tmp_path, *map(file, places), noarch="python"))
     assert list(contents.contents_of([noarch], "3.9").files) == list(places.values())
 
 
 def test_a_path_that_two_write(tmp_path: Path) -> None:
     """rattler would write a script through the link into the cache."""
     members = [link("lib/python3.9/site-packages/a", "/"), file("site-packages/a")]
-    odd = part_of(conda(tmp_path, *members, noarch="python"))
+    odd = package_to_install(conda(tmp_path, *members, noarch="python"))
     with pytest.raises(IntegrityError, match="two files are installed as lib/"):
         contents.contents_of([odd], "3.9")
-    python = part(tmp_path, "python", file("bin/python3.9"), link("bin/python", "python3.9"))
+    python = package(tmp_path, "python", file("bin/python3.9"), link("bin/python", "python3.9"))
     for script in ("python", "python3.9"):
         points = json.dumps({"noarch": {"type": "python", "entry_points": [f"{script} = a:main"]}})
         info = [file("info/link.json", points.encode())]
-        odd = part_of(conda(tmp_path, info=info, noarch="python"))
+        odd = package_to_install(conda(tmp_path, info=info, noarch="python"))
         with pytest.raises(IntegrityError, match=f"bin/{script} is also written by the install"):
             contents.contents_of([python, odd], "3.9")
 

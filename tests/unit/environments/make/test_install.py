@@ -10,27 +10,27 @@ import pytest
 from stacks.channel.staging.python_packages import SHEBANG
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import install, pip_install
-from stacks.environments.make.packages import Part
+from stacks.environments.make.packages import PackageToInstall
 from stacks.variants.variant import Variant
 from unit.helpers.archives import member
-from unit.helpers.conda import Member, conda, file, link, listed, part_of
+from unit.helpers.conda import Member, conda, file, link, listed, package_to_install
 from unit.helpers.environments import add, linked
 from unit.helpers.staging import tree
 
 
-def make(variant: Variant, folder: Path, *parts: Part) -> Path:
+def make(variant: Variant, folder: Path, *to_install: PackageToInstall) -> Path:
     made = folder / "scratch" / "environment"
     made.parent.mkdir()
-    install.install(folder / "unpacked", variant, parts, made, folder / "final")
+    install.install(folder / "unpacked", variant, to_install, made, folder / "final")
     return made
 
 
-def rewritten(folder: Path, *members: Member) -> Part:
+def rewritten(folder: Path, *members: Member) -> PackageToInstall:
     """Return a package of these files and of one that gets the path of its environment."""
     members = (*members, file("etc/path", b"root=/placeholder/x\n"))
     paths = listed(members)
     paths[-1] |= {"prefix_placeholder": "/placeholder", "file_mode": "text"}
-    return part_of(conda(folder, *members, paths=paths))
+    return package_to_install(conda(folder, *members, paths=paths))
 
 
 def test_an_installation(variant: Variant, tmp_path: Path) -> None:
@@ -84,13 +84,13 @@ def test_a_damaged_cache_is_unpacked_again(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    part = rewritten(tmp_path, file("lib/a"), link("lib/b", "a"))
-    first = make(variant, tmp_path, part)
+    package = rewritten(tmp_path, file("lib/a"), link("lib/b", "a"))
+    first = make(variant, tmp_path, package)
     sound = {name: (first / name).read_bytes() for name in tree(first)}
     (tmp_path / "scratch").rename(tmp_path / "before")
     unpacked = tmp_path / "unpacked/odd-1-0"
     damage(unpacked)
-    second = make(variant, tmp_path, part)
+    second = make(variant, tmp_path, package)
     assert f"damaged ({found}" in capsys.readouterr().err
     assert {name: (second / name).read_bytes() for name in tree(second)} == sound
     assert (second / "lib/a").stat().st_mode & 0o777 == 0o444
@@ -101,15 +101,15 @@ def test_threads_that_go_on_after_an_error_do_not_write_into_the_cache(
     variant: Variant, tmp_path: Path
 ) -> None:
     """rattler unpacks a package that it does not find, also while the cache is put right."""
-    parts = []
+    to_install = []
     for name in [f"p{number}" for number in range(40)]:
         members = [file(f"{name}/{number}") for number in range(20)]
         path = conda(tmp_path, *members, name=name, file_name=f"{name}-1-0.conda")
-        parts.append(part_of(path))
-    make(variant, tmp_path, *parts)
+        to_install.append(package_to_install(path))
+    make(variant, tmp_path, *to_install)
     (tmp_path / "scratch").rename(tmp_path / "before")
     (tmp_path / "unpacked/p0-1-0/p0/0").unlink()
-    made = make(variant, tmp_path, *parts)
+    made = make(variant, tmp_path, *to_install)
     assert len(tree(made)) == len(tree(tmp_path / "before/environment"))
     cached = {path.name for path in (tmp_path / "unpacked").iterdir()}
     assert cached == {path.stem for path in tmp_path.glob("*.conda")}
@@ -119,11 +119,11 @@ def test_threads_that_go_on_after_an_error_do_not_write_into_the_cache(
 def test_a_chmod_of_the_cache_does_not_reach_what_is_made_of_it(
     change: str, variant: Variant, tmp_path: Path
 ) -> None:
-    part = part_of(conda(tmp_path, file("lib/a"), file("bin/run", mode=0o755)))
-    make(variant, tmp_path, part)
+    package = package_to_install(conda(tmp_path, file("lib/a"), file("bin/run", mode=0o755)))
+    make(variant, tmp_path, package)
     (tmp_path / "scratch").rename(tmp_path / "before")
     subprocess.run(["chmod", "-R", change, tmp_path / "unpacked"], check=True)
-    made = make(variant, tmp_path, part)
+    made = make(variant, tmp_path, package)
     modes = {name: (made / name).stat().st_mode & 0o777 for name in ("lib/a", "bin/run")}
     assert modes == {"lib/a": 0o444, "bin/run": 0o555}
 
@@ -157,7 +157,7 @@ def test_a_list_of_paths_that_another_reader_sees(
 ) -> None:
     """Tar readers disagree on such members: one reader checks and unpacks, rattler reads none."""
     path = conda(tmp_path, *SMUGGLED[name], paths=listed([file("lib/a")]))
-    made = make(variant, tmp_path, part_of(path))
+    made = make(variant, tmp_path, package_to_install(path))
     assert tree(made / "lib") == ["a"]
     assert {name for name in tree(tmp_path / "scratch") if not name.endswith(".lock")} == {
         "index.json",

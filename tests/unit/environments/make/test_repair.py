@@ -18,7 +18,7 @@ from stacks.environments.make import contents, prefix, settings
 from stacks.environments.make.build import lines_of_repair
 from stacks.locks.lock import Lock
 from stacks.variants.variant import Variant
-from unit.helpers.conda import Member, conda, file, link, part_of
+from unit.helpers.conda import Member, conda, file, link, package_to_install
 from unit.helpers.environments import SITE_PACKAGES, add
 
 MODULE = f"{SITE_PACKAGES}/mod.py"
@@ -45,14 +45,14 @@ class Made:
         """Lock a package of these files."""
         name = "python-3.9-0.conda"
         path = conda(self.place.parent, *files, name="python", version="3.9", file_name=name)
-        self.part = part_of(path)
-        digest, size = self.part.built.sha256, path.stat().st_size
-        package = LockedPackage("python", "3.9", "0", self.part.url, digest, "0" * 32, size)
+        self.package = package_to_install(path)
+        digest, size = self.package.built.sha256, path.stat().st_size
+        package = LockedPackage("python", "3.9", "0", self.package.url, digest, "0" * 32, size)
         self.lock = Lock((package,))
 
     @property
     def making(self) -> prefix.Making:
-        return prefix.Making(self.workspace, self.variant, self.lock, [self.part], self.place)
+        return prefix.Making(self.workspace, self.variant, self.lock, [self.package], self.place)
 
     @property
     def aside(self) -> Path:

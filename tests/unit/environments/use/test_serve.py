@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stacks.channel.offers import read_channel
+from stacks.channel.candidates import read_channel
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.use import serve

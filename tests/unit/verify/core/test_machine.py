@@ -18,7 +18,7 @@ FILES = {"/proc/cpuinfo": CPUINFO, "/proc/meminfo": "MemTotal:  8388608 kB\n"}
 def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Give the files of a machine with 64 hyperthreads, 4 of them usable; more may be added."""
     content = dict(FILES)
-    monkeypatch.setattr(machine, "text_of", lambda path: content.get(path, ""))
+    monkeypatch.setattr(machine, "read_text", lambda path: content.get(path, ""))
     monkeypatch.setattr(machine, "CORES", {8, 9, 10, 11})
     return content
 

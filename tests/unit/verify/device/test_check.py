@@ -187,7 +187,7 @@ def load(monkeypatch: pytest.MonkeyPatch, library: Library, only: str = "lib") -
         return library
 
     monkeypatch.setattr(drivers.ctypes, "CDLL", loaded)
-    monkeypatch.setattr(drivers, "text_of", lambda path: "NVRM: Kernel Module  550.54.15  Tue")
+    monkeypatch.setattr(drivers, "read_text", lambda path: "NVRM: Kernel Module  550.54.15  Tue")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def load(monkeypatch: pytest.MonkeyPatch, library: Library, only: str = "lib") -
 )
 def test_a_cuda_device_with_its_nominal_peaks(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     load(monkeypatch, Library())
-    monkeypatch.setattr(drivers, "text_of", lambda path: line)
+    monkeypatch.setattr(drivers, "read_text", lambda path: line)
     device = device_check.find("cuda")
     assert device.name == "NVIDIA H100, compute capability 9.0"
     assert device.driver == "CUDA 12.4, driver 550.54.15, nvrtc 12.4, cuBLAS 12.4.5"

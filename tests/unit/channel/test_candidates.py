@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import assemble, package
-from stacks.channel.offers import Channel, offer_of, read_channel, solve, with_settings
+from stacks.channel.candidates import Channel, candidate_of, read_channel, solve, with_settings
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -23,7 +23,7 @@ def channel() -> Channel:
 
 
 def test_what_a_package_is_to_the_solver(channel: Channel) -> None:
-    [six] = [each for each in channel.offers.values() if each.recipe.package.name == "six"]
+    [six] = [each for each in channel.candidates.values() if each.recipe.package.name == "six"]
     assert six.index == {
         "name": "six",
         "version": "1.16.0",
@@ -36,11 +36,15 @@ def test_what_a_package_is_to_the_solver(channel: Channel) -> None:
         "license": "MIT",
         "timestamp": 1704067200000,
     }
-    for name, offer in channel.offers.items():
-        assert offer.file_name == name and offer.url.endswith(f"/{offer.recipe.subdir}/{name}")
+    for name, candidate in channel.candidates.items():
+        assert candidate.file_name == name and candidate.url.endswith(
+            f"/{candidate.recipe.subdir}/{name}"
+        )
     # That of the user's archive is not offered.
-    names = {offer.recipe.package.name for offer in channel.offers.values()}
-    solved = [offer.recipe.package.name for offer in solve(channel, ["theano ==0.8.2"], "2.36")]
+    names = {candidate.recipe.package.name for candidate in channel.candidates.values()}
+    solved = [
+        candidate.recipe.package.name for candidate in solve(channel, ["theano ==0.8.2"], "2.36")
+    ]
     assert {"python", "numpy", "theano"} < {*solved} and solved == sorted(solved)
     assert "amdlibm-compat" in names and "amdlibm" not in names
 
@@ -60,23 +64,25 @@ def test_a_recipe_is_built_with_packages_of_recipes(tmp_path: Path) -> None:
         read_channel(own)
 
 
-def test_an_offer_follows_from_the_packages_that_build_it(channel: Channel) -> None:
+def test_a_candidate_follows_from_the_packages_that_build_it(channel: Channel) -> None:
     recipes, pins = read_recipes(CHECKOUT.recipes), read_pins(CHECKOUT.sources_lock)
     compat, gxx = recipes["amdlibm-compat"], recipes["gxx"]
-    [offer] = [o for o in channel.offers.values() if o.recipe.package.name == "amdlibm-compat"]
+    [candidate] = [
+        o for o in channel.candidates.values() if o.recipe.package.name == "amdlibm-compat"
+    ]
     of_gxx = assemble.recipe_hash(gxx, gxx.pins(pins))
-    assert [tool.recipe for tool in offer.tools] == [gxx]
-    assert offer.hash == assemble.recipe_hash(compat, compat.pins(pins), [of_gxx])
-    assert offer.hash != assemble.recipe_hash(compat, compat.pins(pins), ["0" * 64])
+    assert [tool.recipe for tool in candidate.tools] == [gxx]
+    assert candidate.hash == assemble.recipe_hash(compat, compat.pins(pins), [of_gxx])
+    assert candidate.hash != assemble.recipe_hash(compat, compat.pins(pins), ["0" * 64])
     # Code of the compiler's stage decides the library's bytes, too.
-    assert offer.cache_key != replace(offer, tools=()).cache_key
+    assert candidate.cache_key != replace(candidate, tools=()).cache_key
 
 
-def test_the_offer_of_settings_follows_from_the_variant(
+def test_the_candidate_of_settings_follows_from_the_variant(
     workspace: Workspace, variant: Variant
 ) -> None:
-    offer = offer_of(variant)
-    index = offer.index
+    candidate = candidate_of(variant)
+    index = candidate.index
     assert (index["name"], index["version"]) == ("theano-settings", "1.0.5")
     assert index["noarch"] == "python"
     assert index["build"].endswith("_0_openblas")
@@ -90,13 +96,13 @@ def test_the_offer_of_settings_follows_from_the_variant(
         "six ==1.16.0",
         "theano ==1.0.5",
     ]
-    by_pip = offer_of(load_variant(workspace, "pip-default", "pytensor-3.3.7"))
+    by_pip = candidate_of(load_variant(workspace, "pip-default", "pytensor-3.3.7"))
     assert by_pip.index["depends"] == ["python 3.13.*"]
     assert by_pip.file_name.startswith("pytensor-settings-3.3.7-h")
     assert by_pip.file_name.endswith("_0_pip_default.conda")
     other = load_variant(workspace, "openblas@conda-forge")
     found = with_settings(Channel({}, Pins()), [variant, variant, other])
-    assert found.offers == {offer.file_name: offer}
+    assert found.candidates == {candidate.file_name: candidate}
 
 
 def test_other_settings_are_another_package(workspace: Workspace, variant: Variant) -> None:
@@ -106,20 +112,20 @@ def test_other_settings_are_another_package(workspace: Workspace, variant: Varia
         load_variant(workspace, "mkl"),
         load_variant(workspace, "openblas", "theano-pymc-1.1.2"),
     )
-    offers = [offer_of(variant), offer_of(variant, "c++"), *map(offer_of, others)]
-    assert len({offer.hash for offer in offers}) == len(offers)
+    candidates = [candidate_of(variant), candidate_of(variant, "c++"), *map(candidate_of, others)]
+    assert len({candidate.hash for candidate in candidates}) == len(candidates)
     # What is no setting changes nothing: a stack.yaml has its flavour's package.
     more = {"name": "mine", "summary": "mine", "packages": ("six",), "requests": ("lasagne",)}
-    assert offer_of(variant.model_copy(update=more)) == offers[0]
+    assert candidate_of(variant.model_copy(update=more)) == candidates[0]
 
 
 def test_settings_have_the_environments_path_where_they_are_installed(
     workspace: Workspace, variant: Variant, tmp_path: Path
 ) -> None:
-    offer = offer_of(variant)
-    built = package.build(workspace, offer, Pins())
+    candidate = candidate_of(variant)
+    built = package.build(workspace, candidate, Pins())
     other = replace(workspace, cache=tmp_path / "an other, é")
-    assert package.build(other, offer, Pins()).sha256 == built.sha256
+    assert package.build(other, candidate, Pins()).sha256 == built.sha256
     archive = read_archive(built.path)
     assert [name for name, entry in archive.files.items() if entry.is_rewritten] == ["etc/theanorc"]
     assert "share/licenses/theano-settings/LICENSE" in archive.files

@@ -13,7 +13,7 @@ import pytest
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
-from stacks.environments.make import own_packages, pip_install
+from stacks.environments.make import pip_install, user_packages
 from stacks.locks.lock import Lock
 from stacks.sources.pins import IndexPin
 from unit.helpers.serving import sha256
@@ -44,7 +44,7 @@ def wheel(
 
 def check(path: Path, prefix: Path) -> None:
     """Check a wheel that is the only one."""
-    own_packages.check_files(pin("a", path.name), path, prefix, "3.9", {})
+    user_packages.check_files(pin("a", path.name), path, prefix, "3.9", {})
 
 
 REFERENCE = "# of pip\n\n[{}]\na = a:main\n  g++=a:main [extra]\n"
@@ -92,10 +92,10 @@ SCRIPT = {"entry_points": "[console_scripts]\nboard = a.main:run"}
 
 def check_both(first: dict[str, Any], second: dict[str, Any], folder: Path) -> None:
     """Check the wheels of two packages, a and b."""
-    owners: own_packages.Owners = {}
+    owners: user_packages.Owners = {}
     for package, content in (("a", first), ("b", second)):
         path = wheel(folder, package=package, **content)
-        own_packages.check_files(pin(package, path.name), path, folder, "3.9", owners)
+        user_packages.check_files(pin(package, path.name), path, folder, "3.9", owners)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ class Room:
 
     def add(self, *pins: IndexPin) -> None:
         workspace = Workspace(self.folder, self.folder / "cache")
-        lock = Lock((), own_files=pins)
-        own_packages.add(workspace, self.folder / "prefix", lock, "3.9")
+        lock = Lock((), user_files=pins)
+        user_packages.add(workspace, self.folder / "prefix", lock, "3.9")
 
     def call(self, words: list[Any], **options: Any) -> str:
         name = Path(words[-1]).name
@@ -172,7 +172,7 @@ class Room:
 
     def install(self, prefix: Path, files: dict[IndexPin, Path]) -> None:
         for each, path in files.items():
-            for name in own_packages._installed(each, path, "3.9"):
+            for name in user_packages._installed(each, path, "3.9"):
                 (prefix / name).parent.mkdir(parents=True, exist_ok=True)
                 (prefix / name).touch()
             self.done.append(each.filename)
@@ -182,8 +182,8 @@ class Room:
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Room:
     room = Room(tmp_path, tmp_path / "archive")
     room.archive.write_text("sdist")
-    monkeypatch.setattr(own_packages, "call", room.call)
-    monkeypatch.setattr(own_packages, "fetch", lambda _, pins: dict.fromkeys(pins, room.archive))
+    monkeypatch.setattr(user_packages, "call", room.call)
+    monkeypatch.setattr(user_packages, "fetch", lambda _, pins: dict.fromkeys(pins, room.archive))
     monkeypatch.setattr(pip_install, "install", room.install)
     return room
 

@@ -26,10 +26,10 @@ from stacks.channel import assemble
 from stacks.channel.build_context import About, Build, RecipePackage, Requirements
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.recipe import Recipe, read_recipes
-from stacks.channel.settings_files import HOOKS, PLACEHOLDER, files_of
+from stacks.channel.settings_files import HOOKS, PLACEHOLDER, render_files
 from stacks.channel.staging.binaries import UserTarball
 from stacks.channel.staging.stage import Texts
-from stacks.core.disk import scratch
+from stacks.core.disk import tmp_folder
 from stacks.core.errors import UsageError
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
@@ -45,15 +45,15 @@ VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__archspec": "1"}
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A package of the channel, built or not: its recipe and recipe hash.
+class Candidate:
+    """A package that may be built or chosen: its recipe and recipe hash.
 
     tools: the packages that it is built with; they are themselves built with none.
     """
 
     recipe: Recipe
     hash: str
-    tools: tuple[Offer, ...] = ()
+    tools: tuple[Candidate, ...] = ()
 
     @property
     def cache_key(self) -> str:
@@ -97,7 +97,7 @@ class Offer:
 class Channel:
     """All packages of the recipes, by file name, and the pins of their sources."""
 
-    offers: Mapping[str, Offer]
+    candidates: Mapping[str, Candidate]
     pins: Pins
 
 
@@ -110,15 +110,15 @@ def read_channel(workspace: Workspace) -> Channel:
         for name, recipe in read_recipes(workspace.recipes).items()
         if not isinstance(recipe.extra, UserTarball)
     }
-    offers = [_offer(recipe, known, pins) for recipe in known.values()]
-    return Channel({offer.file_name: offer for offer in offers}, pins)
+    candidates = [_candidate(recipe, known, pins) for recipe in known.values()]
+    return Channel({candidate.file_name: candidate for candidate in candidates}, pins)
 
 
-def _offer(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Offer:
+def _candidate(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Candidate:
     required = [_tool(name, recipe, known) for name in recipe.requirements.build]
-    tools = tuple(_offer(tool, known, pins) for tool in required)
+    tools = tuple(_candidate(tool, known, pins) for tool in required)
     hashes = [tool.hash for tool in tools]
-    return Offer(recipe, assemble.recipe_hash(recipe, recipe.pins(pins), hashes), tools)
+    return Candidate(recipe, assemble.recipe_hash(recipe, recipe.pins(pins), hashes), tools)
 
 
 def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
@@ -136,14 +136,18 @@ def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
 
 def with_settings(channel: Channel, variants: Iterable[Variant]) -> Channel:
     """Return a channel with the settings packages of variants; another channel has none."""
-    offers = [offer_of(variant) for variant in variants if not variant.channel]
+    candidates = [candidate_of(variant) for variant in variants if not variant.channel]
     return replace(
-        channel, offers={**channel.offers, **{offer.file_name: offer for offer in offers}}
+        channel,
+        candidates={
+            **channel.candidates,
+            **{candidate.file_name: candidate for candidate in candidates},
+        },
     )
 
 
-def offer_of(variant: Variant, compiler: str = "g++") -> Offer:
-    """Return the offer of a variant's settings for an environment with this C++ compiler."""
+def candidate_of(variant: Variant, compiler: str = "g++") -> Candidate:
+    """Return the candidate of a variant's settings for an environment with this C++ compiler."""
     framework, name = variant.framework, variant.settings_package
     licence = f"share/licenses/{name}/LICENSE"
     recipe = Recipe(
@@ -160,11 +164,11 @@ def offer_of(variant: Variant, compiler: str = "g++") -> Offer:
         ),
         extra=Texts(
             stage="texts",
-            files={**files_of(variant, compiler), licence: LICENCE.read_text("utf-8")},
+            files={**render_files(variant, compiler), licence: LICENCE.read_text("utf-8")},
             placeholder=PLACEHOLDER,
         ),
     )
-    return Offer(recipe, assemble.recipe_hash(recipe, ()))
+    return Candidate(recipe, assemble.recipe_hash(recipe, ()))
 
 
 def repodata(subdir: str, packages: Mapping[str, Mapping[str, Any]]) -> bytes:
@@ -183,11 +187,11 @@ def repodata(subdir: str, packages: Mapping[str, Mapping[str, Any]]) -> bytes:
 
 @dataclass(frozen=True)
 class IndexEntry:
-    """A package of the index: as it is locked, its index.json, its offer if there is one."""
+    """A package of the index: as it is locked, its index.json, its candidate if there is one."""
 
     package: LockedPackage
     index: Mapping[str, Any]
-    offer: Offer | None = None
+    candidate: Candidate | None = None
 
     @property
     def path(self) -> str:
@@ -204,12 +208,12 @@ class IndexEntry:
     @property
     def recipe(self) -> Recipe:
         """Its recipe; UsageError if there is none, so that its licence is not known."""
-        if self.offer is None:
+        if self.candidate is None:
             raise UsageError(
                 f"{self.package.file_name}: no recipe of this version gives this package",
                 fix="./invoke lock",
             )
-        return self.offer.recipe
+        return self.candidate.recipe
 
 
 def index_files(entries: Iterable[IndexEntry]) -> dict[str, bytes]:
@@ -227,21 +231,23 @@ def index_files(entries: Iterable[IndexEntry]) -> dict[str, bytes]:
     return files
 
 
-def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[Offer, ...]:
+def solve(channel: Channel, specs: Sequence[str], glibc: str = "2.31") -> tuple[Candidate, ...]:
     """Return the packages that satisfy the specs and their dependencies, sorted by name.
 
     glibc: the oldest C library that they must run on. Raises UsageError, with the solver's
     explanation, if there is no solution.
     """
-    with scratch() as folder:
+    with tmp_folder() as folder:
         for subdir in SUBDIRS:
-            offers = channel.offers.items()
-            packages = {name: each.index for name, each in offers if each.recipe.subdir == subdir}
+            candidates = channel.candidates.items()
+            packages = {
+                name: each.index for name, each in candidates if each.recipe.subdir == subdir
+            }
             (folder / subdir).mkdir()
             (folder / subdir / "repodata.json").write_bytes(repodata(subdir, packages))
         fix = "correct the specs in envs/, or the requirements of the recipes"
         records = solve_index(folder, specs, glibc, "the channel", fix)
-    return tuple(channel.offers[record.file_name] for record in records)
+    return tuple(channel.candidates[record.file_name] for record in records)
 
 
 def solve_index(

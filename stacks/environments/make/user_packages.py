@@ -44,7 +44,7 @@ def add(workspace: Workspace, prefix: Path, lock: Lock, python: str) -> None:
     Raises FetchError; IntegrityError if a package would replace a file of another; CommandError
     with pip's output if one cannot be compiled.
     """
-    pins = lock.own_files
+    pins = lock.user_files
     files = fetch(workspace, pins)
     wheels = {pin: files[pin] for pin in pins if pin.filename.endswith(".whl")}
     owners: Owners = {}
