@@ -13,7 +13,7 @@ from stacks.tasks.task import excludes, needs, one_of, task
         "integration": "real channel, locks, environments, verification; interrupted, damaged and "
         "concurrent builds (60 min)",
         "images": "images, with and without an engine (10 min)",
-        "browser": "the page of timings, the documentation and a notebook in Chromium (4 min)",
+        "browser": "the page of timings and the documentation in Chromium (4 min)",
         "examples": "the programs of examples/, each in its environment (15 min)",
         "faults": "this many random faults: kills, damage, bad mirrors, full disks, hostile "
         "archives and more (60: 2 min; without a choice of parts, 40 are run)",

@@ -39,9 +39,9 @@ class Browser:
         made = self._ask("POST", "session", {"capabilities": {"alwaysMatch": capabilities}})
         self._base = f"{driver}/session/{made['sessionId']}"
 
-    def open(self, page: Path | str) -> None:
-        """Open a file or an address and wait until it is loaded."""
-        self._ask("POST", "url", {"url": page if isinstance(page, str) else page.as_uri()})
+    def open(self, page: Path) -> None:
+        """Open a file and wait until it is loaded."""
+        self._ask("POST", "url", {"url": page.as_uri()})
 
     def run(self, script: str) -> Any:
         """Run a script in the page and return what it returns."""

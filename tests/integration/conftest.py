@@ -60,7 +60,6 @@ MARKERS = {
     "test_image": "images",
     "test_dockerfile_alone": "images",
     "test_page": "browser",
-    "test_kernel": "browser",
 }
 
 

@@ -18,7 +18,7 @@ MODULES = (
     "test_dockerfile_alone",
     "test_image",
     "test_image_in_engine",
-    # test_page opens a page in a browser.
+    # tests/unit/environments/use/test_kernel.py; test_guides installs one.
     "test_kernel",
     # tests/unit/distribution/test_vendor.py.
     "test_vendor",

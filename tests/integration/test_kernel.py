@@ -1,20 +1,15 @@
-"""Kernels of environments in a real Jupyter: nbclient runs a notebook, Chromium shows one."""
+"""Kernels of environments in a real Jupyter, whose nbclient runs a notebook."""
 
 import json
-import re
 import shutil
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from integration.browser import browser
 from integration.conftest import Prefix
 from integration.tiny import tree
 from stacks.core.disk import REPOSITORY
@@ -47,15 +42,6 @@ for cell in notebook.cells:
 print()
 print(notebook.cells[-1].outputs[0]["text"], end="")
 """
-ANSWER, LIMIT, TOKEN = "1542", 120, "secret"
-APP = "window.jupyterapp"
-IS_OPEN = f"return !!({APP} && document.querySelector('.jp-Notebook .jp-Cell'))"
-# The shell's current widget is the one with the focus: a page in the background has none.
-RUN_ALL = f"""\
-const [notebook] = {APP}.shell.widgets('main');
-{APP}.shell.activateById(notebook.id);
-notebook.sessionContext.ready.then(() => {APP}.commands.execute('notebook:run-all-cells'));"""
-OUTPUT = "return (document.querySelector('.jp-OutputArea-output') || {}).innerText || ''"
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +55,10 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def notebook(program: str, name: str = "") -> str:
+def notebook(program: str) -> str:
     cell: dict[str, Any] = {"cell_type": "code", "id": "a", "execution_count": None, "metadata": {}}
-    spec = {"kernelspec": {"name": name, "display_name": name}} if name else {}
     cells = [{**cell, "outputs": [], "source": program}]
-    content = {"cells": cells, "metadata": spec, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(content)
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
 Install = Callable[..., str]
@@ -137,50 +121,3 @@ def test_the_notebook_of_the_examples(install: Install, jupyter: Path, tmp_path:
     shutil.copytree(REPOSITORY / "examples/notebook", folder, ignore=ignored)
     printed = executed(jupyter, folder / "line.ipynb", install(str(folder)))
     assert printed == ["image/png", "slope 2.485, intercept 1.032, loss 0.263"]
-
-
-def test_a_notebook_in_the_browser(install: Install, jupyter: Path, tmp_path: Path) -> None:
-    name = install("openblas", "theano-1.0.5")
-    folder = tmp_path / "notebooks"
-    folder.mkdir()
-    program = "import theano\nprint(int(theano.tensor.constant(771).eval()) * 2)"
-    (folder / "a.ipynb").write_text(notebook(program, name))
-    with browser(width=1280) as page, server(jupyter, folder) as address:
-        page.open(f"{address}/lab/tree/a.ipynb?token={TOKEN}")
-        wait(lambda: page.run(IS_OPEN))
-        page.run(RUN_ALL)
-        assert wait(lambda: page.run(OUTPUT)).strip() == ANSWER
-
-
-@contextmanager
-def server(jupyter: Path, folder: Path) -> Iterator[str]:
-    """Give the address of a Jupyter server for the notebooks in a folder."""
-    options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
-    options += [f"--IdentityProvider.token={TOKEN}", "--LabApp.expose_app_in_browser=True"]
-    process = subprocess.Popen(
-        [jupyter, "-m", "jupyterlab", *options, f"--ServerApp.root_dir={folder}"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr
-    # Its log must not fill the pipe.
-    rest = threading.Thread(target=process.stderr.read)
-    with process:
-        try:
-            found = (re.search(r"(http://127\.0\.0\.1:\d+)/lab", line) for line in process.stderr)
-            address = next(match[1] for match in found if match)
-            rest.start()
-            yield address
-        finally:
-            process.terminate()
-            if rest.is_alive():
-                rest.join()
-
-
-def wait(question: Callable[[], Any]) -> Any:
-    """Return the first true answer to a question that is asked again and again."""
-    end = time.monotonic() + LIMIT
-    while time.monotonic() < end:
-        if answer := question():
-            return answer
-    raise AssertionError(f"no answer within {LIMIT} s")
