@@ -91,20 +91,6 @@ def test_an_interrupted_bench_stops_everywhere_and_resumes(cluster: Machines) ->
     assert sessions(cluster) == []
 
 
-def test_a_worker_with_another_checkout_is_refused(cluster: Machines) -> None:
-    file = cluster.machines["two"].checkout / "stacks/locks/lock.py"
-    before = file.read_text()
-    file.write_text(before + "\n")
-    try:
-        status, output = cluster.ask(*BENCH).end()
-    finally:
-        file.write_text(before)
-    assert status == 1
-    assert "two-" in output and "the worker's checkout differs" in output
-    assert "1 different file: stacks/locks/lock.py" in output
-    assert "stored in results/one/" in output and "stored in results/two/" not in output
-
-
 SWEEP = ("run", "--jobs", "2", "--variant", "by-conda")
 
 

@@ -77,7 +77,7 @@ def test_another_checkout_is_refused_with_the_command_that_fixes_it(
     files: dict[str, str], commit: str, found: str, fix: str
 ) -> None:
     messages.check(ORDER, HERE, None)
-    with pytest.raises(StaleError) as caught:
+    with pytest.raises(StaleError, match="the worker's checkout differs") as caught:
         messages.check(ORDER, files, commit)
     assert caught.value.expected == f"commit {'c' * 40} without changes"
     assert (caught.value.found, caught.value.fix) == (found, fix)
