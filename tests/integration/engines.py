@@ -115,11 +115,8 @@ echo '{report}'
 echo verifying >&2
 {play}
 """
-PASSES, FAILS = "exit 0", "exit 1"
-REPORTS = {
-    status: json.dumps({"ok": ok, "checks": [{"status": "pass" if ok else "fail"}]})
-    for status, ok in ((PASSES, True), (FAILS, False))
-}
+PASSES = "exit 0"
+REPORT = json.dumps({"ok": True, "checks": [{"status": "pass"}]})
 WAITS = "until [ -e /tmp/go ]; do sleep 0.1; done"
 
 
@@ -166,7 +163,7 @@ def write_small(root: Path, play: str) -> Layers:
         add(folder, f"opt/theano/share/{name}", f"{name}\n" * 1000)
     (folders["packages"] / "opt/theano/share/link").symlink_to("packages")
     settings = folders["settings"]
-    text = ENTRY.format(play=play, report=REPORTS.get(play, REPORTS[PASSES]))
+    text = ENTRY.format(play=play, report=REPORT)
     add(settings, "usr/local/bin/theano-stacks", text, 0o755)
     add(settings, layout.SBOM[1:], "{}")
     for place, mode in (("tmp", 0o1777), ("work", 0o775)):

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from integration.engines import (
-    FAILS,
     NAMES,
     PASSES,
     WAITS,
@@ -129,15 +128,6 @@ def test_a_verification_that_does_not_end(
     assert process.returncode == (130 if how == "ctrl-C" else 2)
     assert ("could not be verified (status 137)" in error) == (how != "ctrl-C")
     assert state(engine) == before
-
-
-def test_a_verification_that_fails(
-    small: Build, before: State, engine: Engine, tmp_path: Path
-) -> None:
-    with pytest.raises(VerifyError, match="/small-test failed its verification"):
-        small(FAILS, json_file=tmp_path / "report.json")
-    assert state(engine) == before
-    assert json.loads((tmp_path / "report.json").read_text())["ok"] is False
 
 
 def test_an_image_for_a_device_that_this_machine_lacks(
