@@ -13,7 +13,7 @@ from integration.checking import checked
 from integration.conda_client import Conda
 from integration.conftest import Prefix
 from integration.programs import called
-from integration.published import install, serving, solve
+from integration.published import install, serving
 from integration.test_exports import at, export
 from integration.tiny import workspace_below
 from stacks.channel.build import build_packages
@@ -89,22 +89,6 @@ def test_conda_gives_the_settings_by_a_package(
     conda.succeed("remove", "-y", "--force", "--offline", "-p", place, "theano-settings")
     assert not (place / RC_FILE).exists()
     assert checked(place, "ldflags", expect=None, HOME=str(tmp_path))[0].status == "fail"
-
-
-def test_rattler_gives_the_settings_by_a_package(
-    workspace: Workspace, prefix: Prefix, tmp_path: Path
-) -> None:
-    # BLIS, by itself, takes one thread and, on some processors, slow kernels.
-    variant, place = load_variant(workspace, "blis"), tmp_path / "environment"
-    own = workspace_below(tmp_path / "checkout", workspace.cache)
-    with serving(own, [variant]) as address:
-        file = workspace.locks / variant.id / "environment.yml"
-        install(solve(address, file, tmp_path / "client"), place, tmp_path / "packages")
-    assert "BLIS_NUM_THREADS" in answers(place, tmp_path)
-    assert answers(place, tmp_path) == answers(prefix("theano-1.0.5", "blis"), tmp_path)
-    table = verify(place / "bin/python", tmp_path)
-    assert re.search(r"serving library +blis 0\.9\.0 ", table)
-    assert checked(place, "accelerator", expect=None)[0].status == "pass"
 
 
 # Of the machine that the client runs on: Python 3.11 needs 2.35.
