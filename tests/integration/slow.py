@@ -42,7 +42,6 @@ TESTS = (
     "test_channel::*pytensor*",
     "test_cluster::test_a_program_runs_over_*",
     "test_cluster::test_a_stack_of_ones_own_*",
-    "test_cluster::test_an_interrupted_bench_*",
     "test_cluster::test_the_scheduler_is_lost",
     "test_exports::test_pip_and_uv_take_*",
     "test_first_step::test_stored_graph_*theano-1.0.5*",

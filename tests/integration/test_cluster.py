@@ -70,27 +70,6 @@ def test_bench_on_two_machines_replaces_a_lost_worker(cluster: Machines) -> None
     assert sessions(cluster) == []
 
 
-def test_an_interrupted_bench_stops_everywhere_and_resumes(cluster: Machines) -> None:
-    one = cluster.machines["one"]
-    one.hold.touch()
-    before = len(results(cluster, "two"))
-    command = cluster.ask(*BENCH)
-    command.until("begins the timing on one", "stored in results/two/", "start 1, compiling")
-    running = one.jobs()
-    assert running
-    command.interrupt()
-    status, output = command.end()
-    assert status == 130 and "interrupted; what was finished is kept" in output
-    assert psutil.wait_procs(running, PATIENCE)[1] == []
-    one.hold.unlink()
-    status, output = cluster.ask(*BENCH).end()
-    assert status == 0, output
-    assert "already finished the timing on two" in output
-    assert ": begins the timing on two" not in output
-    assert len(results(cluster, "two")) == before + 1
-    assert sessions(cluster) == []
-
-
 SWEEP = ("run", "--jobs", "2", "--variant", "by-conda")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -130,6 +131,14 @@ def test_a_worker_that_is_not_there_any_more_is_lost() -> None:
     fake = Fake("a", "b", a=[RUNNING])
     fake.meanwhile = lambda: setattr(fake, "present", {"b": fake.present["b"]})
     assert fake.dispatch("x") == (["bx"], [])
+    assert all(task.is_stopped for task in fake.sent)
+
+
+def test_ctrl_c_stops_the_workers() -> None:
+    fake = Fake("a", a=[RUNNING])
+    fake.meanwhile = lambda: signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        fake.dispatch("x")
     assert all(task.is_stopped for task in fake.sent)
 
 
