@@ -14,7 +14,6 @@ from integration.conftest import Prefix
 from integration.programs import opened
 from integration.tiny import Tiny, as_user, obeying
 from stacks.core.disk import REPOSITORY
-from stacks.core.errors import DiskError
 
 MINE = "summary: mine\nextends: by-conda\nframework: tiny\npip: [decorator==4.4.2]\n"
 # Locks and makes the environment of the stack.yaml STACK in the checkout ROOT.
@@ -176,12 +175,3 @@ def test_a_folder_without_write_permission(tiny: Tiny, folder: str) -> None:
     assert f"{place}" in error and "Permission denied" in error
     assert ("THEANO_STACKS_CACHE" in error) == (folder == "cache")
     assert not tiny.place("by-pip").exists()
-
-
-def test_a_file_in_place_of_the_environment(tiny: Tiny) -> None:
-    place = tiny.place("by-conda")
-    place.parent.mkdir()
-    place.write_text("a person's")
-    with pytest.raises(DiskError, match="a file stands where a folder is needed"):
-        tiny.make("by-conda")
-    assert place.read_text() == "a person's"

@@ -70,6 +70,9 @@ def test_a_failure_leaves_the_old_folder_and_nothing_else(target: Path) -> None:
         raise ZeroDivisionError
     with pytest.raises(FileNotFoundError), replace_atomically(target):
         pass
+    with pytest.raises(DiskError, match="a file stands where a folder is needed"):
+        replace(target / "old")
+    assert (target / "old").is_file()
     assert (names(target), names(target.parent)) == (["old"], ["folder"])
 
 
