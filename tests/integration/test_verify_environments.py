@@ -133,24 +133,6 @@ def test_an_interrupt_ends_it_without_a_traceback(prefix: Prefix, tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_ends_a_task_that_verifies_in_one_line(prefix: Prefix) -> None:
-    place = prefix("theano-1.0.5", "pip-openblas")
-    process = subprocess.Popen(
-        [REPOSITORY / "invoke", "verify", "--python", place / "bin/python"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stderr
-    assert process.stderr.readline().startswith("verifying: about 15 s on an idle machine ")
-    # As a terminal does it: to all processes of the foreground.
-    os.killpg(process.pid, signal.SIGINT)
-    last = "interrupted; what was finished is kept: the same command begins again"
-    assert process.communicate()[1] == f"\n{last}\n"
-    assert process.returncode == 130
-
-
 def test_the_program_for_processors_on_which_glibc_frees_the_registers(
     prefix: Prefix, tmp_path: Path
 ) -> None:
