@@ -77,8 +77,9 @@ def check_prefix(prefix, expectation, full=False):
         return failed(NAME, "%s %s" % (manifest.MANIFEST, error), fix)
     packages = expectation["packages"] if expectation else ()
     locked = {package["name"]: package["version"] for package in packages}
-    added, damage = split(prefix, comparison, locked)
-    differences = damage + comparison.differences
+    added, replaced, extra = split(prefix, comparison, locked)
+    # What is extra comes last: a folder that was moved hides what has taken its place.
+    differences = replaced + comparison.differences + extra
     if differences:
         plural = "s" * (len(differences) > 1)
         lines = ["{:,} difference{} from what was installed".format(len(differences), plural)]
@@ -154,7 +155,7 @@ def document(expectation, check):
 
 
 def split(prefix, comparison, locked):
-    """Return (texts, [Difference]): what the user has added, and what is damage.
+    """Return (texts, [Difference], [Difference]): what the user has added, replaced, and the rest.
 
     prefix: the environment's folder. comparison: manifest.compare's. locked: {name: version} of
     the packages of the lock; one of them that is installed again is damage.
@@ -162,23 +163,39 @@ def split(prefix, comparison, locked):
     prefix = to_bytes(prefix)
     versions = {normal(name): version for name, version in locked.items()}
     files = {p for p in comparison.extra if stat.S_ISREG(comparison.found[p].st_mode)}
-    added, damage, owned = [], [], set()
+    added, replaced, owned = [], [], set()
     for name, version, source, record, names in _installed(prefix, files, comparison.entries):
         of_package = names & files | {record}
         owned |= of_package
         if normal(name) in versions:
             problem = "%s %s, installed by %s, replaces the locked %s %s"
             words = (name, version, source, name, versions[normal(name)])
-            damage.append(Difference(b"", problem % words))
+            replaced.append(Difference(b"", problem % words))
         else:
             count = "{:,} files".format(len(of_package))
             added.append("%s %s by %s (%s)" % (name, version, source, count))
     compiled = {p for p in files - owned if _is_compiled(p, comparison.found)}
     if compiled:
         added.append("{:,} {}".format(len(compiled), COMPILED))
-    rest = [path for path in comparison.extra if path not in owned and path not in compiled]
-    damage += [Difference(path, "extra") for path in rest]
-    return added, damage
+    owned |= compiled
+    return added, replaced, _extra(set(comparison.extra) - owned, set(comparison.entries) | owned)
+
+
+def _extra(paths, others):
+    """Return a Difference for each path; one for all in a folder that has none of the others."""
+    folders, counts = {b""}, {}
+    for path in others:
+        while os.path.dirname(path) not in folders:
+            path = os.path.dirname(path)
+            folders.add(path)
+    for path in paths:
+        while os.path.dirname(path) not in folders:
+            path = os.path.dirname(path)
+        counts[path] = counts.get(path, 0) + 1
+    return [
+        Difference(path, "extra" if path in paths else "extra, with {:,} files".format(count))
+        for path, count in sorted(counts.items())
+    ]
 
 
 def added_packages(prefix):
