@@ -170,10 +170,13 @@ def versions_of(name):
 
 def _conda_version(name):
     for path in matching(sys.prefix, os.path.join("conda-meta", str(name) + "-*.json")):
-        with open(path) as file:
-            record = json.load(file)
-        if record.get("name") == name:
-            return record["version"]
+        try:
+            record = json.loads(read_text(path))
+            if record["name"] == name:
+                return record["version"]
+        # An interrupted installation leaves half a record.
+        except (ValueError, KeyError, TypeError):
+            continue
     return None
 
 

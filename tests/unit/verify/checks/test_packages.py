@@ -26,6 +26,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "conda-meta").mkdir()
     record = {"name": "libblas", "version": "3.9"}
     (tmp_path / "conda-meta/libblas-3.9-0.json").write_text(json.dumps(record))
+    # As an interrupted installation leaves them.
+    (tmp_path / "conda-meta/unknown-1-0.json").write_text("{")
+    (tmp_path / "conda-meta/unknown-2-0.json").write_text("[]")
     (tmp_path / "va_module.py").write_text("__version__ = '2.0'")
     (tmp_path / "va_plain.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
