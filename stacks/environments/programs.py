@@ -69,7 +69,10 @@ def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_report(status: int, report: Path, what: str, fix: str) -> None:
-    """Raise VerifyError `what` unless a report agrees with PASSED, FAILED or NO_DEVICE."""
+    """Raise VerifyError `what` unless a report agrees with PASSED, FAILED or NO_DEVICE.
+
+    fix: of a program that is not the suite.
+    """
     try:
         content = records.read_json(report)
         statuses = {check["status"] for check in content["checks"]}
@@ -86,6 +89,9 @@ def check_report(status: int, report: Path, what: str, fix: str) -> None:
         found=f"exit status {status} and {found}",
         fix=fix,
     )
+    if status == FAILED and not is_valid:
+        # A step has hung or crashed: the suite's supervisor has printed which, and the fix.
+        error = VerifyError(what, fix="see the suite's own message above")
     error.exit_code = FAILED if status == FAILED else CANNOT_RUN
     raise error
 

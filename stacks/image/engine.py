@@ -276,8 +276,7 @@ def verify(
         what = f"the image of {variant.id} could not be verified"
         if status not in (PASSED, FAILED, NO_DEVICE):
             raise_for(status, f"{what} (status {status})")
-        fix = "see the message above; without one, the image's entry program is not the suite's"
-        check_report(status, report, what, fix)
+        check_report(status, report, what, "the image's entry program is not the suite's")
         for path in reports:
             write_atomically(path, report.read_bytes())
     if status == FAILED:

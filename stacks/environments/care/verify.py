@@ -106,7 +106,7 @@ def verify_variant(
             is_damaged = status == FAILED
             if is_damaged and not report.is_file():
                 kept.unlink(missing_ok=True)
-                raise VerifyError(f"the environment of {variant.id} is damaged", fix=repair)
+                raise_for(FAILED, f"{variant.id} is damaged")
             if not is_damaged:
                 arguments = ["--expect", str(prefix / settings.EXPECTATION), *_options(full, limit)]
                 arguments += ["--brief"] if brief or quiet else []
@@ -213,12 +213,7 @@ def _verify(
         raise error
     if status not in (PASSED, FAILED, NO_DEVICE):
         raise_for(status, what)
-    check_report(
-        status,
-        report,
-        what,
-        f"see the message above; without one, {python} is no Python that runs the suite",
-    )
+    check_report(status, report, what, f"{python} is no Python that runs the suite")
     return status
 
 

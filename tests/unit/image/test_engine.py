@@ -245,12 +245,12 @@ def verify(variant: Variant, reports: Sequence[Path], status: int, output: str) 
     [
         (0, "not JSON", "exit status 0 and no report", 2),
         (0, json.dumps(FAILED), "exit status 0 and a report of a failure", 2),
-        (1, "", "exit status 1 and no report", 1),
+        (1, "", None, 1),
         (3, json.dumps(FAILED), "exit status 3 and a report of a failure", 2),
     ],
 )
 def test_an_image_that_does_not_verify_never_passes(
-    status: int, output: str, found: str, exit_code: int, variant: Variant, tmp_path: Path
+    status: int, output: str, found: str | None, exit_code: int, variant: Variant, tmp_path: Path
 ) -> None:
     (tmp_path / "before").write_text("{}")
     with pytest.raises(VerifyError, match="openblas could not be verified") as caught:
