@@ -166,10 +166,13 @@ def check_folder(context):
         return skipped(FOLDER_CHECK, "its name, %s, is another one in each program" % text(folder))
     refused = _refused(context, folder, pattern)
     if refused:
+        what, step = "may not be written", "make it yours"
+        if not os.path.isdir(refused):
+            what, step = "is no folder", "remove it"
         return failed(
             FOLDER_CHECK,
-            "%s may not be written: each program ends at the import" % text(refused),
-            "make it yours, or choose another folder before Python starts:\n"
+            "%s %s: each program ends at the import" % (text(refused), what),
+            step + ", or choose another folder before Python starts:\n"
             'export %s="$%s,base_compiledir=FOLDER"' % ((context.framework.flags_variable,) * 2),
         )
     modules = matching(folder, pattern)
@@ -202,7 +205,7 @@ def _refused(context, folder, pattern):
     # Below a base is what a program makes, or finds: the suite's own folder has the same name.
     own = os.path.basename(str(context.framework.flag("compiledir") or ""))
     path = os.path.join(folder, own) if pattern == BASE else folder
-    while not os.path.exists(path) and os.path.dirname(path) != path:
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
         path = os.path.dirname(path)
     return "" if os.path.isdir(path) and os.access(path, os.R_OK | os.W_OK | os.X_OK) else path
 

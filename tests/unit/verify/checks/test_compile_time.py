@@ -154,3 +154,12 @@ def test_a_folder_that_no_program_can_use_fails(
     assert check.detail.startswith(f"{tmp_path / there} may not be written: each program ends")
     allowed.add(str(tmp_path / there))
     assert compile_time.check_folder(made).status == "pass"
+
+
+@pytest.mark.parametrize("name", ["file", "link"])
+def test_what_is_no_folder_is_to_be_removed(name: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    check = compile_time.check_folder(context(user_flags=f"base_compiledir={tmp_path}/{name}/base"))
+    assert check.detail == f"{tmp_path}/{name} is no folder: each program ends at the import"
+    assert str(check.fix).startswith("remove it, or choose another folder")
