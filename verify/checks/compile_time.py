@@ -7,11 +7,10 @@ its key and load it without a check, so that each program ends with an ImportErr
 from __future__ import absolute_import, division, print_function
 
 import os
-import struct
 import sys
 
 from verify.context import IMPORT
-from verify.core import causes, process, progress
+from verify.core import c_code, causes, process, progress
 from verify.core.configuration import compile_flags, share_modules, sources_of, take
 from verify.core.fixes import fix_of_words, repair_fix, setting_fix, verify_command
 from verify.core.packages import import_installed, is_installed
@@ -155,8 +154,6 @@ FOLDER_CHECK = "compile folder"
 INTERPOLATED = "%("
 # The modules below a folder that has one for each Python, processor and version.
 BASE = "*/*/*.so"
-# elf(5): the identification of a 64-bit file, and the length of its header.
-MAGIC, HEADER = b"\x7fELF\x02", 64
 
 
 def check_folder(context):
@@ -176,7 +173,8 @@ def check_folder(context):
             'export %s="$%s,base_compiledir=FOLDER"' % ((context.framework.flags_variable,) * 2),
         )
     modules = matching(folder, pattern)
-    broken = [path for path in modules if not _is_in_the_making(path) and not is_whole(path)]
+    whole = {path for path in modules if c_code.is_cut_off(path) is False}
+    broken = [path for path in modules if path not in whole and not _is_in_the_making(path)]
     if not broken:
         return passed(FOLDER_CHECK, "%d modules in %s, all whole" % (len(modules), text(folder)))
     folders = sorted({os.path.dirname(path) for path in broken})
@@ -217,21 +215,3 @@ def _is_in_the_making(path):
     return not os.path.exists(path) or (
         is_new and not os.path.exists(os.path.join(folder, "key.pkl"))
     )
-
-
-def is_whole(path):
-    """Return whether a file is as long as its own header says; False if it is no 64-bit ELF."""
-    try:
-        with open(path, "rb") as file:
-            header = file.read(HEADER)
-        size = os.path.getsize(path)
-    except EnvironmentError:
-        return False
-    if len(header) < HEADER or not header.startswith(MAGIC):
-        return False
-    # e_shoff, e_shentsize and e_shnum: the table of sections, which linkers write last.
-    (start,), (length, count) = (
-        struct.unpack_from("<Q", header, 40),
-        struct.unpack_from("<HH", header, 58),
-    )
-    return size >= start + length * count

@@ -1,4 +1,4 @@
-"""Compile, load and link C code with the framework's compiler.
+"""Compile, load and link C code with the framework's compiler; is a compiled file whole?
 
 The compiler is a path, or a command with options, as the framework's flag `cxx` has it.
 """
@@ -9,11 +9,14 @@ import ctypes
 import os
 import pkgutil
 import shlex
+import struct
 
 from verify.core import process
 
 # Seconds for one file.
 LIMIT = 60
+# elf(5): the identification of a 64-bit file, and the length of its header.
+MAGIC, HEADER = b"\x7fELF\x02", 64
 
 
 class NoCompilerError(Exception):
@@ -81,3 +84,21 @@ def _compiling(compiler, words, path):
         return process.Started(command + ["-shared", "-fPIC", "-x", "c++"] + words, path)
     except OSError as error:
         raise NoCompilerError("%s: %s" % (command[0], error.strerror))
+
+
+def is_cut_off(path):
+    """Return whether a file is shorter than its own header says; None if it is no 64-bit ELF."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(HEADER)
+        size = os.path.getsize(path)
+    except EnvironmentError:
+        return None
+    if len(header) < HEADER or not header.startswith(MAGIC):
+        return None
+    # e_shoff, e_shentsize and e_shnum: the table of sections, which linkers write last.
+    (start,), (length, count) = (
+        struct.unpack_from("<Q", header, 40),
+        struct.unpack_from("<HH", header, 58),
+    )
+    return size < start + length * count

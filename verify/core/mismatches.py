@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-from verify.core import packages, surroundings
+from verify.core import c_code, packages, surroundings
 
 # framework: the name of its module; release: the first one that this is true of; python: the newest
 # that it runs on; numpy: the first version that is too new, or None.
@@ -129,7 +129,12 @@ def without_file(pattern, facts):
 
 def crashed(match, facts):
     """A library that was cut off since it was installed, and ends the program."""
-    return without_file(r"\.so[.\d]*,", facts)
+    damaged = without_file(r"\.so[.\d]*,", facts)
+    for path in surroundings.matching(os.path.join(facts.prefix, "lib"), "*.so*"):
+        # No record has the sizes of a conda client's files.
+        if not damaged and c_code.is_cut_off(path):
+            return "%s is cut off" % path, "install again the package that has it"
+    return damaged
 
 
 def _of_other_pythons(top, name):
@@ -262,11 +267,14 @@ def missing_symbol(match, facts):
     symbol = match.group(1)
     if symbol.startswith(("mkl_", "MKL_")):
         return "MKL's libraries lack %s" % symbol, _mkl_fix(facts.prefix)
+    path = re.search(r"(\S+\.so[^\s:]*): undefined symbol", match.string)
     if PYTHON_SYMBOL.match(symbol):
-        path = re.search(r"(\S+\.so[^\s:]*): undefined symbol", match.string)
         name = os.path.basename(path.group(1)) if path else "a module"
         what = "%s is built for another Python: this one has no %s" % (name, symbol)
         return what, "install its package again, for this Python"
+    if path and path.group(1).startswith(os.path.join(facts.prefix, "")):
+        what = "no library that %s loads has %s" % (path.group(1), symbol)
+        return what, "install its package, and those that it needs, again: they do not fit"
     if BLAS_SYMBOL.match(symbol):
         fix = packages.link_fix(facts.framework)
         return "no library that is linked has BLAS's %s" % symbol, fix

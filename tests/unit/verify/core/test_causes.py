@@ -42,6 +42,7 @@ CIRCULAR = (
     "partially initialized module 'numpy' has no attribute 'array' "
     "(most likely due to a circular import) (/home/a/numpy.py)"
 )
+LAPACK = "ImportError: /env/lib/a.so: undefined symbol: zhpr_"
 SCAN_C = "mod.cpp:1: error: 'PyThreadState' has no member named 'exc_type'"
 HALF = "cannot import name 'a' from partially initialized module 'numpy.core' (most likely"
 AGAIN = "pip install --force-reinstall --no-deps numpy"
@@ -80,6 +81,7 @@ REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
         (f"liba.so: {NO_FILE}", facts(**DAMAGED), "numpy is damaged", AGAIN),
         (HALF, facts(**DAMAGED), "numpy is damaged", AGAIN),
         ("the process died by signal 7 at `a`", facts(**DAMAGED), "numpy is damaged", AGAIN),
+        (LAPACK, facts(prefix="/env"), "/env/lib/a.so loads has zhpr_", "install its package"),
         # In an environment of the builder's nothing else installs.
         ("No module named 'six'", facts(repair="build --repair"), "six", "build --repair"),
         (f"/site/a.so: {DENIED}", facts(), "/site/a.so may not be read", "chmod"),
@@ -203,6 +205,19 @@ def test_what_is_the_case_already_is_no_fix(
     monkeypatch.setattr(causes.machine, "cgroup_files", lambda *names: limits)
     cause = causes.of("RuntimeError: can't start new thread", true)
     assert cause == ("no more processes may start: /c/pids.max is 7", causes.CONTAINER)
+
+
+def test_a_library_without_a_record_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    (folder := tmp_path / "lib").mkdir()
+    (folder / "libm.so").write_text("GROUP ( libm.so.6 )")
+    (folder / "libgone.so").symlink_to("nowhere")
+    whole = Path(sys.modules["_ctypes"].__file__ or "").read_bytes()
+    (folder / "liba.so").write_bytes(whole)
+    died = "the process died by signal 7 at `importing the framework`"
+    assert causes.of(died, facts(prefix=str(tmp_path))) is None
+    (folder / "libb.so.1").write_bytes(whole[:4096])
+    cause = causes.of(died, facts(prefix=str(tmp_path)))
+    assert cause == (f"{folder}/libb.so.1 is cut off", "install again the package that has it")
 
 
 def test_a_wrong_syntax_names_the_package_of_its_file() -> None:
