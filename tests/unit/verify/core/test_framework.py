@@ -28,6 +28,22 @@ def test_an_import_that_fails(
     assert caught.value.fix.startswith(fix)
 
 
+def test_a_setting_that_the_error_names_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = 'Invalid value ("x") for configuration variable "floatX".'
+    text = f"import os\nif os.environ['BROKENRC'] != os.devnull: raise ValueError({error!r})"
+    (tmp_path / "broken.py").write_text(text)
+    (tmp_path / "rc").write_text("[global]\nfloatX = x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("BROKENRC", str(tmp_path / "rc"))
+    names = {"module": "broken", "variant": "v", "framework": "f"}
+    with pytest.raises(framework.FrameworkError, match="configuration variable") as caught:
+        cli._framework(names, str(tmp_path), {})
+    assert caught.value.fix == f"correct floatX in {tmp_path}/rc"
+
+
 def test_numpy_is_verified_only_where_no_framework_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
