@@ -46,6 +46,9 @@ def explained(context, error):
         return "%s was removed meanwhile: %s" % (context.folder, detail), fix
     if UNLINKED.search(str(error)):
         return detail, ldflags_fix(context)
+    if getattr(error, "filename", None) in str(context.framework.flag("cxx") or "").split():
+        # It is missing, or cannot be started.
+        return detail, compiler_fix(context)
     found = causes.of_error(error, _facts(context)) or context.culprit
     if found:
         what, fix = found

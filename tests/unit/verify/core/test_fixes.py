@@ -1,5 +1,6 @@
 """What sets a flag, and what to do about a failed check."""
 
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -185,6 +186,15 @@ def test_a_missing_compiler_is_installed_or_comes_with_an_environment(
     error = AssertionError("/usr/lib/python3.11/distutils/core.py")
     assert fixes.explained(without, error) == (f"AssertionError: {error}", fix)
     assert fixes.explained(without, AssertionError()) == ("AssertionError", fix)
+
+
+@pytest.mark.parametrize("cxx", ["/nowhere/g++", "/nowhere/g++ -m64"])
+def test_a_compiler_that_cannot_be_started_has_the_fix_of_its_setting(cxx: str) -> None:
+    """Then what does not compile is a consequence of it."""
+    error = OSError(errno.ENOENT, "No such file", "/nowhere/g++")
+    culprit = ("a setting in ~/.theanorc", "correct the lines of ~/.theanorc")
+    made = context({"cxx": cxx}, user_flags=f"cxx={cxx}", culprit=culprit)
+    assert fixes.explained(made, error)[1] == f"remove cxx={cxx} from THEANO_FLAGS"
 
 
 def test_flags_are_named_that_link_here_and_are_not_in_force(
