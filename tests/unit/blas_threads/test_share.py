@@ -154,13 +154,6 @@ def test_the_threads_that_are_in_calls_at_the_same_time_have_equal_parts(
     for number in others * 30:
         found = machine.fair(others=number)
     assert found == each
-    for _ in range(60):
-        machine.fair()
-    assert machine.fair() == 16
-
-
-def test_a_call_after_others_have_ended_has_all(machine: Machine) -> None:
-    machine.fair(others=3)
     machine.pass_second({})
     assert machine.fair() == 16
 
