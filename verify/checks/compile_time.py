@@ -12,6 +12,7 @@ import sys
 from verify.context import IMPORT
 from verify.core import c_code, causes, process, progress
 from verify.core.configuration import compile_flags, share_modules, sources_of, take
+from verify.core.ends import FULL
 from verify.core.fixes import fix_of_words, repair_fix, setting_fix, verify_command
 from verify.core.packages import import_installed, is_installed
 from verify.core.portable import monotonic, native, seconds_of, text
@@ -163,12 +164,10 @@ def check_folder(context):
         return skipped(FOLDER_CHECK, "its name, %s, is another one in each program" % text(folder))
     refused = _refused(context, folder, pattern)
     if refused:
-        what, step = "may not be written", "make it yours"
-        if not os.path.isdir(refused):
-            what, step = "is no folder", "remove it"
+        path, what, step = refused
         return failed(
             FOLDER_CHECK,
-            "%s %s: each program ends at the import" % (text(refused), what),
+            "%s %s" % (text(path), what),
             step + ", or choose another folder before Python starts:\n"
             'export %s="$%s,base_compiledir=FOLDER"' % ((context.framework.flags_variable,) * 2),
         )
@@ -199,13 +198,21 @@ def _folder_of(context):
 
 
 def _refused(context, folder, pattern):
-    """Return the folder that keeps a program from compiling, or ""."""
+    """Return (what keeps a program from compiling, why, what to do first), or None."""
     # Below a base is what a program makes, or finds: the suite's own folder has the same name.
     own = os.path.basename(str(context.framework.flag("compiledir") or ""))
     path = os.path.join(folder, own) if pattern == BASE else folder
     while not os.path.lexists(path) and os.path.dirname(path) != path:
         path = os.path.dirname(path)
-    return "" if os.path.isdir(path) and os.access(path, os.R_OK | os.W_OK | os.X_OK) else path
+    if not os.path.isdir(path):
+        return path, "is no folder: each program ends at the import", "remove it"
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return path, "may not be written: each program ends at the import", "make it yours"
+    status = os.statvfs(path)
+    # Some file systems count no blocks.
+    if status.f_blocks and status.f_bavail * status.f_frsize < FULL:
+        return path, "is on a full disk: no program can compile", "free some space"
+    return None
 
 
 def _is_in_the_making(path):

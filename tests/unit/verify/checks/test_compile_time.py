@@ -163,3 +163,12 @@ def test_what_is_no_folder_is_to_be_removed(name: str, tmp_path: Path) -> None:
     check = compile_time.check_folder(context(user_flags=f"base_compiledir={tmp_path}/{name}/base"))
     assert check.detail == f"{tmp_path}/{name} is no folder: each program ends at the import"
     assert str(check.fix).startswith("remove it, or choose another folder")
+
+
+def test_a_full_disk_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = SimpleNamespace(f_blocks=256, f_bavail=0, f_frsize=4096)
+    monkeypatch.setattr(os, "statvfs", lambda path: full)
+    flags = {"compiledir": "/suite/compiledir_here"}
+    check = compile_time.check_folder(context(flags, user_flags=f"base_compiledir={tmp_path}"))
+    assert check.detail == f"{tmp_path} is on a full disk: no program can compile"
+    assert str(check.fix).startswith("free some space, or choose another folder")
