@@ -215,6 +215,8 @@ def _last_package(frames):
 def other_syntax(match, facts):
     """A file in the syntax of another Python."""
     path = re.search(r"([^\s(]+\.py), line \d+$", match.string)
+    if path and re.search("EOF|never closed|unterminated", match.string):
+        return "%s is cut off" % path.group(1), "install again the package that has it"
     support = support_of(facts.framework, facts.version)
     if support and facts.python > support.python:
         return _old_framework("its source is not for Python %s" % text(facts.python), facts)

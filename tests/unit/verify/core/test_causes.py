@@ -226,6 +226,12 @@ def test_a_wrong_syntax_names_the_package_of_its_file() -> None:
     assert cause.what == "six is written for another Python than 3.9"
 
 
+def test_a_source_that_was_cut_off_is_not_of_another_python() -> None:
+    error = SyntaxError("EOF while scanning triple-quoted string literal", ("/x/a.py", 3, 1, "''"))
+    cause = causes.of_error(error, facts())
+    assert cause == ("/x/a.py is cut off", "install again the package that has it")
+
+
 OPTIMISED = "def f():\n    'text'\nf.__doc__ + ''"
 PRELOADED = "#include <stdlib.h>\n__attribute__((constructor)) void f(void) { _Exit(3); }"
 
