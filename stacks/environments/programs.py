@@ -18,6 +18,8 @@ SUITE = REPOSITORY / "verify"
 OWN_PYTHON = (sys.executable, "-I")
 # Leaves out the packages of the user's home.
 USER_SITE = "PYTHONNOUSERSITE"
+# Python shows where they came.
+CRASHES = (signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGSEGV)
 PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
@@ -105,5 +107,10 @@ def raise_for(status: int, what: str) -> NoReturn:
         NO_DEVICE: "the line `device` above has the fix",
     }
     error = VerifyError(what, fix=fixes.get(status, "see the suite's own message above"))
+    if status < 0:
+        # Before it was supervised: by a library that Python itself loads, for one.
+        found = f"signal {-status} has ended it, without a message"
+        shows = "run it again; " + "export PYTHONFAULTHANDLER=1 shows where" * (-status in CRASHES)
+        error = VerifyError(what, found=found, fix=shows.rstrip("; "))
     error.exit_code = status if status in fixes else CANNOT_RUN
     raise error
