@@ -1,15 +1,12 @@
 """Each exported form, read by the tool that it is for."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 
@@ -20,13 +17,13 @@ from integration.programs import called, printed
 from integration.published import serving, solve
 from integration.tiny import Tiny, flip
 from stacks.channel.locked_package import URL
-from stacks.core.workspace import Workspace, default_workspace
+from stacks.core.workspace import Workspace
 from stacks.exports import forms
 from stacks.exports.packages import subject_of
 from stacks.locks import lock, uv
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin, read_pins
-from stacks.variants.load import all_variants, load_variant
+from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 if sys.version_info >= (3, 11):
@@ -35,8 +32,6 @@ else:
     import tomli as tomllib
 
 Words = list[str | Path]
-VARIANTS = all_variants(default_workspace())
-CONDA = [variant for variant in VARIANTS if not variant.pip_requirements()]
 MODULES = {
     "Environment Modules": Path("/usr/share/modules/init/sh"),
     "Lmod": Path("/usr/share/lmod/lmod/init/sh"),
@@ -74,16 +69,6 @@ def lay_out(workspace: Workspace, pins: tuple[IndexPin, ...], folder: Path) -> P
     for path in fetch(workspace, pins).values():
         shutil.copy(path, folder)
     return folder
-
-
-@pytest.mark.parametrize("variant", CONDA, ids=lambda variant: variant.id)
-def test_a_pixi_manifest_fits_the_schema_of_pixi(
-    workspace: Workspace, variant: Variant, tmp_path: Path
-) -> None:
-    resources = files("validate_pyproject_schema_store") / "resources"
-    schema = json.loads((resources / "pixi.schema.json").read_text())
-    text = export(workspace, variant, "pixi", tmp_path).read_text()
-    jsonschema.validate(tomllib.loads(text), schema)
 
 
 def test_the_solver_of_pixi_finds_the_locked_packages(tiny: Tiny, tmp_path: Path) -> None:

@@ -89,7 +89,13 @@ def test_environment_and_pixi_have_packages_by_build_and_pips_by_hash() -> None:
     assert text.endswith(f"\n  - theano==1.0.5 --hash=sha256:{theano.sha256}\n")
     assert made.usage.endswith("PIP_NO_BUILD_ISOLATION=0 conda env create -f {to}")
     content = tomllib.loads(files("pixi")["pixi.toml"])
-    assert content["workspace"]["description"] == f"{NASTY}, on {MKL.variant.framework.summary}"
+    assert content["workspace"] == {
+        "name": "theano-1.0.5-mkl",
+        "description": f"{NASTY}, on {MKL.variant.framework.summary}",
+        "channels": ["http://localhost:8420/theano-stacks"],
+        "platforms": ["linux-64"],
+    }
+    assert content.keys() == {"workspace", "system-requirements", "dependencies"}
     assert content["system-requirements"] == {"libc": "2.31"}
     digests = {name: table["sha256"] for name, table in content["dependencies"].items()}
     assert digests == {package.name: package.sha256 for package in MKL.lock.packages}
