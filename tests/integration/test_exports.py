@@ -123,22 +123,6 @@ def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(
     assert "Hash mismatch for `six" in run(by_uv).stderr
 
 
-@pytest.mark.parametrize("name", ["openblas", "gpuarray-cuda"])
-def test_a_compose_file_fits_its_schema_and_docker_compose(
-    name: str, workspace: Workspace, tmp_path: Path
-) -> None:
-    path = export(workspace, load_variant(workspace, name), "compose", tmp_path)
-    schema = files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json"
-    jsonschema.validate(yaml.safe_load(path.read_text()), json.loads(schema.read_text()))
-    if not shutil.which("docker-compose"):
-        return
-    out = subprocess.check_output(["docker-compose", "-f", path, "config"], text=True)
-    service = yaml.safe_load(out)["services"]["theano"]
-    assert service["image"] == f"theano-{name}:1.0.5"
-    [volume] = service["volumes"]
-    assert (volume["source"], volume["target"]) == (str(tmp_path), "/work")
-
-
 @pytest.mark.parametrize("tool", MODULES)
 def test_a_module_is_loaded_swapped_and_unloaded(
     tool: str, workspace: Workspace, prefix: Prefix, tmp_path: Path
