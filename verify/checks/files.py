@@ -175,6 +175,7 @@ def split(prefix, comparison, locked):
             count = "{:,} files".format(len(of_package))
             added.append("%s %s by %s (%s)" % (name, version, source, count))
     compiled = {p for p in files - owned if _is_compiled(p, comparison.found)}
+    compiled -= {path for path in compiled if _is_never_checked(os.path.join(prefix, path))}
     if compiled:
         added.append("{:,} {}".format(len(compiled), COMPILED))
     owned |= compiled
@@ -265,6 +266,12 @@ def _conda_record(text):
     # Python raises RuntimeError for too many levels.
     except (AttributeError, ValueError, KeyError, TypeError, RuntimeError):
         return None
+
+
+def _is_never_checked(path):
+    """Return whether Python runs a compiled file whatever its source has become: PEP 552."""
+    with open(path, "rb") as file:
+        return file.read(8)[4:] == b"\x01\0\0\0"
 
 
 def _is_compiled(path, found):

@@ -172,10 +172,11 @@ def test_compiled_python_is_the_users(prefix: Path) -> None:
     add(prefix, f"{SITE_PACKAGES}/numpy/__pycache__/__init__.cpython-39.pyc")
     add(prefix, f"{SITE_PACKAGES}/numpy/__init__.pyc")
     assert found(prefix) == ["8 as installed; 2 compiled Python files"]
-    # Python imports this one, which has no source.
+    # Python imports these, which have no source, or one that is never read again.
     add(prefix, f"{SITE_PACKAGES}/sitecustomize.pyc")
+    add(prefix, f"{SITE_PACKAGES}/numpy/__pycache__/version.cpython-39.pyc", "a\r\r\n\1\0\0\0")
     (prefix / SITE_PACKAGES / "__pycache__").symlink_to("/tmp")
-    names = ("__pycache__", "sitecustomize.pyc")
+    names = ("__pycache__", "numpy/__pycache__/version.cpython-39.pyc", "sitecustomize.pyc")
     assert found(prefix) == [f"{SITE_PACKAGES}/{name}: extra" for name in names]
 
 
