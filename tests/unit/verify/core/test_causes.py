@@ -207,29 +207,10 @@ def test_what_is_the_case_already_is_no_fix(
     assert cause == ("no more processes may start: /c/pids.max is 7", causes.CONTAINER)
 
 
-def test_a_library_without_a_record_that_was_cut_off_is_named(tmp_path: Path) -> None:
-    (folder := tmp_path / "lib").mkdir()
-    (folder / "libm.so").write_text("GROUP ( libm.so.6 )")
-    (folder / "libgone.so").symlink_to("nowhere")
-    whole = Path(sys.modules["_ctypes"].__file__ or "").read_bytes()
-    (folder / "liba.so").write_bytes(whole)
-    died = "the process died by signal 7 at `importing the framework`"
-    assert causes.of(died, facts(prefix=str(tmp_path))) is None
-    (folder / "libb.so.1").write_bytes(whole[:4096])
-    cause = causes.of(died, facts(prefix=str(tmp_path)))
-    assert cause == (f"{folder}/libb.so.1 is cut off", "install again the package that has it")
-
-
 def test_a_wrong_syntax_names_the_package_of_its_file() -> None:
     error = SyntaxError("invalid syntax", ("/x/site-packages/six/a.py", 3, 1, "async = 1"))
     cause = causes.of_error(error, facts(framework="pytensor"))
     assert cause.what == "six is written for another Python than 3.9"
-
-
-def test_a_source_that_was_cut_off_is_not_of_another_python() -> None:
-    error = SyntaxError("EOF while scanning triple-quoted string literal", ("/x/a.py", 3, 1, "''"))
-    cause = causes.of_error(error, facts())
-    assert cause == ("/x/a.py is cut off", "install again the package that has it")
 
 
 OPTIMISED = "def f():\n    'text'\nf.__doc__ + ''"

@@ -9,8 +9,9 @@ import pytest
 
 from stacks.core.disk import REPOSITORY
 from unit.helpers.verification import context
+from unit.verify.core.test_causes import facts
+from verify.core import causes, fixes, packages
 from verify.core import configuration as config_files
-from verify.core import fixes, packages
 
 OWN = {"variant": "mkl", "framework": "theano-1.0.5", "flags": {"blas.ldflags": "-lmkl_rt"}}
 Patch = pytest.MonkeyPatch
@@ -205,3 +206,22 @@ def test_flags_are_named_that_link_here_and_are_not_in_force(
     flags = {"blas.ldflags": "-lx", "cxx": "g++"}
     fix = fixes.ldflags_fix(context(flags, folder=str(tmp_path), has_ldflags=True))
     assert fix.endswith("[blas]\nldflags = -lgood")
+
+
+def test_a_library_without_a_record_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    (folder := tmp_path / "lib").mkdir()
+    (folder / "libm.so").write_text("GROUP ( libm.so.6 )")
+    (folder / "libgone.so").symlink_to("nowhere")
+    whole = Path(sys.modules["_ctypes"].__file__ or "").read_bytes()
+    (folder / "liba.so").write_bytes(whole)
+    died = "the process died by signal 7 at `importing the framework`"
+    assert causes.of(died, facts(prefix=str(tmp_path))) is None
+    (folder / "libb.so.1").write_bytes(whole[:4096])
+    cause = causes.of(died, facts(prefix=str(tmp_path)))
+    assert cause == (f"{folder}/libb.so.1 is cut off", "install again the package that has it")
+
+
+def test_a_source_that_was_cut_off_is_not_of_another_python() -> None:
+    error = SyntaxError("EOF while scanning triple-quoted string literal", ("/x/a.py", 3, 1, "''"))
+    cause = causes.of_error(error, facts())
+    assert cause == ("/x/a.py is cut off", "install again the package that has it")
