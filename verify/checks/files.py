@@ -270,8 +270,12 @@ def _conda_record(text):
 
 def _is_never_checked(path):
     """Return whether Python runs a compiled file whatever its source has become: PEP 552."""
-    with open(path, "rb") as file:
-        return file.read(8)[4:] == b"\x01\0\0\0"
+    try:
+        with open(path, "rb") as file:
+            return file.read(8)[4:] == b"\x01\0\0\0"
+    except EnvironmentError:
+        # Neither does Python read it.
+        return False
 
 
 def _is_compiled(path, found):
