@@ -17,7 +17,6 @@ from stacks.bench.candidates import Candidate, choose_candidates
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.bench.result import Result, Run, Settings
 from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions, Plan, seconds_left, split
-from stacks.core import cores
 from stacks.core.console import duration, next_step, plural, show_error
 from stacks.core.disk import INSTALLED
 from stacks.core.errors import StacksError, StaleError, UsageError, unknown
@@ -27,6 +26,7 @@ from stacks.environments.make import build
 from stacks.locks import lock
 from stacks.variants.load import all_variants, framework_named
 from stacks.variants.variant import Variant
+from verify.core import machine
 
 # What a user does with a result: the page of timings belongs to a checkout.
 NEXT = "./invoke results" if INSTALLED else "./invoke publish"
@@ -68,7 +68,7 @@ def timed(
     """
     options.check()
     _check(chosen, options)
-    threads = options.thread_counts(cores.usable(), cores.affine())
+    threads = options.thread_counts(machine.usable_cores(), machine.affine_cores())
     here = results.describe_machine([each.report for each in chosen if each.report])
     # The name of its folder: its devices are in it.
     devices = {each.device.name.partition(",")[0] for each in chosen if each.device}
@@ -93,7 +93,7 @@ def timed(
             threads=threads,
             quick=options.quick,
             pinned=measured.pinned,
-            quota=cores.quota(),
+            quota=machine.quota_and_file()[0],
             busy=options.busy,
         ),
         subjects=tuple(candidate.subject for candidate in chosen),
@@ -121,9 +121,9 @@ def _check(chosen: Sequence[Candidate], options: BenchOptions) -> None:
 def remarks(runs: Sequence[Run], *, pinned: bool) -> list[str]:
     """Return what a reader must know about the figures."""
     sentences = results.noise_remarks([run.noise for run in runs])
-    limit = cores.quota()
-    if limit is not None and limit < cores.affine():
-        sentences.append(f"a container's limit allows {limit:g} of {cores.affine()} cores")
+    limit = machine.quota_and_file()[0]
+    if limit is not None and limit < machine.affine_cores():
+        sentences.append(f"a container's limit allows {limit:g} of {machine.affine_cores()} cores")
     if not pinned:
         sentences.append("the system did not allow pinning runs to processors")
     return sentences
@@ -148,7 +148,7 @@ def bench_all(
         update={
             "workload": options.workload or WORKLOADS,
             "rounds": options.rounds or (LEAST_STARTS if options.quick else QUICK_ROUNDS),
-            "threads": options.threads or str(cores.usable()),
+            "threads": options.threads or str(machine.usable_cores()),
             # The first start compiles all C modules. The others find them, so they show how long
             # the rest of the compilation takes.
             "starts": LEAST_STARTS,
@@ -240,7 +240,7 @@ def _left(begun: float, done: int, total: int) -> str:
 
 def _untimed(workspace: Workspace, variants: Iterable[Variant], options: BenchOptions) -> list[str]:
     """Return the variants without a whole result of this machine, these settings and their lock."""
-    threads = options.thread_counts(cores.usable(), cores.affine())
+    threads = options.thread_counts(machine.usable_cores(), machine.affine_cores())
     wanted = (options.workloads, options.round_count, threads, options.quick, options.busy)
     here, done = results.describe_machine([]), set[tuple[str, str]]()
     for result in (one.result for one in store.read_all(workspace)[0]):

@@ -16,7 +16,6 @@ from stacks.bench.intervals import number
 from stacks.bench.result import Machine, Result, describe_machine
 from stacks.bench.rows import winners
 from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions
-from stacks.core import cores
 from stacks.core.console import as_typed, display_path, plural
 from stacks.core.disk import write_atomically
 from stacks.core.errors import UsageError, VerifyError
@@ -24,6 +23,7 @@ from stacks.core.workspace import Workspace
 from stacks.variants import stack
 from stacks.variants.load import load_variant, on_framework
 from stacks.variants.variant import Variant
+from verify.core import machine
 
 USUAL = "openblas"
 MEASURE = "Gemm float64 2000"
@@ -45,7 +45,7 @@ def recommend(
     It names the fastest. Nothing is stored. Raises UsageError if fewer than two variants are built
     and verified.
     """
-    threads = str(cores.usable())
+    threads = str(machine.usable_cores())
     options = BenchOptions(workload="gemm", rounds=round_count, quick=True, threads=threads)
     options.check()
     chosen = verified_candidates(workspace, variants)

@@ -10,12 +10,12 @@ from stacks.channel.build_process import BuildProcess
 from stacks.channel.candidates import Candidate, Channel
 from stacks.channel.locked_package import LockedPackage
 from stacks.channel.package import Built
-from stacks.core import cores
 from stacks.core.console import plural, step
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import VERSION, Workspace
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import Pin, Pins
+from verify.core import machine
 
 # The origin of a package that was built.
 SOURCES = "sources"
@@ -126,7 +126,7 @@ def _build(
     missing = [candidate for candidate in candidates if candidate.file_name not in packages]
     pins = {pin for candidate in missing for pin in _sources(workspace, candidate, channel.pins)}
     # They import what they need while this one fetches.
-    processes = [BuildProcess() for _ in range(min(len(missing), cores.usable()))]
+    processes = [BuildProcess() for _ in range(min(len(missing), machine.usable_cores()))]
     try:
         fetch(workspace, {*also, *pins})
         if missing:

@@ -15,9 +15,10 @@ from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.debian import MULTIARCH, copy_libraries, unpack_debs, unpack_upstream
 from stacks.channel.staging.elf import PATCHELF, add_needs
 from stacks.channel.staging.stage import Stage
-from stacks.core import cores, reproducible
+from stacks.core import reproducible
 from stacks.core.models import FileName, Line, RelativePath, Strict
 from stacks.core.process import call
+from verify.core import machine
 
 THIN_FLAGS = ("-O2", "-std=c99", "-fPIC")
 THIN_LIBRARIES = ("-Wl,--as-needed", "-ldl", "-lpthread")
@@ -45,7 +46,7 @@ def compile_all(
         gcc(context, folder, ["-c", *words, "-o", f"{number}.o"])
         return f"{number}.o"
 
-    with ThreadPoolExecutor(cores.usable()) as pool:
+    with ThreadPoolExecutor(machine.usable_cores()) as pool:
         return list(pool.map(compiled, itertools.count(), arguments))
 
 

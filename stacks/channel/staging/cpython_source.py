@@ -35,11 +35,12 @@ from stacks.channel.staging.debian import (
 from stacks.channel.staging.elf import elf_files
 from stacks.channel.staging.stage import Stage
 from stacks.channel.staging.tree import check_links, copy_tree, prune
-from stacks.core import cores, disk
+from stacks.core import disk
 from stacks.core.console import plural
 from stacks.core.errors import IntegrityError
 from stacks.core.models import Line, Name, RelativePath, Variable
 from stacks.core.process import call
+from verify.core import machine
 
 # What the files that sysconfig reads have in place of the prefix.
 PREFIX = "/prefix-of-python"
@@ -103,7 +104,8 @@ class CPythonSource(Stage):
         the folder of the build.
         """
         version = context.recipe.package.version
-        where = f"on {plural(cores.usable(), 'core')}: about {self.cpu_seconds} s of CPU time"
+        count = plural(machine.usable_cores(), "core")
+        where = f"on {count}: about {self.cpu_seconds} s of CPU time"
         print(f"  compiling OpenSSL and Python {version}, {where}", file=sys.stderr, flush=True)
         with disk.tmp_folder() as folder:
             # The makefile cannot be in a path with blanks, and the cache may have one.

@@ -15,11 +15,12 @@ from pydantic import Field
 
 from stacks.channel.build_context import BuildContext
 from stacks.channel.staging.tree import matches, only
-from stacks.core import cores, reproducible
+from stacks.core import reproducible
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.models import Line, Name, RelativePath, Strict
 from stacks.core.process import call
 from stacks.sources.unpack import make_relative, unpack_deb, unpack_tar
+from verify.core import machine
 
 MULTIARCH = "x86_64-linux-gnu"
 # The deb with the texts of common licences, to which copyright files refer by this path.
@@ -226,7 +227,7 @@ def chosen(series: str, patterns: Sequence[str]) -> list[str]:
 
 def jobs() -> str:
     """Return make's option for all usable cores."""
-    return f"-j{cores.usable()}"
+    return f"-j{machine.usable_cores()}"
 
 
 def check_no_folder(root: Path, folders: Sequence[str], fix: str) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from stacks.core import cores
 from stacks.core.disk import tmp_folder
 from stacks.core.errors import StacksError
 from stacks.core.process import CommandError, call
@@ -20,6 +19,7 @@ from stacks.environments.make import contents, settings
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.environments.programs import OWN_PYTHON, SUITE, environment
 from stacks.variants.variant import Variant
+from verify.core import machine
 
 # Seconds for one import: some compile functions then.
 LIMIT = 600.0
@@ -157,7 +157,7 @@ def import_warnings(variant: Variant, prefix: Path) -> list[str]:
         for name in dict.fromkeys(names)
         if (found := modules_of(name, installed.get(canonicalize_name(name), ())))
     }
-    with tmp_folder() as folder, ThreadPoolExecutor(cores.usable()) as pool:
+    with tmp_folder() as folder, ThreadPoolExecutor(machine.usable_cores()) as pool:
         errors = pool.map(lambda names: _import_error(prefix, names, folder), modules.values())
         return [
             f"warning: {name} cannot be imported: {error}{_fix(variant, site, name, error)}"

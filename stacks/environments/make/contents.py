@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from stacks.channel.settings_files import FOLDER
-from stacks.core import cores
 from stacks.core.disk import sha256_of, write_atomically
 from stacks.core.errors import IntegrityError
 from stacks.environments.folders import READY
 from stacks.environments.make.packages import PackageToInstall
 from stacks.sources.conda_archive import Entry
 from stacks.sources.unpack import leads_out, parents
+from verify.core import machine
 
 # How rattler names the second of two packages' files with one path.
 CLOBBERED = re.compile(r"(.+)__clobber-from-.+")
@@ -155,7 +155,7 @@ def _identity(status: os.stat_result) -> tuple[int, int, int]:
 
 def _each(function: Callable[[str], Result], names: Iterable[str]) -> Iterator[tuple[str, Result]]:
     """Yield names with what a function returns for them, which threads call: most of it is I/O."""
-    every, count = list(names), cores.usable()
+    every, count = list(names), machine.usable_cores()
     with ThreadPoolExecutor(count) as pool:
         shares = (every[i::count] for i in range(count))
         for results in pool.map(lambda share: [(n, function(n)) for n in share], shares):

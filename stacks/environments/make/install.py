@@ -12,7 +12,6 @@ import rattler
 from rattler.package_cache import PackageCache, PackageCacheLayer, ValidationMode
 
 from stacks.channel import assemble
-from stacks.core import cores
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of, temporary_folder
 from stacks.core.errors import IntegrityError
 from stacks.environments.make import contents
@@ -20,6 +19,7 @@ from stacks.environments.make.contents import RECORDS, Contents, Digests
 from stacks.environments.make.packages import PackageToInstall
 from stacks.sources.conda_archive import INFO
 from stacks.variants.variant import Variant
+from verify.core import machine
 
 
 def install(
@@ -78,7 +78,7 @@ def _unpack_missing(
 
         # The largest first, so that no thread ends long after the others.
         largest_first = sorted(to_install, key=lambda package: package.built.size, reverse=True)
-        with ThreadPoolExecutor(cores.usable()) as pool:
+        with ThreadPoolExecutor(machine.usable_cores()) as pool:
             list(pool.map(read, largest_first))
         expected = contents.contents_of(to_install, python)
         for folder in new.iterdir():
@@ -96,7 +96,7 @@ def _link(
 ) -> Digests:
     """Link unpacked packages into a new folder, to be renamed to `target`; check its files."""
     with assemble.translated(packages, f"the packages of {variant.id} cannot be installed"):
-        with ThreadPoolExecutor(cores.usable()) as pool:
+        with ThreadPoolExecutor(machine.usable_cores()) as pool:
             list(pool.map(lambda package: _check_unpacked(packages, package), to_install))
         # Its threads go on after an error, and unpack a package that they do not find.
         links = prefix.with_name(f"{prefix.name}-packages")

@@ -10,13 +10,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stacks.core import cores
 from stacks.core.disk import explain_disk_errors
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.locking import acquire
 from stacks.core.process import put_off, start_in_session
 from stacks.environments.use.run import variables, warn
 from stacks.variants.variant import Variant
+from verify.core import machine
 
 PLACE, LIST = "{}", ":::"
 THREAD_VARIABLES = tuple(
@@ -123,7 +123,7 @@ def shared_out(
     # The variant's own come into force when Python starts, where nothing else is set.
     given = {**variant.variables, **env}
     names = ("NUMBA_NUM_THREADS",) if given.get("OMP_NUM_THREADS") else THREAD_VARIABLES
-    share = str(max(1, cores.usable() // min(at_once, count)))
+    share = str(max(1, machine.usable_cores() // min(at_once, count)))
     return {**env, **{name: share for name in names if not given.get(name)}}
 
 

@@ -10,13 +10,13 @@ from stacks.bench import result as results
 from stacks.bench.candidates import Candidate
 from stacks.bench.result import Missing
 from stacks.bench.schedule import BenchOptions
-from stacks.core import cores
 from stacks.core.errors import StacksError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.benching import MACHINE, PASSED, missing, result, runs, subject
+from verify.core import machine
 
 TWO = ("openblas", "pip-default")
 
@@ -36,8 +36,8 @@ class World:
         monkeypatch.setattr(command, "all_variants", lambda _: variants)
         monkeypatch.setattr(candidates, "candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
-        for name in ("affine", "usable"):
-            monkeypatch.setattr(cores, name, lambda: 2)
+        for name in ("affine_cores", "usable_cores"):
+            monkeypatch.setattr(machine, name, lambda: 2)
         monkeypatch.setattr(results, "describe_machine", lambda reports: MACHINE)
 
     def make(self, workspace: Workspace, variant: Variant) -> None:

@@ -10,7 +10,6 @@ from stacks.bench import candidates, command, store
 from stacks.bench.candidates import Candidate, choose_candidates, require_candidates
 from stacks.bench.result import Device, describe_machine
 from stacks.bench.schedule import BenchOptions, Plan
-from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
@@ -33,6 +32,7 @@ from unit.helpers.benching import (
     write_report,
     written,
 )
+from verify.core import machine
 
 GPU = {"name": "NVIDIA H100, compute capability 9.0", "driver": "CUDA 13.0", "where": "cuda0"}
 ON_GPU = {**PASSED, "device": GPU}
@@ -179,9 +179,9 @@ def test_the_bench_from_its_options_to_its_file(
 
 
 def test_what_a_reader_must_know(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cores, "quota", lambda: None)
+    monkeypatch.setattr(machine, "quota_and_file", lambda: (None, None))
     assert command.remarks(runs(BASE, [1.0]), pinned=True) == []
-    monkeypatch.setattr(cores, "quota", lambda: 0.5)
+    monkeypatch.setattr(machine, "quota_and_file", lambda: (0.5, None))
     limit, pinning = command.remarks([], pinned=False)
     assert limit.startswith("a container's limit allows 0.5 of ")
     assert pinning == "the system did not allow pinning runs to processors"

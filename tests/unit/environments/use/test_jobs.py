@@ -8,7 +8,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from stacks.core import cores
 from stacks.core.errors import UsageError
 from stacks.core.locking import acquire
 from stacks.core.process import ended_once
@@ -18,6 +17,7 @@ from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import add
 from unit.helpers.processes import interrupt_at_start, wait_until_ended
+from verify.core import machine
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_arguments_that_are_refused(
 def test_cores_are_shared_out_unless_the_person_chose(
     variant: Variant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cores, "usable", lambda: 8)
+    monkeypatch.setattr(machine, "usable_cores", lambda: 8)
     shares = jobs.shared_out(variant, {"MKL_NUM_THREADS": "7"}, 3, 9)
     assert shares["OPENBLAS_NUM_THREADS"] == shares["OMP_NUM_THREADS"] == "2"
     assert shares["MKL_NUM_THREADS"] == "7"
