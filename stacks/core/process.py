@@ -52,44 +52,39 @@ def call(
     it is stopped. Raises CommandError, with the end of its output, if the program is missing, exits
     with a status that is not accepted, or reaches the limit.
     """
-    words = _logged(arguments)
-    errors = subprocess.STDOUT if merged else subprocess.PIPE
     options: dict[str, Any] = {
         "stdout": subprocess.PIPE,
-        "stderr": errors,
+        "stderr": subprocess.STDOUT if merged else subprocess.PIPE,
         "text": True,
         "errors": "replace",
     }
-    with _running(words, cwd=cwd, env=env, **options) as process:
+    with _running(arguments, cwd=cwd, env=env, **options) as process:
         try:
             output, more = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired as error:
             process.kill()
             raise CommandError(
-                quoted(words),
+                quoted(arguments),
                 expected=f"an end within {limit:g} s",
                 found="it still ran, and was stopped",
             ) from error
     if process.returncode not in accepted:
         tail = "\n".join((output + (more or "")).strip().splitlines()[-TAIL:])
-        raise failed(words, tail, accepted, process.returncode)
+        raise failed(arguments, tail, accepted, process.returncode)
     return str(output)
 
 
 @contextmanager
-def _running(words: list[str], fix: str = "", **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """Start a program for the block, with the options of Popen; it ends with the block.
+def _running(arguments: Sequence[str | Path], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Start a program for the block, as `start` does; it ends with the block.
 
     If something interrupts or ends this process, it has ENDS seconds to remove what it has half
-    made. Raises CommandError, with the fix, if it cannot be started.
+    made.
     """
     with ExitStack() as stack:
         # Python prints an interrupt that comes within a fork, and goes on.
         with put_off():
-            try:
-                process = stack.enter_context(subprocess.Popen(words, **options))
-            except OSError as error:
-                raise cannot_run(words, error, fix) from error
+            process = stack.enter_context(start(arguments, **options))
             stack.push(lambda _, end, __: _end_too(process, end))
             if threading.current_thread() is not threading.main_thread():
                 _OF_THREADS.add(process)
@@ -147,9 +142,9 @@ def run_attached(
     with ctrl-C ignored; it is killed soon after one that it still ignores. Raises CommandError if
     the program cannot be started.
     """
-    options = {"preexec_fn": _ignore_interrupt} if ignores_interrupt else {}
+    options: dict[str, Any] = {"preexec_fn": _ignore_interrupt} if ignores_interrupt else {}
     fix = "check the spelling of its path or name"
-    with _running(_logged(arguments), fix, cwd=cwd, env=env, stdout=output, **options) as process:
+    with _running(arguments, fix=fix, cwd=cwd, env=env, stdout=output, **options) as process:
         with suppress(subprocess.TimeoutExpired):
             return int(process.wait(late and late[0]))
         assert late
@@ -174,32 +169,27 @@ def start_in_session(
     )
 
 
-def _logged(arguments: Sequence[str | Path]) -> list[str]:
-    """Return a command line's words, and log it."""
+def start(
+    arguments: Sequence[str | Path], *, fix: str = "", **options: Any
+) -> subprocess.Popen[Any]:
+    """Start a program, with the options of Popen, and log it.
+
+    Raises CommandError, with the fix or the whole command, if it cannot be started.
+    """
     LOGGER.info("+ %s", quoted(arguments))
-    return [str(argument) for argument in arguments]
-
-
-def start(arguments: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
-    """Start a program, with the options of Popen; raise CommandError if that cannot be done."""
-    words = _logged(arguments)
     try:
-        return subprocess.Popen(words, **options)
+        return subprocess.Popen([str(argument) for argument in arguments], **options)
     except OSError as error:
-        raise cannot_run(words, error) from error
+        raise CommandError(
+            f"cannot run {arguments[0]}: {error.strerror}",
+            fix=fix or f"the whole command: {quoted(arguments)}",
+        ) from error
 
 
 # Programs that other threads than the main one run, and wait for.
 _OF_THREADS: set[subprocess.Popen[Any]] = set()
 # Whether they are to end: a thread may be about to start one when the signal comes.
 _ENDING = threading.Event()
-
-
-def cannot_run(words: Sequence[str], error: OSError, fix: str = "") -> CommandError:
-    """Return the error for a program that could not be started."""
-    return CommandError(
-        f"cannot run {words[0]}: {error.strerror}", fix=fix or f"the whole command: {quoted(words)}"
-    )
 
 
 def failed(
