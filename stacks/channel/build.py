@@ -57,10 +57,11 @@ def obtain_packages(
     one that was built has other bytes.
     """
     with _counted(len(packages), quiet) as (origins, summaries):
-        found = {}
-        for each in packages:
-            if built := package.cached(workspace, each.file_name, each.sha256):
-                found[each.file_name] = built
+        found = {
+            each.file_name: built
+            for each in packages
+            if (built := package.cached(workspace, each.file_name, each.sha256))
+        }
         if missing := [each for each in packages if each.file_name not in found]:
             # Loaded here: most runs find all in the cache and need no HTTP library.
             from stacks.sources.places import published_places
@@ -119,12 +120,15 @@ def _build(
     summaries: list[str],
 ) -> dict[str, Built]:
     """Return the packages by file name; those that are built get the origin SOURCES."""
-    packages = {}
-    for candidate in candidates:
-        if built := package.built_before(workspace, candidate):
-            packages[candidate.file_name] = built
+    packages = {
+        candidate.file_name: built
+        for candidate in candidates
+        if (built := package.built_before(workspace, candidate))
+    }
     missing = [candidate for candidate in candidates if candidate.file_name not in packages]
-    pins = {pin for candidate in missing for pin in _sources(workspace, candidate, channel.pins)}
+    tools = {tool.file_name: tool for candidate in missing for tool in candidate.tools}
+    first = [tool for tool in tools.values() if package.built_before(workspace, tool) is None]
+    pins = {pin for each in (*missing, *first) for pin in each.recipe.pins(channel.pins)}
     # They import what they need while this one fetches.
     processes = [BuildProcess() for _ in range(min(len(missing), machine.usable_cores()))]
     try:
@@ -139,14 +143,6 @@ def _build(
             # They were killed with what they had begun, if not all was built.
             package.remove_left_by_killed(workspace)
     return packages
-
-
-def _sources(workspace: Workspace, candidate: Candidate, pins: Pins) -> Iterator[Pin]:
-    """Yield the pins of a candidate, and of its tools that must be built first."""
-    yield from candidate.recipe.pins(pins)
-    for tool in candidate.tools:
-        if package.built_before(workspace, tool) is None:
-            yield from tool.recipe.pins(pins)
 
 
 def _build_missing(

@@ -115,8 +115,8 @@ def read_channel(workspace: Workspace) -> Channel:
 
 
 def _candidate(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Candidate:
-    required = [_tool(name, recipe, known) for name in recipe.requirements.build]
-    tools = tuple(_candidate(tool, known, pins) for tool in required)
+    names = recipe.requirements.build
+    tools = tuple(_candidate(_tool(name, recipe, known), known, pins) for name in names)
     hashes = [tool.hash for tool in tools]
     return Candidate(recipe, assemble.recipe_hash(recipe, recipe.pins(pins), hashes), tools)
 
@@ -137,13 +137,8 @@ def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
 def with_settings(channel: Channel, variants: Iterable[Variant]) -> Channel:
     """Return a channel with the settings packages of variants; another channel has none."""
     candidates = [candidate_of(variant) for variant in variants if not variant.channel]
-    return replace(
-        channel,
-        candidates={
-            **channel.candidates,
-            **{candidate.file_name: candidate for candidate in candidates},
-        },
-    )
+    settings = {candidate.file_name: candidate for candidate in candidates}
+    return replace(channel, candidates={**channel.candidates, **settings})
 
 
 def candidate_of(variant: Variant, compiler: str = "g++") -> Candidate:

@@ -11,8 +11,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,19 +93,34 @@ def retrieve(
 
 
 def build(
-    workspace: Workspace, candidate: Candidate, pins: Pins, tools: Path | None = None
+    workspace: Workspace,
+    candidate: Candidate,
+    pins: Pins,
+    tools: Path | None = None,
+    file: Path | None = None,
 ) -> Built:
     """Return a package: what this code built before, or built from its pinned sources.
 
-    tools: a folder with the packages that build it. Raises FetchError or IntegrityError where a
-    source is not available as pinned.
+    tools: a folder with the packages that build it. file: the user's, in place of pinned sources.
+    Raises FetchError or IntegrityError where a source is not available as pinned.
     """
-    with _being_built(workspace, candidate):
+    packages, key = workspace.cache / PACKAGES, candidate.cache_key
+    with hold_lock(workspace.cache / BUILT / key, f"the package {candidate.file_name}"):
         if built := built_before(workspace, candidate):
             return built
-        files = fetch(workspace, candidate.recipe.pins(pins))
-        sources = {name: files[pin] for name, pin in candidate.recipe.pins_by_name(pins).items()}
-        return _make(workspace, candidate, sources, tools)
+        named = candidate.recipe.pins_by_name(pins)
+        fetched = fetch(workspace, named.values())
+        sources = {file.name: file} if file else {name: fetched[named[name]] for name in named}
+        with explain_disk_errors(packages):
+            packages.mkdir(parents=True, exist_ok=True)
+            with temporary_folder(packages, f".{key}.", ".part") as folder:
+                path = assemble(candidate.recipe, candidate.hash, sources, folder, tools)
+                built = add(workspace, path, path.name, sha256_of(path))
+        # Not write_atomically: a folder may stand in the record's place.
+        with replace_atomically(workspace.cache / BUILT / key) as record:
+            record.write_text(built.sha256)
+        LOGGER.info("built %s, %d bytes", built.path.name, built.size)
+        return built
 
 
 def build_user_package(
@@ -116,9 +131,7 @@ def build_user_package(
     Its recipe hash covers the recipe and that file; no pin does.
     """
     candidate = Candidate(recipe, recipe_hash(recipe, (), [sha256_of(source)]))
-    with _being_built(workspace, candidate):
-        built = built_before(workspace, candidate)
-        return candidate, built or _make(workspace, candidate, {source.name: source})
+    return candidate, build(workspace, candidate, Pins(), file=source)
 
 
 @contextmanager
@@ -181,30 +194,3 @@ def add(workspace: Workspace, file: Path, name: str, sha256: str) -> Built:
         folder.mkdir()
         file.rename(folder / name)
     return Built(target / name, sha256)
-
-
-def _being_built(workspace: Workspace, candidate: Candidate) -> AbstractContextManager[object]:
-    """Return the lock of what this code makes of a candidate."""
-    return hold_lock(
-        workspace.cache / BUILT / candidate.cache_key, f"the package {candidate.file_name}"
-    )
-
-
-def _make(
-    workspace: Workspace,
-    candidate: Candidate,
-    sources: Mapping[str, Path],
-    tools: Path | None = None,
-) -> Built:
-    """Build a package into the cache, and record it under its key."""
-    packages, key = workspace.cache / PACKAGES, candidate.cache_key
-    with explain_disk_errors(packages):
-        packages.mkdir(parents=True, exist_ok=True)
-        with temporary_folder(packages, f".{key}.", ".part") as folder:
-            path = assemble(candidate.recipe, candidate.hash, sources, folder, tools)
-            built = add(workspace, path, path.name, sha256_of(path))
-    # Not write_atomically: a folder may stand in the record's place.
-    with replace_atomically(workspace.cache / BUILT / key) as record:
-        record.write_text(built.sha256)
-    LOGGER.info("built %s, %d bytes", built.path.name, built.size)
-    return built
