@@ -10,15 +10,6 @@ URL = f"http://localhost:{PORT}/theano-stacks"
 
 
 @dataclass(frozen=True)
-class Digests:
-    """The digests of a package, in hexadecimal, and its size in bytes."""
-
-    sha256: str
-    md5: str
-    size: int
-
-
-@dataclass(frozen=True)
 class LockedPackage:
     """A conda package of a lock. depends: the match specs of what it needs. size: in bytes."""
 

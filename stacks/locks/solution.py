@@ -15,9 +15,9 @@ from pathlib import Path
 from stacks.channel import candidates
 from stacks.channel.build import obtain_packages
 from stacks.channel.candidates import Candidate, Channel, IndexEntry, index_files, with_settings
-from stacks.channel.locked_package import Digests, LockedPackage
+from stacks.channel.locked_package import LockedPackage
 from stacks.core.console import display_path
-from stacks.core.disk import replace_atomically, write_atomically
+from stacks.core.disk import explain_disk_errors, replace_atomically, write_atomically
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.records import digests_text
 from stacks.core.workspace import VERSION, Workspace
@@ -65,16 +65,22 @@ def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
         )
 
 
-def locked_package(candidate: Candidate, digests: Digests) -> LockedPackage:
-    """Return a package of the channel as a lock has it."""
+def locked_package(candidate: Candidate, path: Path) -> LockedPackage:
+    """Return a package of the channel as a lock has it; path: its file, which is read once."""
+    sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
+    with explain_disk_errors(path), path.open("rb") as file:
+        while block := file.read(1 << 20):
+            sha256.update(block)
+            md5.update(block)
+            size += len(block)
     return LockedPackage(
         name=candidate.recipe.package.name,
         version=candidate.recipe.package.version,
         build=candidate.build_string,
         url=candidate.url,
-        sha256=digests.sha256,
-        md5=digests.md5,
-        size=digests.size,
+        sha256=sha256.hexdigest(),
+        md5=md5.hexdigest(),
+        size=size,
         depends=candidate.recipe.requirements.run,
     )
 

@@ -1,6 +1,5 @@
 """Writing and checking the locks of this project's channel, and of another channel's packages."""
 
-import hashlib
 import sys
 import threading
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ import zstandard
 
 from stacks.channel.build import build_packages, check_bytes
 from stacks.channel.candidates import Candidate, Channel, read_channel, solve_index
-from stacks.channel.locked_package import Digests, LockedPackage
+from stacks.channel.locked_package import LockedPackage
 from stacks.core import records
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, tmp_folder, write_atomically
@@ -51,11 +50,9 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
     known = known_packages(workspace)
     # A name stands for the same bytes for ever.
     check_bytes((known[name] for name in built if name in known), built)
-    digests = {name: digests_of(package.path) for name, package in built.items()}
+    locked = {name: locked_package(candidates[name], each.path) for name, each in built.items()}
     for variant, found in zip(variants, solutions, strict=True):
-        packages = tuple(
-            locked_package(candidate, digests[candidate.file_name]) for candidate in found
-        )
+        packages = tuple(locked[candidate.file_name] for candidate in found)
         made = Lock(packages, requirements_of(variant, channel.pins))
         solution.write(workspace, variant, made)
     try:
@@ -100,17 +97,6 @@ def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
 def _digests(workspace: Workspace, channel: Channel) -> str:
     """Return the list of the digests of what a published channel has."""
     return publication(workspace, channel, all_variants(workspace)).digests
-
-
-def digests_of(path: Path) -> Digests:
-    """Return the digests and the size of a file, which is read once."""
-    sha256, md5, size = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
-    with explain_disk_errors(path), path.open("rb") as file:
-        while block := file.read(1 << 20):
-            sha256.update(block)
-            md5.update(block)
-            size += len(block)
-    return Digests(sha256.hexdigest(), md5.hexdigest(), size)
 
 
 def known_packages(workspace: Workspace) -> dict[str, LockedPackage]:

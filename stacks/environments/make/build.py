@@ -194,7 +194,7 @@ def _locked(
     present lock has its bytes: they are compared when they are made.
     """
     # Loaded here: it imports an HTTP library, and a build does not need it.
-    from stacks.locks.update import digests_of, known_packages, packages_in
+    from stacks.locks.update import known_packages, packages_in
 
     known = {**packages_in(lock_folder(workspace, variant)), **known_packages(workspace)}
     unknown = [candidate for candidate in candidates if candidate.file_name not in known]
@@ -202,7 +202,7 @@ def _locked(
     return [
         known[candidate.file_name]
         if candidate.file_name in known
-        else solution.locked_package(candidate, digests_of(built[candidate.file_name].path))
+        else solution.locked_package(candidate, built[candidate.file_name].path)
         for candidate in candidates
     ]
 

@@ -3,13 +3,13 @@
 import base64
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from stacks.channel.candidates import IndexEntry, read_channel
-from stacks.channel.locked_package import Digests
 from stacks.locks.solution import Publication, locked_package, source_path
 from stacks.sources.pins import DebPin
 from stacks.sources.registry import RegistryWriter, registry_at
@@ -29,10 +29,11 @@ def entry(name: str) -> IndexEntry:
     [candidate] = [
         o for o in read_channel(CHECKOUT).candidates.values() if o.recipe.package.name == name
     ]
-    data = body(name)
-    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    digests = Digests(hashlib.sha256(data).hexdigest(), md5, len(data))
-    return IndexEntry(locked_package(candidate, digests), candidate.index, candidate)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(body(name))
+        file.flush()
+        package = locked_package(candidate, Path(file.name))
+    return IndexEntry(package, candidate.index, candidate)
 
 
 def publication(pin: DebPin | None = None) -> Publication:
