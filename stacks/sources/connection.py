@@ -64,16 +64,6 @@ def least_rate() -> float:
     return float(text)
 
 
-class _Session(requests.Session):
-    def __init__(self) -> None:
-        super().__init__()
-        self.headers["User-Agent"] = "theano-stacks"
-        self.mount("file:", _Files())
-
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        """Return none: requests would read all of the answer and follow any address."""
-
-
 class _Files(HTTPAdapter):
     """Answers for file: URLs."""
 
@@ -99,9 +89,13 @@ _local = threading.local()
 def thread_session() -> requests.Session:
     """Return this thread's session: threads must not share one."""
     if not hasattr(_local, "session"):
-        _local.session = _Session()
-    session: requests.Session = _local.session
-    return session
+        _local.session = session = requests.Session()
+        session.headers["User-Agent"] = "theano-stacks"
+        session.mount("file:", _Files())
+        # requests would read all of an answer that redirects, and follow any address.
+        session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
+    found: requests.Session = _local.session
+    return found
 
 
 def check_address(url: str, what: str, fix: str) -> str:

@@ -249,10 +249,11 @@ def verified_text(signed: bytes, url: str, keys: Keys) -> str:
         text = verify(signed, store=lambda _: list(keys)).bytes
         return (text or b"").decode()
     except (RuntimeError, ValueError) as error:
+        ends = [f"{key.expiration:%Y-%m-%d}" for key in keys if key.expiration]
         raise IntegrityError(
             f"{public_url(url)}: no good signature of Debian's archive",
             expected=f"a good signature by one of {len(keys)} keys, which end "
-            f"{_last_end(keys)} at the latest",
+            f"{max(ends, default='never')} at the latest",
             found=reason(error),
             fix=f"{ANOTHER_MIRROR}; if Debian has new keys, set DEBIAN_KEYRING to the keyring of "
             "its package debian-archive-keyring",
@@ -262,8 +263,3 @@ def verified_text(signed: bytes, url: str, keys: Keys) -> str:
 def reason(error: Exception) -> str:
     """Return the first line of pysequoia's message, which a stack of calls may follow."""
     return "".join(filter(str.isprintable, str(error).partition("\n")[0]))
-
-
-def _last_end(keys: Keys) -> str:
-    ends = [key.expiration for key in keys]
-    return max((f"{end:%Y-%m-%d}" for end in ends if end), default="never")

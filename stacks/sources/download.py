@@ -186,12 +186,6 @@ def _length(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _discard(part: Path, advance: Callable[[int], None]) -> None:
-    with explain_disk_errors(part):
-        advance(-_length(part))
-        part.unlink(missing_ok=True)
-
-
 def _transfer(
     web: Web,
     url: str,
@@ -200,29 +194,28 @@ def _transfer(
     advance: Callable[[int], None],
     allowance: Allowance,
 ) -> None:
-    if size is not None and _length(part) > size:
-        _discard(part, advance)
     start = _length(part)
     if start == size:
         return
     # Some servers send a .tar.gz as a gzip-encoded tar; the pinned bytes are those on the wire.
     headers = {"Accept-Encoding": "identity"}
-    if start:
+    if 0 < start < (size or LARGEST_FILE):
         headers["Range"] = f"bytes={start}-"
     with web.get(url, headers, allowance) as response:
         resumed = response.status_code == 206 and response.headers.get(
             "Content-Range", ""
         ).startswith(f"bytes {start}-")
         if start and not resumed:
-            _discard(part, advance)
+            with explain_disk_errors(part):
+                advance(-start)
+                part.unlink()
             start = 0
             if response.status_code in (206, 416):
                 raise TransientError(
                     f"{public_url(url)}: the server cannot resume this file", fix=OTHER_SERVER
                 )
         limit = (LARGEST_FILE if size is None else size) - start
-        blocks = _blocks(web, url, response, allowance, limit, decode=False)
-        for block in blocks:
+        for block in _blocks(web, url, response, allowance, limit, decode=False):
             with explain_disk_errors(part), part.open("ab") as file:
                 file.write(block)
             advance(len(block))

@@ -97,10 +97,11 @@ def pip_settings() -> PipSettings:
             for key, _, value in lines
             if key.startswith(rank)
         }
-    indexes = [
-        options.get("index-url") or _default_index(),
-        *options.get("extra-index-url", "").split(),
-    ]
+    # Loaded here, where it is known to be there: only pip knows its own default.
+    from pip._internal.models.index import PyPI
+
+    chosen = options.get("index-url") or str(PyPI.simple_url)
+    indexes = [chosen, *options.get("extra-index-url", "").split()]
     if options.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
         indexes = []
     check_access_files(options.get("cert"), options.get("client-cert"))
@@ -121,18 +122,6 @@ def _find_links(text: str) -> str:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
         return valid_url(text, "pip's find-links")
     return str(expanded(text).absolute())
-
-
-def _default_index() -> str:
-    # Only pip knows its own default; the constant is there since pip 10.
-    try:
-        from pip._internal.models.index import PyPI
-    except ImportError as error:
-        raise FetchError(
-            "pip's default package index cannot be read",
-            fix="export PIP_INDEX_URL=<the address of a package index>",
-        ) from error
-    return str(PyPI.simple_url)
 
 
 def vendored_folder() -> Path | None:

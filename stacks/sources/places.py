@@ -275,10 +275,13 @@ def _ask(place: Place, pins: Sequence[Pin]) -> Holdings:
         if not isinstance(pin, place.kinds):
             continue
         try:
-            if problem := _problem(place, pin):
-                problems[pin] = problem
-            else:
+            url = place.urls(pin)[0]
+            size = size_at(place.web, url)
+            if size == pin.size:
                 held.add(pin)
+            else:
+                sent = f"{public_url(url)} answers with {size or 'no'} bytes"
+                problems[pin] = f"{sent}; pinned are {pin.size}"
         except MissingError:
             continue
         except TransientError as error:
@@ -287,12 +290,3 @@ def _ask(place: Place, pins: Sequence[Pin]) -> Holdings:
         except (FetchError, IntegrityError) as error:
             problems[pin] = error.what
     return Holdings(place.name, frozenset(held), problems)
-
-
-def _problem(place: Place, pin: Pin) -> str | None:
-    """Return what is wrong with a file at a place, None if it has the pinned size."""
-    url = place.urls(pin)[0]
-    size = size_at(place.web, url)
-    if size == pin.size:
-        return None
-    return f"{public_url(url)} answers with {size or 'no'} bytes; pinned are {pin.size}"

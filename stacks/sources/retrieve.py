@@ -55,7 +55,12 @@ def retrieve(
     failures: Failures = {pin: [] for pin in pins}
     for place in places:
         asked = [pin for pin in pins if pin not in found and isinstance(pin, place.kinds)]
-        if not asked or not _is_available(place):
+        if not asked:
+            continue
+        try:
+            place.check()
+        except FetchError as failure:
+            _report(place, [failure])
             continue
         with download_progress(len(asked), sum(pin.size for pin in asked)) as progress:
             errors = parallel_map(
@@ -71,15 +76,6 @@ def retrieve(
                 failures[pin].append(error)
         _report(place, [error for error in errors if error])
     return found, failures
-
-
-def _is_available(place: Place) -> bool:
-    try:
-        place.check()
-    except FetchError as error:
-        _report(place, [error])
-        return False
-    return True
 
 
 def _report(place: Place, errors: Sequence[StacksError]) -> None:
