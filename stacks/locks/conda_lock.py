@@ -7,7 +7,6 @@ form of the lock (FORM), and the hash of the specs that it was made for.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,21 +27,6 @@ URL = rf"^(https?|file)://[!-~]*/(linux-64|noarch)/{FILE}$"
 _PackageName = Annotated[str, Field(pattern=r"^[a-z0-9_][a-z0-9_.-]*$")]
 
 
-@dataclass(frozen=True)
-class Content:
-    """The content of a conda-lock.yml.
-
-    content_hash: as it is in the file. hashed: the rest, as canonical JSON. specs: their hash.
-    """
-
-    packages: tuple[LockedPackage, ...]
-    channel: str
-    hashed: str
-    content_hash: str
-    made_by: str
-    specs: str
-
-
 def render(
     packages: Sequence[LockedPackage],
     channel: str,
@@ -55,8 +39,8 @@ def render(
 
     The values may come from another channel's index. files: the others that its hash covers.
     """
-    content_hash = {PLATFORM: ""}
-    content = {
+    content_hash: dict[str, str] = {}
+    content: dict[str, Any] = {
         "version": 1,
         "metadata": {
             "content_hash": content_hash,
@@ -81,10 +65,10 @@ def render(
             for package in packages
         ],
     }
-    content_hash[PLATFORM] = content_hash_of(_hashed(content), files)
+    content_hash[PLATFORM] = content_hash_of(content, files)
     text = yaml.dump(content, sort_keys=False, width=1000, Dumper=_Dumper)
     parsed, positions = yamlfile.parse(Path(NAME), text.encode())
-    yamlfile.validate(parsed, positions, _File)
+    yamlfile.validate(parsed, positions, CondaLock)
     return text
 
 
@@ -138,45 +122,39 @@ class _Metadata(_Part):
     custom_metadata: _Custom
 
 
-class _File(_Part):
+class CondaLock(_Part):
+    """The content of a conda-lock.yml."""
+
     version: Literal[1]
     metadata: _Metadata
     package: tuple[_Package, ...]
 
+    def packages(self, sizes: Mapping[str, int]) -> tuple[LockedPackage, ...]:
+        """Return its packages; sizes: the number of bytes of each, by file name."""
+        return tuple(_package(entry, sizes) for entry in self.package)
 
-def read(path: Path, sizes: Mapping[str, int], fix: str) -> Content:
-    """Return the content of a conda-lock.yml; UsageError, with the fix, if it is not valid.
 
-    sizes: the number of bytes of each package, by file name.
+def read(path: Path, files: Mapping[str, bytes]) -> CondaLock:
+    """Return the content of a conda-lock.yml.
+
+    files: the others that its hash covers. Raises UsageError if it is not valid, or the hash is of
+    other content.
     """
-    try:
-        content, positions = yamlfile.parse(path, yamlfile.read_bytes(path))
-        _refuse_newer(path, content)
-        file = yamlfile.validate(content, positions, _File)
-        content_hash = str(content["metadata"]["content_hash"][PLATFORM])
-        packages = tuple(_package(entry, sizes) for entry in file.package)
-    except NewerError:
-        raise
-    except UsageError as error:
-        raise UsageError(f"{path}: not a valid lock", found=str(error), fix=fix) from error
-    except KeyError as error:
-        found = f"nothing for {error}"
-        raise UsageError(f"{path}: not a valid lock", found=found, fix=fix) from error
-    custom, channel = file.metadata.custom_metadata, file.metadata.channels[0].url
-    return Content(packages, channel, _hashed(content), content_hash, custom.made_by, custom.specs)
+    content, positions = yamlfile.parse(path, yamlfile.read_bytes(path))
+    _refuse_newer(path, content)
+    file = yamlfile.validate(content, positions, CondaLock)
+    if file.metadata.content_hash.get(PLATFORM) != content_hash_of(content, files):
+        raise UsageError(f"other content than the hash in {NAME} is of")
+    return file
 
 
-def content_hash_of(hashed: str, files: Mapping[str, bytes]) -> str:
+def content_hash_of(content: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
     """Return a lock's content hash: of conda-lock.yml without it, and of the other files."""
+    metadata = {key: value for key, value in content["metadata"].items() if key != "content_hash"}
+    hashed = json.dumps({**content, "metadata": metadata}, sort_keys=True)
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
     text = json.dumps({NAME: hashed, "files": digests}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _hashed(content: Mapping[str, Any]) -> str:
-    """Return what the content hash covers: the file without it, as canonical JSON."""
-    metadata = {key: value for key, value in content["metadata"].items() if key != "content_hash"}
-    return json.dumps({**content, "metadata": metadata}, sort_keys=True)
 
 
 def _package(entry: _Package, sizes: Mapping[str, int]) -> LockedPackage:

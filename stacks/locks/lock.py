@@ -132,71 +132,68 @@ def read(workspace: Workspace, variant: Variant) -> Lock:
     Raises UsageError if there is none, or if it cannot be read, is damaged or was edited.
     """
     folder = lock_folder(workspace, variant)
-    path = folder / conda_lock.NAME
-    if not path.is_file():
+    if not (folder / conda_lock.NAME).is_file():
         raise UsageError(f"{variant.id} is not locked", fix=f"run `{command_of(variant)}`")
-    fix = fix_of(variant)
-    sizes = _sizes(folder / SIZES, fix)
-    content = conda_lock.read(path, sizes, fix)
-    fix = fix_of(variant, content.channel)
-    files = {name: (folder / name) for name in HASHED}
-    present = {name: file.read_bytes() for name, file in files.items() if file.is_file()}
-    if content.content_hash != conda_lock.content_hash_of(content.hashed, present):
+    try:
+        return read_folder(folder)
+    except conda_lock.NewerError:
+        raise
+    except UsageError as error:
         raise UsageError(
             f"{display_path(folder)}: the lock was edited or damaged",
             expected="the files as `lock` wrote them, with the hash in conda-lock.yml",
-            found="other content",
-            fix=f"put them back from your version control; else {fix}",
-        )
-    found = _files(folder / FILES, fix)
-    return Lock(
-        content.packages,
-        found.framework,
-        found.own,
-        content.channel,
-        content.specs,
-        _asked(folder / ENVIRONMENT, fix),
-        content.made_by,
-    )
-
-
-def _sizes(path: Path, fix: str) -> dict[str, int]:
-    try:
-        content = records.read_json(path)
-        return {str(name): int(size) for name, size in content.items()}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise UsageError(
-            f"{path} does not contain the packages' sizes", found=str(error), fix=fix
+            found=error,
+            fix=f"put them back from your version control; else {fix_of(variant)}",
         ) from error
 
 
 class _Files(Strict):
-    """files.json."""
+    """files.json: the framework's files for pip, and those of a stack.yaml's own packages."""
 
     framework: tuple[IndexPin, ...] = ()
     own: tuple[IndexPin, ...] = ()
 
 
-def _files(path: Path, fix: str) -> _Files:
-    """Return the framework's files for pip, and those of a stack.yaml's own packages."""
+def read_folder(folder: Path) -> Lock:
+    """Return the lock in a folder; UsageError if it cannot be read, is damaged or was edited."""
+    paths = {name: folder / name for name in HASHED}
     try:
-        content = records.read_json(path) if path.is_file() else {}
-        return _Files.model_validate_json(json.dumps(content))
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{display_path(path)} does not contain the files that pip installs",
-            found=str(error),
-            fix=fix,
-        ) from error
+        present = {name: path.read_bytes() for name, path in paths.items() if path.is_file()}
+        content = conda_lock.read(folder / conda_lock.NAME, present)
+        # The hash covers these, so only who also edits the hash makes them invalid.
+        files = _Files.model_validate_json(present.get(FILES, b"{}"))
+        asked, _ = yamlfile.parse(paths[ENVIRONMENT], present[ENVIRONMENT])
+        return Lock(
+            content.packages(records.parse_json(present[SIZES])),
+            files.framework,
+            files.own,
+            content.metadata.channels[0].url,
+            content.metadata.custom_metadata.specs,
+            tuple(spec for spec in asked["dependencies"] if isinstance(spec, str)),
+            content.metadata.custom_metadata.made_by,
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{type(error).__name__}: {error}") from error
 
 
-def _asked(path: Path, fix: str) -> tuple[str, ...]:
-    """Return the match specs in an environment.yml."""
+def known_packages(workspace: Workspace) -> dict[str, LockedPackage]:
+    """Return the packages of the committed locks by file name.
+
+    Locks of other channels are not read, and those that cannot be read are left out.
+    """
+    known: dict[str, LockedPackage] = {}
+    for path in sorted(workspace.locks.glob(f"*/*/{conda_lock.NAME}")):
+        if "@" not in path.parent.name:
+            known |= packages_in(path.parent)
+    return known
+
+
+def packages_in(folder: Path) -> dict[str, LockedPackage]:
+    """Return the packages of the lock in a folder by file name; none if it cannot be read."""
     try:
-        content, _ = yamlfile.parse(path, yamlfile.read_bytes(path))
-        return tuple(spec for spec in content["dependencies"] if isinstance(spec, str))
-    except (UsageError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: not a valid environment", found=str(error), fix=fix) from error
+        return {package.file_name: package for package in read_folder(folder).packages}
+    except UsageError:
+        return {}
 
 
 def command_of(variant: Variant, channel: str = "") -> str:

@@ -10,13 +10,12 @@ import zstandard
 from stacks.channel.build import build_packages, check_bytes
 from stacks.channel.candidates import Candidate, Channel, read_channel, solve_index
 from stacks.channel.locked_package import LockedPackage
-from stacks.core import records
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, tmp_folder, write_atomically
-from stacks.core.errors import StacksError, StaleError, UsageError
+from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
-from stacks.locks import conda_lock, lock, solution
-from stacks.locks.lock import SIZES, Lock
+from stacks.locks import lock, solution
+from stacks.locks.lock import Lock
 from stacks.locks.solution import DIGESTS, locked_package, publication
 from stacks.locks.texts import requirements_of
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
@@ -47,7 +46,7 @@ def relock(workspace: Workspace, variants: Sequence[Variant]) -> None:
         candidate.file_name: candidate for candidates in solutions for candidate in candidates
     }
     built = build_packages(workspace, channel, candidates.values())
-    known = known_packages(workspace)
+    known = lock.known_packages(workspace)
     # A name stands for the same bytes for ever.
     check_bytes((known[name] for name in built if name in known), built)
     locked = {name: locked_package(candidates[name], each.path) for name, each in built.items()}
@@ -97,28 +96,6 @@ def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
 def _digests(workspace: Workspace, channel: Channel) -> str:
     """Return the list of the digests of what a published channel has."""
     return publication(workspace, channel, all_variants(workspace)).digests
-
-
-def known_packages(workspace: Workspace) -> dict[str, LockedPackage]:
-    """Return the packages of the committed locks by file name.
-
-    Locks of other channels are not read, and those that cannot be read are left out.
-    """
-    known: dict[str, LockedPackage] = {}
-    for path in sorted(workspace.locks.glob(f"*/*/{conda_lock.NAME}")):
-        if "@" not in path.parent.name:
-            known |= packages_in(path.parent)
-    return known
-
-
-def packages_in(folder: Path) -> dict[str, LockedPackage]:
-    """Return the packages of the lock in a folder by file name; none if it cannot be read."""
-    try:
-        sizes = records.read_json(folder / SIZES)
-        content = conda_lock.read(folder / conda_lock.NAME, sizes, "")
-    except (StacksError, OSError, ValueError, TypeError):
-        return {}
-    return {package.file_name: package for package in content.packages}
 
 
 def relock_from(workspace: Workspace, variants: Sequence[Variant], channel: str) -> None:

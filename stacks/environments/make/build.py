@@ -193,10 +193,8 @@ def _locked(
     Their bytes are those in the committed locks; what no lock names is built. A name in the stack's
     present lock has its bytes: they are compared when they are made.
     """
-    # Loaded here: it imports an HTTP library, and a build does not need it.
-    from stacks.locks.update import known_packages, packages_in
-
-    known = {**packages_in(lock_folder(workspace, variant)), **known_packages(workspace)}
+    folder = lock_folder(workspace, variant)
+    known = {**lock.packages_in(folder), **lock.known_packages(workspace)}
     unknown = [candidate for candidate in candidates if candidate.file_name not in known]
     built = build_packages(workspace, channel, unknown)
     return [

@@ -14,8 +14,9 @@ from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock
 from stacks.locks import solution as module
+from stacks.locks.lock import Lock
 from stacks.locks.solution import DIGESTS, entries_of, packages_of, publication
-from stacks.locks.update import known_packages
+from stacks.locks.texts import texts_of
 from stacks.sources.pins import Pins
 from stacks.variants.load import all_variants
 from unit.helpers.checkout import CHECKOUT
@@ -38,24 +39,23 @@ def written(folder: Path, package: LockedPackage = PACKAGE) -> Path:
 
 def test_a_written_lock_is_read_again(tmp_path: Path) -> None:
     path = written(tmp_path)
-    content = conda_lock.read(path, SIZES, "lock again")
+    content = conda_lock.read(path, {})
     expected = replace(PACKAGE, depends=tuple(sorted(PACKAGE.depends)))
-    assert content.packages == (expected,)
+    assert content.packages(SIZES) == (expected,)
     assert (expected.file_name, expected.subdir) == (FILE, "noarch")
-    assert content.channel == "http://here"
-    assert content.content_hash == conda_lock.content_hash_of(content.hashed, {})
-    assert (content.made_by, content.specs) == ("1.0", "d" * 64)
-    path.write_text(path.read_text().replace(content.content_hash, "another"))
-    assert conda_lock.read(path, SIZES, "").hashed == content.hashed
+    assert content.metadata.channels[0].url == "http://here"
+    custom = content.metadata.custom_metadata
+    assert (custom.made_by, custom.specs) == ("1.0", "d" * 64)
+    with pytest.raises(UsageError, match="other content"):
+        conda_lock.read(path, {"sizes.json": b"{}"})
 
 
-def test_other_content_is_refused_with_the_fix(tmp_path: Path) -> None:
+def test_other_content_is_refused(tmp_path: Path) -> None:
     path = tmp_path / conda_lock.NAME
     for text in ("", "[]", "a: [", "version: 1\nmetadata: {}\npackage: []\n", "[" * 20_000):
         path.write_text(text)
-        with pytest.raises(UsageError, match="not a valid lock") as caught:
-            conda_lock.read(path, {}, "lock again")
-        assert caught.value.fix == "lock again"
+        with pytest.raises(UsageError, match=rf"{conda_lock.NAME}:\d:"):
+            conda_lock.read(path, {})
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,6 @@ def test_other_content_is_refused_with_the_fix(tmp_path: Path) -> None:
         ("dependencies:", "dependencies: &a"),
         ("  platform: linux-64", "  platform: osx-64"),
         ("manager: conda", "manager: pip"),
-        ("build: py_0", "build: py_1"),
     ],
 )
 def test_a_value_that_leaves_its_place_is_refused_by_its_line(
@@ -83,9 +82,14 @@ def test_a_value_that_leaves_its_place_is_refused_by_its_line(
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    found = rf"(.*conda-lock.yml:\d+:\d+: |{ADDRESS} is not the address of six-1\.16\.0-py_1)"
-    with pytest.raises(UsageError, match=rf"not a valid lock\n  found: +{found}"):
-        conda_lock.read(path, SIZES, "lock again")
+    with pytest.raises(UsageError, match=r"conda-lock.yml:\d+:\d+: "):
+        conda_lock.read(path, {})
+
+
+def test_the_address_of_another_package_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, replace(PACKAGE, build="py_1"))
+    with pytest.raises(UsageError, match=f"{ADDRESS} is not the address of six-1.16.0-py_1"):
+        conda_lock.read(path, {}).packages(SIZES)
 
 
 def test_a_newer_form_names_the_version_that_made_it(tmp_path: Path) -> None:
@@ -97,7 +101,7 @@ def test_a_newer_form_names_the_version_that_made_it(tmp_path: Path) -> None:
     )
     path.write_text(text.replace("package:", "packages:"))
     with pytest.raises(UsageError, match=r"newer form .*\n.*\n  found: .*theano-stacks 9\.1\.0"):
-        conda_lock.read(path, SIZES, "")
+        conda_lock.read(path, {})
 
 
 @pytest.mark.parametrize(
@@ -109,15 +113,15 @@ def test_what_an_index_cannot_name_is_not_locked(tmp_path: Path, change: dict[st
 
 
 def test_other_bytes_under_the_name_of_a_committed_lock_are_refused(tmp_path: Path) -> None:
-    workspace = Workspace(tmp_path, tmp_path / "cache")
+    workspace, variant = Workspace(tmp_path, tmp_path / "cache"), all_variants(CHECKOUT)[0]
     # Of another channel, and one that cannot be read, and so is written again.
     for name in ("by-conda", "mkl@there", "by-pip"):
         folder = workspace.locks / "tiny" / name
         folder.mkdir(parents=True)
-        written(folder)
-        (folder / "sizes.json").write_text(f'{{"{FILE}": 7}}')
+        for file, text in texts_of(variant, Lock((PACKAGE,)), "1.0").items():
+            (folder / file).write_text(text)
     (workspace.locks / "tiny/by-pip/conda-lock.yml").write_text("{")
-    known = known_packages(workspace)
+    known = lock.known_packages(workspace)
     assert known.keys() == {FILE}
     check_bytes(known.values(), {FILE: Built(tmp_path / FILE, PACKAGE.sha256)})
     with pytest.raises(IntegrityError, match=f"{FILE}: built from its sources") as caught:
