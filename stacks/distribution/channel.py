@@ -96,21 +96,16 @@ def publish_to_folder(
         if images:
             builder.write(workspace, new / builder.FOLDER)
         tools = {path: sha256_of(new / path) for path in builder.FILES if images}
-        lists = _signed(_with(published.digests, tools), key)
+        lists = _signed({**published.digests, **tools}, key)
         for path, data in {**published.files, **lists}.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_bytes(data)
     report(published, is_signed=key is not None)
 
 
-def _with(digests: str, more: Mapping[str, str]) -> str:
-    """Return a list of digests with more of them."""
-    return records.digests_text({**records.parse_digests(digests), **more})
-
-
-def _signed(digests: str, key: Ed25519PrivateKey | None) -> dict[str, bytes]:
+def _signed(digests: Mapping[str, str], key: Ed25519PrivateKey | None) -> dict[str, bytes]:
     """Return the list of digests and its signature, by path in a channel."""
-    data = digests.encode()
+    data = records.digests_text(digests).encode()
     return {DIGESTS: data, **({SIGNATURE: key.sign(data)} if key else {})}
 
 
@@ -174,9 +169,9 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
     listed = records.parse_digests((folder / DIGESTS).read_text(errors="replace"))
     # These change with every commit: who signed the list vouches for them.
     tools = {path: digest for path, digest in listed.items() if path in builder.FILES}
-    digests = _with(locked.digests, tools)
-    expected = records.parse_digests(digests)
-    expected[DIGESTS] = hashlib.sha256(digests.encode()).hexdigest()
+    expected = {**locked.digests, **tools}
+    digests = records.digests_text(expected).encode()
+    expected[DIGESTS] = hashlib.sha256(digests).hexdigest()
     present = records.list_files(folder)
     signed = present.pop(SIGNATURE, None)
     with explain_disk_errors(folder):
@@ -190,7 +185,7 @@ def check_folder(workspace: Workspace, folder: Path, *, include: Collection[str]
             f"{folder} differs from the locks:\n{faults}", fix=f"publish it again: {quoted(words)}"
         )
     if signed:
-        signature.check_signature(workspace, digests.encode(), signed.read_bytes())
+        signature.check_signature(workspace, digests, signed.read_bytes())
     parts = [f"{plural(len(expected) - 1 - len(tools), 'file')} as in the locks"]
     if tools:
         parts.append(f"{plural(len(tools), 'file')} of {builder.FOLDER}/ as listed")

@@ -66,17 +66,10 @@ def render(
         ],
     }
     content_hash[PLATFORM] = content_hash_of(content, files)
-    text = yaml.dump(content, sort_keys=False, width=1000, Dumper=_Dumper)
+    text = yaml.safe_dump(content, sort_keys=False, width=1000)
     parsed, positions = yamlfile.parse(Path(NAME), text.encode())
     yamlfile.validate(parsed, positions, CondaLock)
     return text
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes no anchors: YAML files here have none."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
 
 
 def _name_and_rest(spec: str) -> tuple[str, str]:

@@ -19,7 +19,6 @@ from stacks.channel.locked_package import LockedPackage
 from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors, replace_atomically, write_atomically
 from stacks.core.errors import StacksError, UsageError
-from stacks.core.records import digests_text
 from stacks.core.workspace import VERSION, Workspace
 from stacks.locks import conda_lock, lock
 from stacks.locks.lock import PYLOCK, Lock, lock_folder
@@ -197,12 +196,12 @@ class Publication:
         return index_files(self.entries)
 
     @cached_property
-    def digests(self) -> str:
-        """The SHA-256 of each file, a line each, by path, as sha256sum prints them."""
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each file, by path."""
         digests = {entry.path: entry.package.sha256 for entry in self.entries}
         digests |= {source_path(pin): pin.sha256 for pin in self.sources}
         digests |= {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
-        return digests_text(digests)
+        return digests
 
 
 def publication(

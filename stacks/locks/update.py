@@ -13,6 +13,7 @@ from stacks.channel.locked_package import LockedPackage
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, tmp_folder, write_atomically
 from stacks.core.errors import StaleError, UsageError
+from stacks.core.records import digests_text
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, solution
 from stacks.locks.lock import Lock
@@ -95,7 +96,7 @@ def check_locks(workspace: Workspace, variants: Sequence[Variant]) -> None:
 
 def _digests(workspace: Workspace, channel: Channel) -> str:
     """Return the list of the digests of what a published channel has."""
-    return publication(workspace, channel, all_variants(workspace)).digests
+    return digests_text(publication(workspace, channel, all_variants(workspace)).digests)
 
 
 def relock_from(workspace: Workspace, variants: Sequence[Variant], channel: str) -> None:

@@ -35,7 +35,7 @@ def digests(tiny: Tiny) -> dict[str, str]:
     """Return the SHA-256 of the packages and index files of the channel by path."""
     channel = read_channel(tiny.workspace)
     found = publication(tiny.workspace, channel, all_variants(tiny.workspace))
-    return {line[66:]: line[:64] for line in found.digests.splitlines()}
+    return found.digests
 
 
 def assert_pulled(

@@ -24,6 +24,7 @@ from stacks.channel import candidates as candidates_module
 from stacks.channel.build import obtain_packages
 from stacks.channel.candidates import read_channel, with_settings
 from stacks.channel.settings_files import MODULES
+from stacks.core import records
 from stacks.core.disk import REPOSITORY
 from stacks.core.workspace import Workspace
 from stacks.distribution.channel import push
@@ -195,7 +196,7 @@ def test_in_2036_from_a_registry(
     files = {entry.path: published / entry.path for entry in found.entries}
     with registry(room) as plain:
         place = registry_at(plain.address("stacks"), "the test")
-        push(place, found, files, {DIGESTS: found.digests.encode()})
+        push(place, found, files, {DIGESTS: records.digests_text(found.digests).encode()})
     with registry(room, server_pem) as running:
         address = running.address("stacks")
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(server_pem))

@@ -14,6 +14,7 @@ from integration.tiny import flip, tree
 from stacks.core import records
 from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, IntegrityError, UsageError
+from stacks.core.records import digests_text
 from stacks.core.workspace import Workspace
 from stacks.distribution import channel, signature
 from stacks.image import builder
@@ -246,7 +247,7 @@ def test_the_index_is_pushed_after_what_it_names(
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     made = publication()
     paths = write_packages(made, tmp_path / "files")
-    lists = {"index.sha256.sig": b"signature", "index.sha256": made.digests.encode()}
+    lists = {"index.sha256.sig": b"signature", "index.sha256": digests_text(made.digests).encode()}
     with running() as server:
         to = registry_at(f"oci+http://{server.host}/me/stacks", "--to")
         channel.push(to, made, paths, lists)

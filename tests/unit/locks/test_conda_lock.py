@@ -11,6 +11,7 @@ from stacks.channel.candidates import Channel, read_channel
 from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError, UsageError
+from stacks.core.records import parse_digests
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock, lock
 from stacks.locks import solution as module
@@ -141,7 +142,7 @@ def test_the_committed_locks_give_each_package_once_and_the_committed_digests() 
         for each in lock.read(CHECKOUT, variant).packages:
             assert described[each.file_name] == each
     assert all(one.candidate for one in entries), "the committed locks are of these recipes"
-    committed = (CHECKOUT.locks / DIGESTS).read_text()
+    committed = parse_digests((CHECKOUT.locks / DIGESTS).read_text())
     assert publication(CHECKOUT, channel, variants).digests == committed
     other = variants[0].model_copy(update={"channel": "conda-forge"})
     with pytest.raises(UsageError, match="its packages are of another channel"):
@@ -160,12 +161,12 @@ def test_only_what_may_be_republished_or_is_included_is_in_the_index(
     assert (names, left_out) == (["libgcc-runtime", "libopenblas", "six"], ["libcublas", "mkl"])
     index = b"".join(found.files.values())
     assert b'"libopenblas-' in index and b'"mkl-' not in index and b'"libcublas-' not in index
-    assert "/mkl-" not in found.digests
+    assert not any("/mkl-" in path for path in found.digests)
     for path, data in found.files.items():
-        assert f"{hashlib.sha256(data).hexdigest()}  {path}\n" in found.digests
+        assert hashlib.sha256(data).hexdigest() == found.digests[path]
     found = publication(CHECKOUT, channel, [], {"mkl", "libcublas"})
     assert [one.package.name for one in found.left_out] == ["libcublas"]
-    assert "/mkl-" in found.digests
+    assert any("/mkl-" in path for path in found.digests)
 
 
 @pytest.fixture
