@@ -12,7 +12,6 @@ The same checkout and Python give the same bytes.
 
 import shutil
 import sys
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,11 +24,11 @@ from stacks.core.disk import INSTALLED, REPOSITORY, fixed_umask, replace_atomica
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.paths import check_replaceable
 from stacks.core.process import quoted
-from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import DOCS_LOCK, LOCKING_LOCK, Workspace, run_pip
 from stacks.environments.use import kernel
 from stacks.environments.use.serve import write_channel
 from stacks.image import builder
+from stacks.image.files import normalise, write
 from stacks.locks import lock
 from stacks.locks.solution import entries_of, packages_of
 from stacks.sources.fetch import fetch
@@ -146,16 +145,8 @@ def check(folder: Path) -> None:
 
 def write_archive(folder: Path, target: Path) -> None:
     """Write a folder as a .tar.zst file; the same content and programs give the same bytes."""
+    normalise(folder)
     with replace_atomically(target) as new, new.open("wb") as file:
         compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, threads=0)
-        with (
-            compressor.stream_writer(file) as stream,
-            tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
-        ):
-            for name, path in records.list_files(folder).items():
-                entry = tarfile.TarInfo(f"{folder.name}/{name}")
-                status = path.stat()
-                entry.size, entry.mtime = status.st_size, EPOCH
-                entry.mode = 0o755 if status.st_mode & 0o100 else 0o644
-                with path.open("rb") as data:
-                    tar.addfile(entry, data)
+        with compressor.stream_writer(file) as stream:
+            write(folder, stream, folder.name)

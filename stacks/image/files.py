@@ -164,13 +164,16 @@ def normalise(root: Path, folders: Mapping[str, int] | None = None) -> None:
             os.utime(path, (EPOCH, EPOCH), follow_symlinks=False)
 
 
-def write(root: Path, out: IO[bytes]) -> None:
-    """Write a normalised folder's content as a tar archive, sorted, owned by root."""
+def write(root: Path, out: IO[bytes], below: str = "") -> None:
+    """Write a normalised folder's content as a tar archive, sorted, owned by root.
+
+    below: the folder in the archive that it is in.
+    """
     with tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as tar:
         for path in sorted(_walk(root), key=lambda path: path.relative_to(root).parts):
             if path == root:
                 continue
-            entry = tarfile.TarInfo(str(path.relative_to(root)))
+            entry = tarfile.TarInfo(str(PurePosixPath(below, path.relative_to(root))))
             status = path.lstat()
             entry.mode, entry.mtime = stat.S_IMODE(status.st_mode), EPOCH
             if stat.S_ISREG(status.st_mode):
