@@ -79,21 +79,8 @@ class Engine:
                 if "error" in line:
                     raise APIError(line["error"])
 
-    def tag(self, image: str, names: Sequence[str]) -> None:
-        """Give an image its names: all of them, or none."""
-        before = {name: self.image_id(name) for name in names}
-        try:
-            for name in names:
-                self._tag(image, name)
-        except BaseException:
-            for name, old in before.items():
-                if old:
-                    self._tag(old, name)
-                else:
-                    self.remove_name(name)
-            raise
-
-    def _tag(self, image: str, name: str) -> None:
+    def tag(self, image: str, name: str) -> None:
+        """Give an image a name."""
         with explained(f"the image cannot be named {name}"):
             self.client.api.tag(image, *parse_repository_tag(name))
 
@@ -223,7 +210,8 @@ def build(
             unverified = f"{config.repository}:unverified-{mark}"
             with _loaded(workspace, engine, config, layers, unverified) as image:
                 status = verify(engine, image, variant, reports, full=full)
-                engine.tag(image, config.names)
+                for name in config.names:
+                    engine.tag(image, name)
             print(f"  {'image':<9}{' '.join(config.names)} {image}", file=sys.stderr, flush=True)
         if status == NO_DEVICE:
             what = f"the image of {variant.id} is built, and verified except for its device"

@@ -178,17 +178,11 @@ def test_an_image_that_cannot_be_loaded(
         found.load(folder / "image.tar")
 
 
-def test_names_are_given_all_or_none(folder: Path) -> None:
-    answers: Answers = {
-        "/images/old:1/json": (200, {"Id": "sha256:old"}),
-        "/images/sha256:new/tag": (409, {"message": "refused"}),
-        "/images/sha256:old/tag": (201, b""),
-    }
+def test_a_name_that_is_refused(folder: Path) -> None:
+    answers: Answers = {"/images/sha256:new/tag": (409, {"message": "refused"})}
     refused = pytest.raises(EngineError, match="cannot be named old:1: refused")
-    with connected(folder, answers) as (found, server), refused:
-        found.tag("sha256:new", ["old:1", "new:1"])
-    assert any("/images/sha256:old/tag?" in line for line in server.requests)
-    assert any(line.startswith("DELETE ") and "/images/new:1" in line for line in server.requests)
+    with connected(folder, answers) as (found, _), refused:
+        found.tag("sha256:new", "old:1")
 
 
 def test_a_container_is_removed_even_if_it_does_not_start(folder: Path) -> None:
