@@ -14,8 +14,9 @@ import shlex
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import PathDistribution
 from pathlib import Path
 
 from stacks.core.disk import fixed_umask, hold_lock, replace_atomically, sha256_of, temporary_folder
@@ -103,12 +104,13 @@ def _installed(pin: IndexPin, wheel: Path, python: str) -> dict[str, str]:
             members = [info for info in archive.infolist() if not info.is_dir()]
             marks = {info.filename: _mark(archive, info) for info in members}
             scripts = {
-                name: reference
-                for info in members
-                if re.fullmatch(r"[^/]+\.dist-info/entry_points\.txt", info.filename)
-                for name, reference in _scripts(archive.read(info).decode(errors="replace"))
+                point.name: point.value
+                for folder in zipfile.Path(archive).iterdir()
+                if folder.name.endswith(".dist-info")
+                for point in PathDistribution(folder).entry_points
+                if point.group in ("console_scripts", "gui_scripts")
             }
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, UnicodeDecodeError, zipfile.BadZipFile) as error:
         raise IntegrityError(f"{pin.filename} is no wheel", found=str(error)) from error
     for name in (*marks, *scripts):
         if name.startswith("/") or ".." in name.split("/"):
@@ -127,17 +129,6 @@ def _mark(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
             return "namespace"
     # To read all of a large wheel takes seconds; pip checks the CRC when it unpacks.
     return f"{info.CRC:08x} {info.file_size}"
-
-
-def _scripts(entry_points: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the reference of each script that pip makes of an entry_points.txt."""
-    group = ""
-    for line in map(str.strip, entry_points.splitlines()):
-        name, equals, reference = line.partition("=")
-        if line.startswith("["):
-            group = line.strip("[]").strip()
-        elif equals and not line.startswith("#") and group in ("console_scripts", "gui_scripts"):
-            yield name.strip(), reference.strip()
 
 
 def _place(name: str, package: str, python: str) -> str:
