@@ -80,8 +80,6 @@ def make_environment(
         # Before the packages are built, which takes minutes.
         with explain_disk_errors(target.parent):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target.parent))
-    if note := _copying_note(workspace.cache, target):
-        print(note, file=sys.stderr, flush=True)
     to_install = packages.packages_to_install(workspace, variant, locked, from_sources=from_sources)
     making = prefix.Making(workspace, variant, locked, to_install, target, own)
     with step("repair" if repair else "install", display_path(target)):
@@ -111,19 +109,6 @@ def lines_of_repair(faults: Mapping[str, str], aside: Path) -> list[str]:
     if set(faults.values()) - {"missing"}:
         lines.append(f"the replaced files are in {display_path(aside)}")
     return lines or ["nothing differed"]
-
-
-def _copying_note(cache: Path, target: Path) -> str | None:
-    """Return a note if files of the cache cannot be hard links at `target`, else None."""
-    # Of a folder that is missing, the parent's file system.
-    existing = [next(p for p in (path, *path.parents) if p.is_dir()) for path in (cache, target)]
-    if len({folder.stat().st_dev for folder in existing}) == 1:
-        return None
-    return (
-        f"note: the cache {display_path(cache)} is on another file system than "
-        f"{display_path(target)}: files are copied, not shared (set THEANO_STACKS_CACHE to a "
-        "folder on the same file system to share them)"
-    )
 
 
 def relock(
