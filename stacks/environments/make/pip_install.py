@@ -19,6 +19,7 @@ from stacks.core.disk import tmp_folder
 from stacks.core.errors import IntegrityError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
+from stacks.environments.make.contents import walk
 from stacks.sources.fetch import fetch
 from stacks.sources.pins import IndexPin
 
@@ -70,11 +71,7 @@ def link_or_copy(source: str | Path, target: str | Path) -> None:
 
 
 def _tree(prefix: Path) -> set[str]:
-    return {
-        str(path.relative_to(prefix))
-        for path in prefix.rglob("*")
-        if (path.is_file() or path.is_symlink()) and path.suffix not in (".pyc", ".pyo")
-    }
+    return {name for name, _ in walk(prefix) if not name.endswith((".pyc", ".pyo"))}
 
 
 @contextmanager
