@@ -186,8 +186,8 @@ def build(
 ) -> str:
     """Build a variant's image from its lock, verify it, name it, and return its name.
 
-    An image that is ready is verified again only for a `full` run or for the report. A failure
-    leaves no image and no name changed.
+    An image that is ready is verified again only for a `full` run or for the report. A failed
+    check leaves no image and no name changed.
 
     Raises StacksError if there is no engine, it refuses, content is not as locked, or a check
     fails; also if the image is built, but its device is missing.
