@@ -77,12 +77,8 @@ def log(message):
 
 
 def interrupted(step=""):
-    """Say that a person has interrupted, and at which step if the process had to be killed.
-
-    A supervisor says it for its process.
-    """
+    """Say at which step a person has interrupted. A supervisor says it for its process."""
     if supervisor is not None:
-        os.write(supervisor, b"\n")
         return
     end()
     if says_interrupted:

@@ -30,9 +30,6 @@ LIMIT = 1200
 # still has the pipe. The limit is counted in such parts: if all processes were suspended for a
 # while, only one part is lost.
 POLL = 0.1
-# Seconds for an interrupted suite to end by itself: after ctrl-C, which reaches it as well, and
-# after a signal of the supervisor's. A person waits less than a second for the end.
-FIRST_GRACE, SECOND_GRACE = 0.3, 0.5
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Of the folder: what C code writes to standard error.
 ERRORS = "errors.txt"
@@ -141,11 +138,10 @@ class _Supervisor(object):
                 progress.still(native(self.step), said - began)
             if has_step and not self.read_step():
                 sources = []
-            if signal.SIGINT in self.signals.came:
-                return self.interrupt()
             if self.signals.came:
+                # It has nothing to finish: its files are in the folder.
                 self.kill()
-                return -self.signals.came[0]
+                break
             if quiet >= progress.BEAT and not self.is_slow_said:
                 self.is_slow_said = True
                 self.say_slow()
@@ -157,11 +153,13 @@ class _Supervisor(object):
         # The child may have written its last step just before its end.
         while _readable(sources, 0) and self.read_step():
             pass
+        if signal.SIGINT in self.signals.came:
+            progress.interrupted(native(self.step))
+            return INTERRUPTED
+        if self.signals.came:
+            return -self.signals.came[0]
         if os.WIFSIGNALED(self.status):
             number = os.WTERMSIG(self.status)
-            if number in self.signals.came:
-                # It has reached both.
-                return -number
             kills = ends.memory_kills()
             kills = None if None in (kills, self.kills) else kills - self.kills
             what, fix = ends.by_signal(number, self.folder, kills)
@@ -171,7 +169,7 @@ class _Supervisor(object):
         if status == INTERRUPTED and self.cause_of(self.errors()):
             return self.fail(BY_ITSELF, "")
         if status == INTERRUPTED:
-            progress.interrupted()
+            progress.interrupted(native(self.step))
         elif not self.finished:
             message = ", and its message is above" if self.errors() else ""
             return self.fail(END % (status, native(self.step)), END_FIX % message)
@@ -202,32 +200,11 @@ class _Supervisor(object):
             self.step = names[-1].decode("utf-8", "replace")
         return bool(lines)
 
-    def interrupt(self):
-        """Let the child end by itself, or end it, and say so; return INTERRUPTED."""
-        if not self.ends_within(FIRST_GRACE):
-            # The signal was not ctrl-C, which reaches both processes.
-            os.kill(self.child, signal.SIGINT)
-            if not self.ends_within(SECOND_GRACE):
-                self.kill()
-        # One that ends by itself has written an empty step.
-        while _readable([self.steps], 0) and self.read_step():
-            pass
-        is_own_end = os.WIFEXITED(self.status) or not self.step
-        progress.interrupted("" if is_own_end else native(self.step))
-        return INTERRUPTED
-
-    def ends_within(self, seconds):
-        """Wait for the child to end; return whether it has."""
-        end = time.time() + seconds
-        while not self.ended() and time.time() < end:
-            time.sleep(0.05)
-        return self.ended()
-
     def kill(self):
         """Kill the child and wait for its end."""
-        if not self.ended():
-            os.kill(self.child, signal.SIGKILL)
-            self.ends_within(float("inf"))
+        os.kill(self.child, signal.SIGKILL)
+        while not self.ended():
+            time.sleep(POLL / 10)
 
     def errors(self):
         """Return what C code has written to standard error."""
