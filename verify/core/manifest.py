@@ -10,15 +10,13 @@ Paths are bytes, relative to the environment: names need not be text in the user
 from __future__ import absolute_import, division, print_function
 
 import collections
-import contextlib
 import hashlib
 import os
 import re
 import stat
 import time
-from multiprocessing.pool import ThreadPool
 
-from verify.core import expectation, machine
+from verify.core import expectation
 
 MANIFEST = "etc/theano-stacks/files.json"
 # Not in the manifest. Programs write below var; the builder writes the others after it.
@@ -28,7 +26,7 @@ IGNORED = (b"etc/theano-stacks/files.json", b"etc/theano-stacks/ready.json", b"c
 FILE, LINK = "file", "link"
 CHUNK = 1 << 20
 CONTROL = re.compile(b"[\x00-\x1f\x7f-\xc2\x9f]".decode("utf-8"))
-MOST_THREADS = 8
+UNREADABLE = "cannot be read: %s"
 
 Difference = collections.namedtuple("Difference", "path problem")
 # entries: {path: ["file", mode, size, SHA-256] or ["link", target]} of the manifest.
@@ -48,49 +46,26 @@ def compare(prefix, full=False):
     differences = _replaced_folders(entries, found) + unreadable
     folders = {difference.path for difference in differences}
     hidden = tuple(folder + b"/" for folder in folders)
-    readable = []
-    for path, entry in entries.items():
-        if path in found:
-            problem = _visible_problem(prefix, path, entry, found[path])
-        else:
-            problem = None if path.startswith(hidden) else "missing"
-        if problem:
-            differences.append(Difference(path, problem))
+    missing = [path for path in entries if path not in found and not path.startswith(hidden)]
+    differences += [Difference(path, "missing") for path in missing]
+    known, good, start = {} if full else load_record(prefix, digest), {}, time.time()
+    for path in set(entries).intersection(found):
+        entry, status = entries[path], found[path]
+        problems = [_visible_problem(prefix, path, entry, status)]
         # With another mode too: its bytes may differ as well.
-        is_file = path in found and entry[0] == FILE == _kind(found[path].st_mode)
-        if is_file and found[path].st_size == entry[2]:
-            readable.append(path)
-    differences += _changed_contents(prefix, digest, entries, found, sorted(readable), full)
-    extra = set(found) - set(entries) - folders
-    return Comparison(entries, found, sorted(differences), sorted(extra))
-
-
-def _changed_contents(prefix, digest, entries, found, paths, full):
-    """Return a Difference for each of the paths whose bytes differ; write the record of the rest.
-
-    digest: the manifest's.
-    """
-    known = {} if full else load_record(prefix, digest)
-    keys = {path: file_key(found[path]) for path in paths}
-    start = time.time()
-    contents = digests(prefix, [path for path in paths if known.get(path) != keys[path]])
-    differences = [
-        Difference(path, error or "changed: SHA-256 %s..., not %s..." % (have[:12], want[:12]))
-        for path, (have, error) in contents.items()
-        for want in (entries[path][3],)
-        if have != want
-    ]
-    wrong = {difference.path for difference in differences}
-    good = {
-        path: keys[path]
-        for path in paths
-        if path not in wrong
-        # A file that changes again within one tick of the clock keeps its times.
-        and (path not in contents or found[path].st_ctime < start - 1)
-    }
+        if entry[0] == FILE == _kind(status.st_mode) and status.st_size == entry[2]:
+            key = file_key(status)
+            is_known = known.get(path) == key
+            changed = None if is_known else _content_problem(prefix, path, entry[3])
+            problems.append(changed)
+            # A file that changes again within one tick of the clock keeps its times.
+            if changed is None and (is_known or status.st_ctime < start - 1):
+                good[path] = key
+        differences += [Difference(path, problem) for problem in problems if problem]
     if good != known:
         store_record(prefix, digest, good)
-    return differences
+    extra = set(found) - set(entries) - folders
+    return Comparison(entries, found, sorted(differences), sorted(extra))
 
 
 def load(prefix):
@@ -130,7 +105,7 @@ def scan(prefix):
             names = os.listdir(os.path.join(prefix, folder))
             children = [(name, os.lstat(os.path.join(prefix, folder, name))) for name in names]
         except EnvironmentError as error:
-            unreadable.append(_unreadable(folder, error))
+            unreadable.append(Difference(folder, UNREADABLE % error.strerror))
             continue
         for name, status in children:
             path = os.path.join(folder, name)
@@ -184,38 +159,20 @@ def _kind(mode):
     return LINK if stat.S_ISLNK(mode) else "pipe, socket or device"
 
 
-def digests(prefix, paths):
-    """Return {path: (SHA-256 in hexadecimal, None) or (None, why it cannot be read)}."""
-    if not paths:
-        return {}
-
-    def digest(path):
-        try:
-            return _sha256(os.path.join(prefix, path)), None
-        except EnvironmentError as error:
-            return None, _unreadable(path, error).problem
-
-    try:
-        pool = ThreadPool(min(machine.usable_cores(), MOST_THREADS))
-    except (EnvironmentError, RuntimeError):
-        # Its semaphores need /dev/shm, and a limit may allow no more threads.
-        return {path: digest(path) for path in paths}
-    with contextlib.closing(pool):
-        return dict(zip(paths, pool.map(digest, paths)))
-
-
-def _sha256(path):
+def _content_problem(prefix, path, expected):
+    """Return what differs between a file's SHA-256 and the expected one, or None."""
     digest = hashlib.sha256()
-    # The file may have become a link or a pipe since it was listed.
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb") as file:
-        for chunk in iter(lambda: file.read(CHUNK), b""):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def _unreadable(path, error):
-    return Difference(path, "cannot be read: %s" % error.strerror)
+    try:
+        # The file may have become a link or a pipe since it was listed.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        with os.fdopen(os.open(os.path.join(prefix, path), flags), "rb") as file:
+            for chunk in iter(lambda: file.read(CHUNK), b""):
+                digest.update(chunk)
+    except EnvironmentError as error:
+        return UNREADABLE % error.strerror
+    found = digest.hexdigest()
+    words = (found[:12], expected[:12])
+    return "changed: SHA-256 %s..., not %s..." % words if found != expected else None
 
 
 def to_bytes(path):

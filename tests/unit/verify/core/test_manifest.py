@@ -118,34 +118,21 @@ def test_what_cannot_be_read_is_named(
     assert differences(prefix) == [(name, "cannot be read: Permission denied")]
 
 
-def test_without_semaphores_one_thread_reads_the_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a").touch()
-    expected = manifest.digests(str(tmp_path), ["a", "b"])
-
-    def refused(number: int) -> None:
-        # As Python raises it where /dev/shm is missing.
-        raise FileNotFoundError(2, "No such file or directory")
-
-    monkeypatch.setattr(manifest, "ThreadPool", refused)
-    assert manifest.digests(str(tmp_path), ["a", "b"]) == expected
-
-
 @pytest.fixture
 def read_again(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Give a function that compares as a minute later, and returns the paths that were read."""
     monkeypatch.setattr(manifest.time, "time", lambda: 2.0**33)
-    digests: Callable[..., object] = manifest.digests
+    opened = os.open
 
     def compared(prefix: Path, full: bool = False) -> list[str]:
         paths: list[str] = []
 
-        def listed(prefix: bytes, chosen: list[bytes]) -> object:
-            paths.extend(map(os.fsdecode, chosen))
-            return digests(prefix, chosen)
+        def listed(path: bytes, flags: int, mode: int = 0o777) -> int:
+            if flags & os.O_ACCMODE == os.O_RDONLY:
+                paths.append(os.path.relpath(os.fsdecode(path), prefix))
+            return opened(path, flags, mode)
 
-        monkeypatch.setattr(manifest, "digests", listed)
+        monkeypatch.setattr(manifest.os, "open", listed)
         manifest.compare(str(prefix), full)
         return paths
 
