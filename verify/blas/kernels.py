@@ -1,6 +1,6 @@
 """Check that the BLAS library uses the best kernels for this processor; measure its peak rate.
 
-The peak is that of fused multiply-adds, on one thread and on all.
+The peak is that of fused multiply-adds.
 """
 
 from __future__ import absolute_import, division, print_function
@@ -96,12 +96,9 @@ def check(context):
     return failed(NAME, detail, fix_if_slower(serving))
 
 
-def level(flags=None):
-    """Return the index in LEVELS of the best instruction set of a processor.
-
-    flags: its flags as /proc/cpuinfo has them; by default those of this processor.
-    """
-    flags = set((machine.cpu_field("flags") or "").split() if flags is None else flags)
+def level():
+    """Return the index in LEVELS of the best instruction set of this processor."""
+    flags = set((machine.cpu_field("flags") or "").split())
     return max(i for i, (_, needed) in enumerate(LEVELS) if flags.issuperset(needed))
 
 
@@ -208,14 +205,21 @@ def rate_of(kernel, dtype, isa, threads, seconds):
     return sum(rates) / 1e9
 
 
-def time_peaks(context):
-    """Measure the FMA peak of both precisions, on one thread and on all; fill context.peaks.
+def threads_used(context):
+    """Return how many of this machine's processors the library's threads run on."""
+    cores = machine.usable_cores()
+    return min((context.serving and context.serving.threads) or cores, cores)
 
+
+def time_peaks(context):
+    """Measure the FMA peak of both precisions; fill context.peaks.
+
+    On one thread, on as many as the library uses, and on all.
     Raises c_code.NoCompilerError.
     """
     progress.note("measuring this machine's peak")
     context.peak_kernel = load_peak(context.framework.flag("cxx"), context.folder)
-    counts = sorted({1, machine.usable_cores()})
+    counts = sorted({1, threads_used(context), machine.usable_cores()})
     for dtype in ("float64", "float32"):
         context.peaks[dtype] = {}
         for count in counts:

@@ -94,8 +94,8 @@ def _in_pairs(context, update, size, dtype):
     """
     if not context.peaks.get(dtype):
         return update.rates(size)
-    threads, scale = _threads_of_peak(context, dtype)
-    pair = _pairing(context, dtype, threads, scale)
+    threads = kernels.threads_used(context)
+    pair = _pairing(context, dtype, threads)
     before = machine.counters()
     pairs = [pair(gemm_rate(size, update.seconds())) for _ in range(SAMPLES)]
     context.reasons[dtype] = machine.noise_reasons(before, machine.counters())
@@ -104,37 +104,19 @@ def _in_pairs(context, update, size, dtype):
     return [rate for _, rate, _ in pairs]
 
 
-def _pairing(context, dtype, threads, scale=1.0):
-    """Return a function that measures the peak after a product's rate: (share, rate, peak).
-
-    scale: of the peak, for a library that uses other threads than the peak is measured on.
-    """
+def _pairing(context, dtype, threads):
+    """Return a function that measures the peak after a product's rate: (share, rate, peak)."""
     isa = context.peak_sets[dtype, threads]
 
     def pair(rate):
         for _ in range(REPEATS):
             highest = kernels.rate_of(context.peak_kernel, dtype, isa, threads, PAIRED)
             # More than the peak: something has disturbed its measurement.
-            if rate <= MOST_SHARE * highest * scale:
+            if rate <= MOST_SHARE * highest:
                 break
-        return rate / (highest * scale), rate, highest
+        return rate / highest, rate, highest
 
     return pair
-
-
-def _threads_of_peak(context, dtype):
-    """Return (threads to measure the peak on, the factor for the threads that the library uses)."""
-    cores = max(context.peaks[dtype])
-    used = _used_threads(context) or cores
-    if used == 1:
-        return 1, 1.0
-    # Fewer threads than processors have a core each: hyperthreads share one.
-    alone = used * context.peaks[dtype][1]
-    return cores, min(1.0, alone / context.peaks[dtype][cores]) if used < cores else 1.0
-
-
-def _used_threads(context):
-    return context.serving and context.serving.threads
 
 
 def _one_thread_rate(context, update, size, dtype):
@@ -214,12 +196,11 @@ def check_speed(context, dtype):
         remarks.append("a good library reaches %.0f %%" % (100 * GOOD_SHARE))
     # Of a library that is slower by itself, a little less is noise.
     if reached < (0.75 * alone if remarks else GOOD_SHARE) or is_unclear:
-        threads = _threads_of_peak(context, dtype)[0]
+        threads = kernels.threads_used(context)
         # Where no other reason is seen, a comparison with one thread is one.
         if not reasons and threads > 1 and not varies and reached < 0.9 * alone:
             times = max(context.gemm[dtype]) / context.alone[dtype]
-            words = (_used_threads(context) or threads, times)
-            reasons = ["its %d threads compute %.1f times as fast as one" % words]
+            reasons = ["its %d threads compute %.1f times as fast as one" % (threads, times)]
         remarks += reasons
     detail += " (%s)" % "; ".join(remarks) if remarks else ""
     return passed(name, detail)._replace(speed=dict(speed, remarks=list(remarks)))

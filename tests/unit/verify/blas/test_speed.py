@@ -29,21 +29,20 @@ def where(shares: list[float], alone: float, reasons: list[str], is_baseline: bo
 
 
 @pytest.mark.parametrize(
-    ("threads", "cores", "peaks", "expected"),
-    [
-        (1, 4, {1: 100.0, 4: 400.0}, (1, 1.0)),
-        (2, 4, {1: 100.0, 4: 400.0}, (4, 0.5)),
-        (4, 4, {1: 100.0, 4: 400.0}, (4, 1.0)),
-        (None, 4, {1: 100.0, 4: 400.0}, (4, 1.0)),
-        # Hyperthreads share a core: four threads have the peak of all eight.
-        (4, 8, {1: 100.0, 8: 400.0}, (8, 1.0)),
-    ],
+    ("threads", "expected"), [(1, [1, 4]), (2, [1, 2, 4]), (4, [1, 4]), (None, [1, 4]), (8, [1, 4])]
 )
 def test_the_peak_is_that_of_the_threads_which_the_library_uses(
-    threads: int | None, cores: int, peaks: dict[int, float], expected: tuple[int, float]
+    threads: int | None, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = context(peaks={"float64": peaks}, serving=LIBRARY._replace(threads=threads))
-    assert speed._threads_of_peak(given, "float64") == expected
+    monkeypatch.setattr(kernels, "load_peak", lambda compiler, folder: None)
+    monkeypatch.setattr(kernels, "rate_of", lambda kernel, dtype, isa, threads, seconds: threads)
+    given = context(peaks={}, peak_sets={}, serving=LIBRARY._replace(threads=threads))
+    kernels.time_peaks(given)
+    assert given.peaks["float64"] == {count: count for count in expected}
+    given.shares, given.reasons, update = {}, {}, Update()
+    update.resize(1000)
+    speed._in_pairs(given, update, 1000, "float64")
+    assert max(given.shares["float64"]) == 1 / min(threads or 4, 4)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +97,13 @@ def test_the_peak_is_measured_again_where_a_product_is_faster(
 ) -> None:
     peaks = iter([0.5, 0.6, 1.25] + [1.25] * speed.SAMPLES)
     monkeypatch.setattr(speed.kernels, "rate_of", lambda *_: next(peaks))
-    given = context(peaks={"float64": {1: 1.0, 2: 2.0}}, peak_kernel=None, serving=None)
-    given.shares, given.reasons, given.peak_sets = {}, {}, {("float64", 2): 3}
+    given = context(peaks={"float64": {1: 1.0, 4: 4.0}}, peak_kernel=None, serving=None)
+    given.shares, given.reasons, given.peak_sets = {}, {}, {("float64", 4): 3}
     update = Update()
     update.resize(1000)
     assert speed._in_pairs(given, update, 1000, "float64") == [1.0] * speed.SAMPLES
     assert given.shares["float64"] == [0.8] * speed.SAMPLES
-    assert given.peaks["float64"][2] == 1.25
+    assert given.peaks["float64"][4] == 1.25
 
 
 def test_a_slow_library_gets_smaller_matrices_and_no_check_blas(
@@ -130,6 +129,7 @@ ZEN5 = f"{AVX2} {AVX512}"
 @pytest.fixture(autouse=True)
 def zen5(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels.machine, "cpu_field", {"flags": ZEN5}.get)
+    monkeypatch.setattr(kernels.machine, "usable_cores", lambda: 4)
     monkeypatch.setattr(library, "behind", lambda path: path)
     for name in (*kernels.VARIABLES.values(), *kernels.MKL_VARIABLES):
         monkeypatch.delenv(name, raising=False)
