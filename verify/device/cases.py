@@ -12,10 +12,13 @@ from theano.tensor import nnet
 from verify.core import graph as graphs
 
 # name: in the report; ops: one of these must do the work; shapes: of the arguments, random numbers;
-# offset: to subtract from the last of them; outputs: takes the inputs; reference: computes the
-# results with NumPy; None: Theano's Python code does.
-Case = collections.namedtuple("Case", "name ops shapes offset outputs reference")
+# outputs: takes the inputs; reference: computes the results with NumPy; None: Theano's Python code
+# does; offset: to subtract from the last input.
+Case = collections.namedtuple("Case", "name ops shapes outputs reference offset")
+Case.__new__.__defaults__ = (None, 0)
 DTYPES = ("float32", "float64")
+# Of the training.
+STEPS = 3
 KINDS = {1: tensor.vector, 2: tensor.matrix, 4: tensor.tensor4}
 
 
@@ -66,36 +69,24 @@ def _convolved(images, filters):
 
 MATRIX = (65, 70)
 CASES = (
-    Case("Gemm", ("GpuGemm",), (MATRIX, (70, 67), (65, 67)), 0, _gemm, None),
-    Case(
-        "Gemv",
-        ("GpuGemv",),
-        (MATRIX, (70,), (65,)),
-        0,
-        lambda a, x, y: [y + tensor.dot(a, x)],
-        None,
-    ),
-    Case("elementwise", ("GpuElemwise",), (MATRIX,), 0, _elementwise, None),
+    Case("Gemm", ("GpuGemm",), (MATRIX, (70, 67), (65, 67)), _gemm),
+    Case("Gemv", ("GpuGemv",), (MATRIX, (70,), (65,)), lambda a, x, y: [y + tensor.dot(a, x)]),
+    Case("elementwise", ("GpuElemwise",), (MATRIX,), _elementwise),
     Case(
         "reduce",
         ("GpuCAReduceCPY", "GpuCAReduceCuda"),
         (MATRIX,),
-        0,
         lambda x: [x.sum(), x.sum(axis=0), x.sum(axis=1)],
-        None,
     ),
-    Case(
-        "softmax", ("GpuSoftmax", "GpuDnnSoftmax"), (MATRIX,), 0, lambda x: [nnet.softmax(x)], None
-    ),
+    Case("softmax", ("GpuSoftmax", "GpuDnnSoftmax"), (MATRIX,), lambda x: [nnet.softmax(x)]),
     Case(
         "convolution",
         ("GpuCorrMM", "GpuDnnConv"),
         ((2, 3, 12, 12), (4, 3, 3, 3)),
-        0,
         lambda images, filters: [nnet.conv2d(images, filters)],
         _convolved,
     ),
-    Case("scan", ("Scan",), ((9, 20), (20, 20)), 0.5, _scan, _scanned),
+    Case("scan", ("Scan",), ((9, 20), (20, 20)), _scan, _scanned, 0.5),
 )
 
 
@@ -155,15 +146,15 @@ def _error(result, expected):
     return float("inf") if worst != worst else worst
 
 
-def training_step(steps=3):
+def training_step():
     """Train a small network on the device and on the host in float32; return as compute()."""
-    on_device, function = _train(None, steps)
-    on_host, _ = _train(_host_mode(), steps)
+    on_device, function = _train(None)
+    on_host, _ = _train(_host_mode())
     result = _comparison(on_device, on_host, function, ("GpuGemm",))
     return dict(result, errors={"float32": result.pop("error")})
 
 
-def _train(mode, steps):
+def _train(mode):
     x, labels = tensor.fmatrix("x"), tensor.ivector("labels")
     weights = [
         theano.shared(numbers("float32", *shape) - numpy.float32(0.5))
@@ -177,7 +168,7 @@ def _train(mode, steps):
         for weight, slope in zip(weights, tensor.grad(loss, weights))
     ]
     function = theano.function([x, labels], loss, updates=updates, mode=mode)
-    for _ in range(steps):
+    for _ in range(STEPS):
         last = function(numbers("float32", 16, 20), numpy.arange(16, dtype="int32") % 5)
     return [last] + [weight.get_value() for weight in weights], function
 
