@@ -20,121 +20,102 @@ AMDLIBM = {"pytensor": ("PyTensor", "3.3.7")}
 # Theano-PyMC 1.1.2 is the module `theano`, too.
 THEANO, AESARA = "theano-0.8.2 theano-1.0.5 theano-1.1.2", " aesara-2.8.7"
 OLD, PYTENSOR = " pytensor-2.38.3", " pytensor-2.38.3 pytensor-3.3.7"
-# Wrong numbers without an error, which no setting undoes: (fault, what to do instead, the versions
-# that have it). All were tried on CPU in the environments of the versions that are named, and in
+# Wrong numbers without an error, which no setting undoes: {fault: (what to do instead, the versions
+# that have it)}. All were tried on CPU in the environments of the versions that are named, and in
 # those of PyTensor 2.38.3 and 3.3.7; the gradients of `until` on Aesara 2.9.3 and PyTensor 3.3.8,
 # too. Of other versions nothing is known.
 UNTIL = "the gradient of a scan that ends by `until` is wrong"
-WRONG_RESULTS = (
-    (
-        # Theano's issue 5439, PyTensor's pull request 2217.
-        UNTIL,
+WRONG_RESULTS = {
+    # Theano's issue 5439, PyTensor's pull request 2217.
+    UNTIL: (
         "give the scan its number of steps, and mask what comes after the end",
         THEANO + AESARA + " aesara-2.9.3" + OLD,
     ),
-    (
-        # PyTensor's issue 1772 has the third one, which Theano and Aesara refuse.
-        "second derivatives of a scan are wrong, unless the cost is linear in its outputs",
+    # PyTensor's issue 1772 has the third one, which Theano and Aesara refuse.
+    "second derivatives of a scan are wrong, unless the cost is linear in its outputs": (
         "write the loop of a fixed number of steps in Python",
         THEANO + AESARA + OLD,
     ),
-    (
-        # Aesara's issue 1089. The others refuse to compute the value.
-        "the gradient of an array of length 1 that is broadcast at run time is not summed",
+    # Aesara's issue 1089. The others refuse to compute the value.
+    "the gradient of an array of length 1 that is broadcast at run time is not summed": (
         "give its type a length of 1: aesara.tensor.shape.specify_broadcastable(x, axis)",
         AESARA,
     ),
-    (
-        # PyTensor's pull request 484.
-        "prod(s * x, axis=...) of a scalar s raises s to the number of all elements",
+    # PyTensor's pull request 484.
+    "prod(s * x, axis=...) of a scalar s raises s to the number of all elements": (
         "write s ** x.shape[axis] * prod(x, axis=axis)",
         THEANO + AESARA,
     ),
-    (
-        # Theano's pull request 56, PyTensor's issue 1262. BLAS prints "had an illegal value".
-        "a product in C with an array of numpy.broadcast_to, which has strides of 0, is wrong",
+    # Theano's pull request 56, PyTensor's issue 1262. BLAS prints "had an illegal value".
+    "a product in C with an array of numpy.broadcast_to, which has strides of 0, is wrong": (
         "give a copy of it: numpy.ascontiguousarray",
         THEANO + AESARA + PYTENSOR,
     ),
-    (
-        # PyTensor's issue 1444.
-        "psi and tri_gamma in C are 0 for negative numbers",
+    # PyTensor's issue 1444.
+    "psi and tri_gamma in C are 0 for negative numbers": (
         "write psi(1 - x) - pi / tan(pi * x) and (pi / sin(pi * x)) ** 2 - tri_gamma(1 - x)",
         THEANO + AESARA,
     ),
-    (
-        "tri_gamma in C is 0 for negative numbers",
+    "tri_gamma in C is 0 for negative numbers": (
         "write (pi / sin(pi * x)) ** 2 - tri_gamma(1 - x)",
         PYTENSOR,
     ),
-    (
-        "set_subtensor(x[i], y)[i] is y, also where i has a number twice",
+    "set_subtensor(x[i], y)[i] is y, also where i has a number twice": (
         "make i without repetitions first",
         THEANO + AESARA + PYTENSOR,
     ),
-    (
-        # Theano's issue 5919.
-        "inc_subtensor(zeros[i], y)[i] is y, also where i has a number twice",
+    # Theano's issue 5919.
+    "inc_subtensor(zeros[i], y)[i] is y, also where i has a number twice": (
         "make i without repetitions first",
         "theano-0.8.2",
     ),
-    (
-        # PyTensor's pull request 1922.
-        "sqrt(x ** 2) is NaN for negative x, and sqrt(x) ** 2 is abs(x)",
+    # PyTensor's pull request 1922.
+    "sqrt(x ** 2) is NaN for negative x, and sqrt(x) ** 2 is abs(x)": (
         "write abs(x), and switch(x >= 0, x, nan)",
         OLD,
     ),
-    (
-        # PyTensor's issue 2308.
-        "cauchy(loc, scale) in numba draws (loc + z) / scale",
+    # PyTensor's issue 2308.
+    "cauchy(loc, scale) in numba draws (loc + z) / scale": (
         "write loc + scale * cauchy(0, 1)",
         OLD,
     ),
-    (
-        # Theano's issue 4595.
-        "x[x > 2] is x[0] and x[1]: a comparison is no mask",
+    # Theano's issue 4595.
+    "x[x > 2] is x[0] and x[1]: a comparison is no mask": (
         "write x[(x > 2).nonzero()]",
         "theano-0.8.2",
     ),
-    (
-        # Theano's issue 3060.
-        "max pooling in C drops a NaN that is not the first number of its window",
+    # Theano's issue 3060.
+    "max pooling in C drops a NaN that is not the first number of its window": (
         "test the input by isnan",
         THEANO + AESARA,
     ),
-    (
-        # PyTensor's issue 1497.
-        "log(c + x) is log1p(x) for a constant c within 1e-5 of 1",
+    # PyTensor's issue 1497.
+    "log(c + x) is log1p(x) for a constant c within 1e-5 of 1": (
         "give c as an input of the function",
         THEANO + AESARA,
     ),
-    (
-        "sigmoid in C is 1 above 19, where it is up to 5.6e-9 less",
+    "sigmoid in C is 1 above 19, where it is up to 5.6e-9 less": (
         "write sigmoid(-x) for 1 - sigmoid(x)",
         "theano-0.8.2 theano-1.0.5",
     ),
-    (
-        "x - x, x / x and eq(x, x) are 0, 1 and true, also for NaN and infinities",
+    "x - x, x / x and eq(x, x) are 0, 1 and true, also for NaN and infinities": (
         "test x by isnan and isinf first",
         THEANO + AESARA + PYTENSOR,
     ),
-    (
-        "argmin of signed integers is wrong where the smallest number of their type is among them",
+    "argmin of signed integers is wrong where the smallest number of their type is among them": (
         "cast them to float64",
         THEANO + AESARA + PYTENSOR,
     ),
-    (
-        "int64 and uint64 are compared in C as unsigned numbers: -1 is more than 1",
+    "int64 and uint64 are compared in C as unsigned numbers: -1 is more than 1": (
         "cast both to float64",
         THEANO + AESARA + PYTENSOR,
     ),
-    (
-        # PyTensor's issue 1026.
-        "In(x, mutable=True) of a row of y changes the input y of another rank",
+    # PyTensor's issue 1026.
+    "In(x, mutable=True) of a row of y changes the input y of another rank": (
         "give it a copy: x.copy()",
         THEANO + AESARA + PYTENSOR,
     ),
-)
+}
 
 
 def check(context):
@@ -142,7 +123,7 @@ def check(context):
     framework = context.framework
     lines = [
         "%s: %s" % (fault, instead)
-        for fault, instead, versions in WRONG_RESULTS
+        for fault, (instead, versions) in sorted(WRONG_RESULTS.items())
         if "%s-%s" % (framework.name, framework.version) in versions.split()
         and not (fault == UNTIL and until_is_corrected(framework.name))
     ]
