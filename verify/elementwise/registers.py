@@ -122,7 +122,7 @@ def examined(name, folder):
 
 
 def start_compiling(context, what="precompiled"):
-    """Start to compile; return the function that waits for it and takes the modules, or None.
+    """Start to compile; return the function that waits for it and takes the modules.
 
     what: NUMBA to compile a product with numba, into what the environment keeps. Nothing is started
     where it would not save time: on a single processor, where modules are shared with other
@@ -137,11 +137,11 @@ def start_compiling(context, what="precompiled"):
         is_wanted = context.framework.runs_numba and os.path.islink(kept)
     has_kept = kept and os.path.isdir(kept) and os.listdir(kept)
     if not is_wanted or has_kept or machine.usable_cores() < 2:
-        return None
+        return lambda: None
     try:
         started = context.start("elementwise.registers:precompile", what)
     except EnvironmentError:
-        return None
+        return lambda: None
 
     def finish():
         started.finish(LONGEST)
