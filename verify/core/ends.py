@@ -12,8 +12,10 @@ import time
 
 from verify.core.machine import read_text
 
-# By which the code of a process ends it, each as a crash.
+# By which the code of a process ends it, each as a crash. OpenBLAS interrupts its process where it
+# cannot start a thread.
 CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGTRAP, signal.SIGSYS)
+CRASHES += (signal.SIGINT,)
 CRASH = (
     "",
     "a library that it calls crashed: try another one (`dmesg` names it, if you may read it)",

@@ -77,9 +77,7 @@ def log(message):
 
 
 def interrupted(step=""):
-    """Say at which step a person has interrupted. A supervisor says it for its process."""
-    if supervisor is not None:
-        return
+    """Say that a person has interrupted, and at which step if it is known."""
     end()
     if says_interrupted:
         _write("interrupted%s\n" % (step and ", while " + step))

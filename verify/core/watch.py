@@ -36,7 +36,6 @@ ERRORS = "errors.txt"
 HANG = "`%s` made no progress for %d s%s and was killed"
 HANG_FIX = "try --blas-threads 1, then another library; for a slow machine, raise --limit"
 DEATH = "the process died by signal %d at `%s`%s"
-BY_ITSELF = "a library interrupted the process"
 END = "the process was ended with status %d at `%s`"
 END_FIX = "a library that it calls ended it%s: try another library"
 
@@ -108,6 +107,9 @@ class _Supervisor(object):
             os.close(self.step_writer)
             return self.watch()
         self.signals.stop()
+        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+            # The supervisor says that it was interrupted.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         process.end_with_parent(parent)
         progress.supervisor = self.step_writer
         progress.divert_errors(os.path.join(self.folder, ERRORS))
@@ -165,16 +167,10 @@ class _Supervisor(object):
             what, fix = ends.by_signal(number, self.folder, kills)
             return self.fail(DEATH % (number, native(self.step), what), fix)
         status = os.WEXITSTATUS(self.status)
-        # OpenBLAS interrupts the process that it is in where it cannot start a thread.
-        if status == INTERRUPTED and self.cause_of(self.errors()):
-            return self.fail(BY_ITSELF, "")
-        if status == INTERRUPTED:
-            progress.interrupted(native(self.step))
-        elif not self.finished:
+        if not self.finished:
             message = ", and its message is above" if self.errors() else ""
             return self.fail(END % (status, native(self.step)), END_FIX % message)
-        else:
-            sys.stderr.write(self.errors())
+        sys.stderr.write(self.errors())
         return status
 
     def say_slow(self):
