@@ -17,6 +17,9 @@ from verify.core import framework as frameworks
 from verify.device import check as device_check
 
 PASSED, FAILED, NO_DEVICE = 0, 1, 3
+# How long it takes on an idle machine of two cores, as measured: where it takes what a verification
+# has compiled before, and elsewhere. numba compiles for 15 s, once.
+KEEPS, COMPILES = "15 to 30 s", "1 to 2 min (with NumPy alone 10 s)"
 # ST_NOEXEC of statvfs, which Python 2 does not name.
 NOEXEC = 8
 # Bytes: what the suite compiles, and more. On a full disk Theano waits for its lock for ever.
@@ -96,19 +99,6 @@ def _framework(expectation, folder, user_flags):
         )
 
 
-def _duration(expectation, verified):
-    """Return how long the verification takes on an idle machine of two cores, as measured.
-
-    verified: the folder of what the last verification has compiled, or None.
-    """
-    if not verified:
-        return "1 to 2 min" if expectation else "1 to 2 min (with NumPy alone 10 s)"
-    # Of PyTensor 3, whose default is numba. It compiles for long, once.
-    is_numba = expectation["module"] == "pytensor" and expectation["version"] >= "3"
-    is_first = is_numba and not os.path.isdir(os.path.join(verified, configuration.NUMBA))
-    return "30 s" if is_first else "15 s"
-
-
 def _check_disk(folder):
     """Raise FrameworkError for a folder, or a limit, with which the suite cannot compile."""
     largest = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
@@ -170,7 +160,7 @@ def run(arguments, folder):
     requested_device = device_check.requested(expectation, user_flags["theano"])
     if requested_device:
         configuration.add_flag("theano", "device=cpu")
-    progress.begin(_duration(expectation, verified))
+    progress.begin(KEEPS if verified else COMPILES)
     files_program = files.start(arguments.expect, arguments.full, folder) if expectation else None
     progress.note("importing the framework")
     with progress.quiet(arguments.debug):

@@ -121,8 +121,7 @@ def of_program(name, folder, user_flags=None):
 
 # Seconds for one start of the program, and the number of variables that are tried.
 LIMIT, MOST = 60, 12
-# The separators of variables that are lists.
-LISTS = {"PYTHONPATH": ":", "LD_LIBRARY_PATH": ":", "LD_PRELOAD": "[ :]"}
+LISTS = ("PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD")
 # The last line of a traceback.
 ERROR = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Exit)\b")
 # A variable's name.
@@ -208,13 +207,12 @@ def _without(environ, name):
 def _of_variable(environ, name, helps):
     """Return the answer for a variable: of a list, for the entry that matters."""
     reason = surroundings.reason_of(name, environ[name]) or "the error names"
-    if name in LISTS:
-        for part in [each for each in re.split(LISTS[name], environ[name]) if each]:
-            real = os.path.realpath(part)
-            shorter = surroundings.without(name, real, environ=environ)
-            others = [each for each in re.split(LISTS[name], environ[name]) if each != part]
-            if shorter and helps(dict(environ, **{name: ":".join(others)})):
-                return "%s in %s" % (part, name), shorter
+    parts = surroundings.folders(environ, name) if name in LISTS else ()
+    for part in parts:
+        others = ":".join(each for each in parts if each != part)
+        if helps(dict(environ, **{name: others})):
+            fix = surroundings.without(name, os.path.realpath(part), environ=environ)
+            return "%s in %s" % (part, name), fix
     return "%s=%s, which %s" % (name, environ[name], reason), "unset " + name
 
 

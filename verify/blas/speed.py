@@ -217,6 +217,14 @@ def by_numba(context, dtype):
     return context.operations[key]
 
 
+def product_of(framework, dtype, size):
+    """Return (shared matrices of ones, updates) of C = 0.4 C + 0.8 A B, for a framework or Ops."""
+    ones, scalar = numpy.ones((size, size), dtype), numpy.asarray
+    a, b, c = matrices = [framework.module.shared(ones) for _ in range(3)]
+    product = scalar(0.8, dtype) * framework.tensor.dot(a, b)
+    return matrices, [(c, scalar(0.4, dtype) * c + product)]
+
+
 class GemmUpdate(object):
     """The function that the frameworks' misc/check_blas.py times: C = 0.4 C + 0.8 A B.
 
@@ -225,12 +233,7 @@ class GemmUpdate(object):
 
     def __init__(self, framework, dtype, mode=None):
         self.dtype = dtype
-        shared = framework.module.shared
-        self.matrices = [shared(numpy.ones((1, 1), dtype)) for _ in range(3)]
-        a, b, c = self.matrices
-        scalar = numpy.asarray
-        product = scalar(0.8, dtype) * framework.tensor.dot(a, b)
-        updates = [(c, scalar(0.4, dtype) * c + product)]
+        self.matrices, updates = product_of(framework, dtype, 1)
         if mode:
             self.run = framework.module.function([], [], updates=updates, mode=mode)
         else:

@@ -200,8 +200,10 @@ def suspects(environ):
 
 
 def folders(environ, name):
-    """Return the folders of a variable that is a list of them."""
-    return [part for part in environ.get(name, "").split(os.pathsep) if part]
+    """Return the folders, or the files, of a variable that is a list of them."""
+    # A blank is a part of a path everywhere else.
+    separators = "[ :]" if name == "LD_PRELOAD" else ":"
+    return [part for part in re.split(separators, environ.get(name, "")) if part]
 
 
 def matching(folder, pattern):
@@ -236,9 +238,7 @@ def without(variable, *unwanted, **options):
     environ: the variables; by default those of this process.
     """
     environ = options.get("environ", os.environ)
-    # A blank is a part of a path everywhere else.
-    separators = "[ :]" if variable == "LD_PRELOAD" else ":"
-    parts = [part for part in re.split(separators, environ.get(variable, "")) if part]
+    parts = folders(environ, variable)
     kept = [part for part in parts if os.path.realpath(part) not in unwanted]
     if kept == parts:
         return None

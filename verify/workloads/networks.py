@@ -14,6 +14,7 @@ from __future__ import absolute_import, division, print_function
 
 import numpy
 
+from verify.blas import speed
 from verify.workloads.ops import Model, Sizes
 
 LOGREG = Sizes(samples=1000, features=100, outputs=10)
@@ -181,8 +182,5 @@ def check_blas(ops, small):
 
 
 def _product(ops, size, dtype, name):
-    a, b, c = (ops.module.shared(numpy.ones((size, size), dtype)) for _ in range(3))
-    scalar = numpy.asarray
-    product = scalar(0.8, dtype) * ops.tensor.dot(a, b)
-    updates = [(c, scalar(0.4, dtype) * c + product)]
+    _, updates = speed.product_of(ops, dtype, size)
     return Model(name, None, updates, {"size": size}, 2.0 * size**3)
