@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import yaml
-from invoke.exceptions import Exit
 
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
@@ -289,18 +288,3 @@ def test_the_command_prints_a_form_or_writes_it(
     assert out == f"written: {path}\n" and f"docker compose -f '{path}' run --rm theano" in err
     use.export.body(None, variant="openblas", as_="modulefile", to=str(tmp_path / "fast"))
     assert capsys.readouterr().err.endswith(f" && module use {tmp_path} && module load fast\n")
-
-
-@pytest.mark.parametrize(
-    ("form", "message"),
-    [
-        ("compos", "did you mean 'compose'?"),
-        ("", "expected: --as and one of conda-lock, environment, pixi"),
-        ("devcontainer", "fix:      --to DIR"),
-    ],
-)
-def test_the_command_refuses(form: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(Exit) as ended:
-        use.export.body(None, variant="openblas", as_=form)
-    assert ended.value.code == 2
-    assert message in capsys.readouterr().err
