@@ -102,7 +102,7 @@ class Plan:
         """Return the number of calls of a program in each round."""
         usual = QUICK_CALLS if self.options.quick else CALLS
         exceptions = QUICK_FEW_OR_MANY_CALLS if self.options.quick else FEW_OR_MANY_CALLS
-        return self.options.calls or exceptions.get(workload, usual)
+        return exceptions.get(workload, usual)
 
     def endings_of(self, turn: Turn) -> tuple[str, ...]:
         """Return the endings of a turn's series: "", and NUMBA where that is the default linker.
@@ -144,8 +144,8 @@ def seconds_left(begun: float, done: int, total: int) -> float:
 class BenchOptions(Strict):
     """The options as the user gave them; "" and 0 mean the workload's default.
 
-    workload, threads: lists with commas. starts: of each program. calls: of a program in a round.
-    limit: seconds. busy: busy loops during each round.
+    workload, threads: lists with commas. starts: of each program. limit: seconds. busy: busy loops
+    during each round.
     """
 
     workload: str = ""
@@ -153,7 +153,6 @@ class BenchOptions(Strict):
     threads: str = ""
     quick: bool = False
     starts: int = 0
-    calls: int = 0
     limit: int = 0
     busy: int = 0
 
@@ -207,8 +206,8 @@ class BenchOptions(Strict):
                 expected=f"at least {LEAST_STARTS}",
                 found=str(self.round_count),
             )
-        if min(self.starts, self.calls, self.limit, self.busy) < 0:
-            raise UsageError("--starts, --calls, --limit and --busy are positive numbers")
+        if min(self.starts, self.limit, self.busy) < 0:
+            raise UsageError("--starts, --limit and --busy are positive numbers")
 
 
 def split(text: str) -> tuple[str, ...]:

@@ -42,15 +42,6 @@ def check_workload(name: str) -> None:
         )
 
 
-def workload_words(workload: str, **options: int | str | bool) -> list[str]:
-    """Return the program's arguments; 0, "" and False stand for the program's default."""
-    words = [workload]
-    for name, value in options.items():
-        option = f"--{name.replace('_', '-')}"
-        words += [option] if value is True else [option, f"{value}"] if value else []
-    return words
-
-
 def profile(
     workspace: Workspace,
     variant: Variant,
@@ -60,7 +51,7 @@ def profile(
 ) -> None:
     """Run a workload, print its tables, store its report.
 
-    words: as of `workload_words`. Raises StacksError if it fails, also for an unknown case.
+    words: the workload and its program's options. Raises StacksError if it fails.
     """
     with tmp_folder() as folder:
         path = folder / "report.json"

@@ -21,7 +21,7 @@ VALUES = {
     **dict.fromkeys(("json", "file", "archive", "key", "new-key", "over"), "FILE"),
     **dict.fromkeys(("logs", "prefix"), "FOLDER"),
     "cluster": "ADDRESS",
-    **dict.fromkeys(("variant", "framework", "extends", "workload", "case"), "NAME"),
+    **dict.fromkeys(("variant", "framework", "extends", "workload"), "NAME"),
     **dict.fromkeys(("linker", "machine", "name"), "NAME"),
     **dict.fromkeys(("variants", "threads", "include", "expired"), "A,B,C"),
     **{"python": "PATH", "add": "FILE ...", "as": "FORMAT"},

@@ -23,7 +23,6 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
         "quick": "time fewer sizes in fewer rounds, for minutes instead of hours",
         "machine": "folder in results/ (default: from the CPU's name)",
         "starts": "starts of each program (default: one for each round; ntm: 1)",
-        "calls": "calls of a program in each round (default: 100; mlp: 300; with --quick 20)",
         "limit": "seconds that a process may take to answer (default: 3600)",
         "busy": "busy loops that run during every round (default: 0)",
         "cluster": CLUSTER + "; each machine builds, verifies and times all variants",
@@ -32,13 +31,11 @@ from stacks.tasks.task import excludes, needs, prepare_cluster, remainder, task
     rules=(
         excludes("--", "cluster all", "is timed on this machine's environments"),
         excludes(
-            "--",
-            "workload threads quick machine starts calls limit busy",
-            "takes no option of workloads",
+            "--", "workload threads quick machine starts limit busy", "takes no option of workloads"
         ),
         needs("json", "--"),
         excludes("all", "variants cluster", "times every variant, on this machine"),
-        excludes("all", "starts calls", "has starts and calls of its campaign"),
+        excludes("all", "starts", "has starts of its campaign"),
         excludes("cluster", "machine", "has workers with names: worker ADDRESS --name NAME"),
     ),
     takes_command=True,
@@ -53,7 +50,6 @@ def bench(
     quick: bool = False,
     machine: str = "",
     starts: int = 0,
-    calls: int = 0,
     limit: int = 0,
     busy: int = 0,
     cluster: str = "",
@@ -72,7 +68,7 @@ def bench(
         return
     options = BenchOptions(
         workload=workload, rounds=rounds, threads=threads, quick=quick,
-        starts=starts, calls=calls, limit=limit, busy=busy,
+        starts=starts, limit=limit, busy=busy,
     )  # fmt: skip
     if cluster:
         prepare_cluster()
@@ -141,15 +137,13 @@ def publish(add: list[str], check: bool = False, prune: bool = False) -> None:
         "variant": BUILT,
         "workload": "ntm, gibbs, scan_gc, scan_outside, lstm, logreg, mlp, lenet or check_blas "
         "(default: ntm)",
-        "calls": "number of timed calls, and then of profiled calls (default: 100; check_blas: 10)",
-        "case": "run only this case of the workload",
         "linker": "another linker of the framework, such as numba (default: the C virtual machine)",
         "small": "small shapes, for a quick test",
         "fix_scan": "import theano_stacks_scan first, which makes the gradient of scans smaller",
         "memory": "of a program after --: profile its memory too, which makes it slower",
     },
     rules=(
-        excludes("--", "workload calls case linker small fix-scan", "takes no option of workloads"),
+        excludes("--", "workload linker small fix-scan", "takes no option of workloads"),
         needs("memory", "--"),
     ),
     takes_command=True,
@@ -158,8 +152,6 @@ def profile(
     variant: str = "",
     workload: str = "",
     framework: str = "",
-    calls: int = 0,
-    case: str = "",
     linker: str = "",
     small: bool = False,
     fix_scan: bool = False,
@@ -182,10 +174,9 @@ def profile(
     workload = workload or "ntm"
     profile_runs.check_workload(workload)
     chosen, prefix = built(variant, framework)
-    words = profile_runs.workload_words(
-        workload, calls=calls, case=case, linker=linker, small=small, fix_scan=fix_scan
-    )
-    profile_runs.profile(workspace, chosen, prefix, words, file_of(json))
+    words = ["--linker", linker] if linker else []
+    words += ["--small"] * small + ["--fix-scan"] * fix_scan
+    profile_runs.profile(workspace, chosen, prefix, [workload, *words], file_of(json))
 
 
 @task(

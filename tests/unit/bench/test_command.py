@@ -128,7 +128,7 @@ def test_the_defaults_of_the_options() -> None:
     ("arguments", "message"),
     [
         ({"rounds": 2}, "too few rounds"),
-        ({"calls": -1}, "positive numbers"),
+        ({"limit": -1}, "positive numbers"),
         ({"busy": -1}, "positive numbers"),
         ({"workload": "gem"}, "gem"),
         ({"threads": "x"}, "not a list"),

@@ -142,13 +142,13 @@ class Processes:
 
 def test_a_program_is_timed_in_the_rounds_of_its_starts() -> None:
     processes = Processes()
-    found = processes.run(programs(*TWO, starts=2, calls=3)).runs
+    found = processes.run(programs(*TWO, starts=2)).runs
     numbers = [(run.start, run.round) for run in found[::2]]
     assert numbers == [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5)]
-    assert [process.asked for process in processes.every] == [[3] * 3] * 2 + [[3] * 2] * 2
+    assert [process.asked for process in processes.every] == [[20] * 3] * 2 + [[20] * 2] * 2
     for run in found:
         (series,) = run.series
-        assert (series.name, series.samples) == ("ntm step", (0.25, 0.25, 0.25))
+        assert (series.name, series.samples) == ("ntm step", (0.25,) * 20)
         assert (series.graph, series.compile) == ("abc", 4.0)
 
 

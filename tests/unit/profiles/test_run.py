@@ -31,12 +31,6 @@ def program(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return called([sys.executable, SUITE, profile_runs.PROGRAM, *words])
 
 
-def test_workload_options_become_the_programs_words() -> None:
-    assert profile_runs.workload_words("ntm", calls=0, case="", small=False) == ["ntm"]
-    words = profile_runs.workload_words("lstm", calls=5, case="merged", fix_scan=True)
-    assert words == ["lstm", "--calls", "5", "--case", "merged", "--fix-scan"]
-
-
 def test_an_unknown_workload_and_a_missing_report_are_errors_with_what_is_known(
     workspace: Workspace,
 ) -> None:
