@@ -86,11 +86,6 @@ def _report(
     return report if current else None
 
 
-def verified(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
-    """Return the variants that are built from their current locks and passed verification."""
-    return [each for each in candidates(workspace, variants) if each.verified]
-
-
 def verified_candidates(workspace: Workspace, variants: Sequence[Variant]) -> list[Candidate]:
     """Return the built and verified variants for the processor; print the names of unverified."""
     built = candidates(workspace, [variant for variant in variants if variant.device == "cpu"])

@@ -24,7 +24,7 @@ from stacks.core.workspace import Workspace, revision
 from stacks.environments.care import verify
 from stacks.environments.make import build
 from stacks.locks import lock
-from stacks.variants.load import all_variants, framework_named
+from stacks.variants.load import select
 from stacks.variants.variant import Variant
 from verify.core import machine
 
@@ -45,7 +45,6 @@ def bench(
     machine_name: str = "",
 ) -> None:
     """Time variants in turn, store the result and print it; raises what `timed` raises."""
-    options.check()
     chosen = choose_candidates(workspace, split(variants), framework)
     result = timed(workspace, chosen, options, machine_name=machine_name)
     path = store.write(workspace, result)
@@ -66,7 +65,6 @@ def timed(
     campaign: as of a Plan. Raises UsageError for what cannot be timed, another StacksError if a
     process fails.
     """
-    options.check()
     _check(chosen, options)
     threads = options.thread_counts(machine.usable_cores(), machine.affine_cores())
     here = results.describe_machine([each.report for each in chosen if each.report])
@@ -154,11 +152,9 @@ def bench_all(
             "starts": LEAST_STARTS,
         }
     )
-    options.check()
-    only = framework_named(workspace, framework) if framework else None
     by_framework: dict[str, list[Variant]] = {}
-    for variant in all_variants(workspace):
-        if variant.device == "cpu" and only in (None, variant.framework.name):
+    for variant in select(workspace, framework=framework):
+        if variant.device == "cpu":
             by_framework.setdefault(variant.framework.name, []).append(variant)
     for name, variants in list(by_framework.items()):
         if not _untimed(workspace, variants, options):
@@ -205,7 +201,8 @@ def prepare(
 
     refused: errors that leave a variant out, which is named with the reason; others are raised.
     """
-    passed = {each.variant.id for each in candidates.verified(workspace, variants)}
+    built = candidates.candidates(workspace, variants)
+    passed = {each.variant.id for each in built if each.verified}
     missing = [variant for variant in variants if variant.id not in passed]
     begun = time.monotonic()
     for number, variant in enumerate(missing):
@@ -220,7 +217,7 @@ def prepare(
         except refused as error:
             print(f"left out: {variant.id}", file=sys.stderr)
             show_error(error)
-    return candidates.verified(workspace, variants)
+    return [each for each in candidates.candidates(workspace, variants) if each.verified]
 
 
 def make_and_verify(workspace: Workspace, variant: Variant) -> None:

@@ -89,15 +89,13 @@ class Device(Record):
 class Subject(Record):
     """A variant that was timed, to the byte."""
 
+    # Stored results also have an image, which is null.
+    model_config = ConfigDict(extra="ignore")
+
     framework: str = Field(pattern=VARIANT)
     flavour: str = Field(pattern=FLAVOUR)
     baseline: bool
     lock: Sha256 = Field(description="SHA-256 of the lock")
-    image: str | None = Field(
-        default=None,
-        pattern=r"^(sha256:[0-9a-f]{64}|unknown)$",
-        description="the digest of the image that it was timed in, null outside of an image",
-    )
     device: Device | None = Field(default=None, description="null on the processor")
     packages: tuple[MeasuredPackage, ...] = Field(min_length=1)
 
@@ -134,9 +132,6 @@ class Noise(Record):
 class Series(Record):
     """Samples of one measure, taken by one process."""
 
-    # Results of earlier versions also have a profile here.
-    model_config = ConfigDict(extra="ignore")
-
     name: Line = Field(min_length=1)
     unit: Unit
     samples: tuple[Annotated[float, Field(ge=LEAST, le=MOST)], ...] = Field(min_length=1)
@@ -158,11 +153,7 @@ class Run(Record):
     workload: Line = Field(description="or those that one process timed, with commas")
     threads: Count = Field(ge=1)
     round: Count = Field(ge=1)
-    start: Count | None = Field(
-        default=None,
-        ge=1,
-        description="which start of the program this is of; without it each round is a start",
-    )
+    start: Count = Field(ge=1, description="which start of the program this is of")
     busy: Count = Field(default=0, ge=0, description="busy loops that ran beside it")
     seconds: float = Field(ge=0, le=MOST)
     noise: Noise

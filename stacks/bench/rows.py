@@ -185,8 +185,7 @@ def _taken(runs: Sequence[Run]) -> dict[Measure, dict[str, _Taken]]:
         for series in run.series:
             measure = Measure(series.name, run.threads, series.unit, run.busy)
             taken = every.setdefault(measure, {}).setdefault(run.subject, _Taken({}, {}))
-            is_alike = run.workload in ALIKE
-            taken.starts[run.round] = run.round if is_alike else run.start or run.round
+            taken.starts[run.round] = run.round if run.workload in ALIKE else run.start
             samples = (_mean(series),) if run.busy else series.samples
             taken.by_graph.setdefault(series.graph, {})[run.round] = samples
     return every

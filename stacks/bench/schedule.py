@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from pydantic import model_validator
+
 from stacks.bench.candidates import Candidate
 from stacks.bench.intervals import LEAST_STARTS
 from stacks.core.errors import UsageError, unknown
@@ -144,6 +146,7 @@ def seconds_left(begun: float, done: int, total: int) -> float:
 class BenchOptions(Strict):
     """The options as the user gave them; "" and 0 mean the workload's default.
 
+    Making them raises UsageError for what is invalid on every machine.
     workload, threads: lists with commas. starts: of each program. limit: seconds. busy: busy loops
     during each round.
     """
@@ -194,8 +197,8 @@ class BenchOptions(Strict):
             )
         return tuple(sorted(numbers))
 
-    def check(self) -> None:
-        """Raise UsageError for options that are invalid on every machine."""
+    @model_validator(mode="after")
+    def _check(self) -> BenchOptions:
         known = (*KERNELS, *PROGRAMS)
         for name in self.workloads:
             if name not in known:
@@ -208,6 +211,7 @@ class BenchOptions(Strict):
             )
         if min(self.starts, self.limit, self.busy) < 0:
             raise UsageError("--starts, --limit and --busy are positive numbers")
+        return self
 
 
 def split(text: str) -> tuple[str, ...]:

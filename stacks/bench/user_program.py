@@ -254,11 +254,11 @@ def show(timed: Mapping[str, Sequence[ProgramRun]]) -> list[str]:
 def _run(name: str, number: int, seconds: Mapping[str, float | None], memory: float = 0.0) -> Run:
     """Return the figures of a run as the bench's turns have them; 0 and None are no figure."""
     figures = [(what, "s", value) for what, value in seconds.items()]
-    series = [
+    series = tuple(
         Series.model_construct(name=what, unit=unit, samples=(value,))
         for what, unit, value in (*figures, ("peak memory", "MB", memory))
         if value
-    ]
+    )
     return Run.model_construct(
-        subject=name, workload="", threads=0, round=number, start=None, busy=0, series=tuple(series)
+        subject=name, workload="", threads=0, round=number, start=number, busy=0, series=series
     )

@@ -104,7 +104,6 @@ def bench(
     Raises UsageError for what cannot be timed or if there are no workers, ClusterError if a
     machine or a variant failed.
     """
-    options.check()
     options.thread_counts(MOST_THREADS, MOST_THREADS)
     names = split(variants)
     chosen = [load_variant(workspace, name, framework or None) for name in names] or [

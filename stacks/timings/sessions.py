@@ -74,15 +74,14 @@ def _first_steps(runs: Sequence[Run]) -> list[Run]:
         for series in run.series:
             if run.busy or series.compile is None:
                 continue
-            start = run.start or run.round
             seconds = series.compile + statistics.median(series.samples)
             name = series.name + FIRST_STEP
             # A sum may be larger than what is allowed in a file.
             first = Series.model_construct(
                 name=name, unit="s", samples=(seconds,), graph=series.graph
             )
-            found = run.model_copy(update={"round": start, "series": (first,)})
-            starts.setdefault((run.subject, run.threads, start, name), found)
+            found = run.model_copy(update={"round": run.start, "series": (first,)})
+            starts.setdefault((run.subject, run.threads, run.start, name), found)
     return list(starts.values())
 
 

@@ -33,7 +33,7 @@ class World:
         self.built: list[str] = []
         self.timed: list[tuple[list[str], BenchOptions]] = []
         variants = [load_variant(workspace, name, "theano-1.0.5") for name in TWO]
-        monkeypatch.setattr(command, "all_variants", lambda _: variants)
+        monkeypatch.setattr(command, "select", lambda _, framework: variants)
         monkeypatch.setattr(candidates, "candidates", self.candidates)
         monkeypatch.setattr(command, "timed", self.time)
         for name in ("affine_cores", "usable_cores"):

@@ -77,6 +77,7 @@ def run(of: Subject, number: int, *samples: float, **series: Any) -> Run:
         workload="gemm",
         threads=2,
         round=number,
+        start=number,
         seconds=1.0,
         noise=QUIET,
         series=(Series(samples=samples, **shape),),
@@ -128,7 +129,8 @@ def plan(
 ) -> Plan:
     chosen = tuple(candidate(name) for name in names)
     usual: dict[str, Any] = {"workload": "gemm", "rounds": 3, "quick": True}
-    return Plan(chosen, BenchOptions(**(usual | more)), threads, campaign)
+    # A plan of few rounds is shown whole; a user's has more.
+    return Plan(chosen, BenchOptions.model_construct(**(usual | more)), threads, campaign)
 
 
 def write_report(workspace: Workspace, content: dict[str, Any]) -> Path:
