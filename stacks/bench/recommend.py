@@ -13,7 +13,7 @@ from stacks.bench import rows as bench_rows
 from stacks.bench import store, user_program
 from stacks.bench.candidates import verified_candidates
 from stacks.bench.intervals import number
-from stacks.bench.result import Machine, Result, describe_machine
+from stacks.bench.result import Machine, describe_machine
 from stacks.bench.rows import winners
 from stacks.bench.schedule import QUICK_ROUNDS, BenchOptions
 from stacks.core.console import as_typed, display_path, plural
@@ -63,8 +63,7 @@ def recommended(
     """Return the flavour to build on a framework, by default the default one, and the reason.
 
     It is USUAL, unless results/ shows that another one is faster on a machine like `here` (by
-    default this one), and not slower in any measure beside busy loops, where these were timed.
-    Raises UsageError for an unknown framework.
+    default this one). Raises UsageError for an unknown framework.
     """
     here = here or describe_machine([])
     usual = load_variant(workspace, USUAL, framework or None)
@@ -72,9 +71,9 @@ def recommended(
     ours = on_framework(workspace, usual.framework.name)
     known = {variant.id: variant for variant in ours if variant.device == "cpu"}
     stored = [one.result for one in store.read_all(workspace)[0]]
-    alike = [result for result in stored if result.machine.speaks_for(here)]
-    alike.sort(key=lambda result: result.began, reverse=True)
-    for result in alike:
+    for result in sorted(stored, key=lambda result: result.began, reverse=True):
+        if not result.machine.speaks_for(here):
+            continue
         runs = [run for run in result.runs if run.subject in known]
         fastest = winners(runs)
         # Not the name alone, so that no figure beside busy loops counts as an idle one.
@@ -89,28 +88,9 @@ def recommended(
             continue
         listed = ", ".join(f"{known[name].name} {figure}" for name, figure in figures.items())
         reason = f"{MEASURE}, GFLOP/s on such a machine ({result.began[:10]}): {listed}"
-        if usual.id in fastest[most]:
-            return usual, reason
-        slower = {name: _slower_when_busy(alike, name, usual.id) for name in fastest[most]}
-        for name, measures in slower.items():
-            if not measures:
-                return known[name], reason
-        name, measures = next(iter(slower.items()))
-        return usual, f"{reason}; but {usual.name} is faster than {known[name].name} in {measures}"
+        return usual if usual.id in fastest[most] else known[fastest[most][0]], reason
     has_many = here.vendor == INTEL and here.cores >= MANY_CORES
     return usual, f"{UNKNOWN}; {TRY_MKL}" if has_many else UNKNOWN
-
-
-def _slower_when_busy(results: Sequence[Result], name: str, usual: str) -> str:
-    """Return the measures beside busy loops in which a variant is clearly slower than the usual.
-
-    results: the newest first; the first that has both variants counts.
-    """
-    for result in results:
-        pair = [run for run in result.runs if run.busy and run.subject in (name, usual)]
-        if fastest := winners(pair):
-            return "; ".join(each.title for each, names in fastest.items() if name not in names)
-    return ""
 
 
 def recommend_for_stack(

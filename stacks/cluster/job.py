@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
@@ -175,67 +176,55 @@ def run_supervised(
     another thread. The program runs in a session of its own, which is killed in the end. Raises
     CommandError as process.call does.
     """
-    process = start(
-        arguments,
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
-    assert process.stdin and process.stdout and process.stderr
     tail: deque[str] = deque(maxlen=TAIL)
-    output: list[str] = []
 
     def listen(stream: IO[str]) -> None:
         for text in stream:
             tail.append(text.rstrip())
             on_line(tail[-1])
 
-    threads = [
-        threading.Thread(target=listen, args=(process.stderr,), daemon=True),
-        threading.Thread(target=output.extend, args=(process.stdout,), daemon=True),
-    ]
-    for thread in threads:
-        thread.start()
     stopped = False
-    try:
-        # A program that ended at once does not read it; its status says why.
-        with suppress(BrokenPipeError):
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-        while process.poll() is None and not stopped:
-            try:
-                process.wait(POLL)
-            except subprocess.TimeoutExpired:
-                stopped = not is_wanted()
-        if stopped:
-            _close(process)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        for thread in threads:
-            thread.join()
-        for stream in (process.stdin, process.stdout, process.stderr):
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = start(
+            arguments,
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        assert process.stdin and process.stderr
+        thread = threading.Thread(target=listen, args=(process.stderr,), daemon=True)
+        thread.start()
+        try:
+            # A program that ended at once does not read it; its status says why.
             with suppress(BrokenPipeError):
-                stream.close()
+                process.stdin.write(line + "\n")
+                process.stdin.flush()
+            while process.poll() is None and not stopped:
+                try:
+                    process.wait(POLL)
+                except subprocess.TimeoutExpired:
+                    stopped = not is_wanted()
+        finally:
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(ENDS)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            thread.join()
+            process.stderr.close()
+        output.seek(0)
+        answer = output.read()
     if stopped:
         return None
     if process.returncode:
         raise failed(arguments, "\n".join(tail), (0,), process.returncode)
-    return "".join(output)
-
-
-def _close(process: subprocess.Popen[str]) -> None:
-    """Close a program's standard input and give it time to end."""
-    assert process.stdin
-    with suppress(BrokenPipeError):
-        process.stdin.close()
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(ENDS)
+    return answer
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ programs there. A worker runs each order in a separate process: dask cannot stop
 process can be stopped, so nothing continues after the client has gone or the worker was killed.
 """
 
-import errno
-import hashlib
 import ipaddress
 import os
 import re
@@ -50,12 +48,10 @@ def worker(address: str, name: str, options: Sequence[str], *, insecure: bool = 
     """Become a worker, until it is stopped or its scheduler goes away.
 
     options: for `dask worker`. insecure: others may reach it without TLS. Raises UsageError for an
-    invalid name, for an address that others can reach, and on a machine that has a worker.
+    invalid name, and for an address that others can reach.
     """
     words, variables = listening(dask_worker.main, options, address, insecure=insecure)
-    command = worker_command(address, name, [*words, *options])
-    hold_machine(machine_label(name))
-    _run(command, variables)
+    _run(worker_command(address, name, [*words, *options]), variables)
 
 
 def scheduler(options: Sequence[str], *, insecure: bool = False) -> None:
@@ -102,28 +98,6 @@ def machine_label(name: str, boot_id: Path = BOOT_ID) -> str:
     return BOOT_PREFIX + (
         boot_id.read_text().strip() if boot_id.is_file() else socket.gethostname()
     )
-
-
-def hold_machine(label: str) -> None:
-    """Keep other workers off a machine until this process ends; UsageError if it has one.
-
-    An abstract socket does that, which the kernel removes with the process.
-    """
-    # An address is short, a label may be long.
-    digest = hashlib.sha256(label.encode()).hexdigest()
-    holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        holder.bind(f"\0theano-stacks {digest}")
-    except OSError as error:
-        holder.close()
-        if error.errno != errno.EADDRINUSE:
-            raise
-        raise UsageError(
-            "this machine has a worker, which does one job at a time",
-            fix="stop it first; with another --name both run, and disturb each other's timings",
-        ) from error
-    # The program of dask that replaces this one goes on holding it.
-    os.set_inheritable(holder.detach(), True)
 
 
 def _run(command: Sequence[str], variables: Mapping[str, str]) -> None:

@@ -210,8 +210,7 @@ INSECURE_ADDRESS = (
     positional=["address"],
     help={
         "address": "address of the scheduler, such as tls://HOST:8786",
-        "name": "name of this machine in progress and results (default: random); each has one "
-        "worker",
+        "name": "name of this machine in progress and results (default: random)",
         "insecure_address": INSECURE_ADDRESS,
     },
     takes_command=True,

@@ -69,12 +69,6 @@ def keep(workspace: Workspace, usual: list[float], other: list[float], **more: o
     store.write(workspace, result(found, USUAL, OTHER, FOREIGN, GONE, DEVICE, **more))
 
 
-def keep_busy(workspace: Workspace, usual: list[float], other: list[float], **more: object) -> None:
-    found = runs(USUAL, usual, name="mlp step", unit="s")
-    found += runs(OTHER, other, name="mlp step", unit="s")
-    store.write(workspace, result(beside_loops(found), USUAL, OTHER, **more))
-
-
 def test_a_flavour_that_is_clearly_faster_here_is_recommended(own_workspace: Workspace) -> None:
     keep(own_workspace, SLOW, QUICK)
     variant, reason = recommend.recommended(own_workspace, here=MACHINE)
@@ -114,21 +108,6 @@ def test_without_a_result_of_this_processor_it_is_openblas(own_workspace: Worksp
     assert recommend.recommended(own_workspace, here=MACHINE)[1] == recommend.UNKNOWN
     variant, reason = recommend.recommended(own_workspace, "pytensor-3.3.7", MACHINE)
     assert (variant.id, reason) == ("pytensor-3.3.7/openblas", recommend.UNKNOWN)
-
-
-def test_a_flavour_that_is_slower_beside_busy_loops_is_not_recommended(
-    own_workspace: Workspace,
-) -> None:
-    keep(own_workspace, SLOW, QUICK)
-    keep_busy(own_workspace, [0.1] * 7, [0.1] * 7)
-    assert recommend.recommended(own_workspace, here=MACHINE)[0].name == "mkl"
-    keep_busy(own_workspace, [0.1] * 7, [0.2] * 7, began=LATER)
-    variant, reason = recommend.recommended(own_workspace, here=MACHINE)
-    assert variant.name == "openblas"
-    assert reason.endswith(
-        "openblas 40.0, mkl 100; but openblas is faster than mkl in mlp step beside 2 busy loops, "
-        "2 threads"
-    )
 
 
 STACK = """\

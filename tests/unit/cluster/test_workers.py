@@ -23,7 +23,6 @@ from stacks.environments.make import build
 from stacks.environments.use.jobs import jobs_of
 from stacks.variants.load import load_variant
 from unit.helpers.benching import BASE, result, runs
-from unit.helpers.processes import read_line, started
 
 VARIANT = "theano-1.0.5/openblas"
 HERE = {"stacks/a.py": "1", "envs/b": "2"}
@@ -133,24 +132,6 @@ def test_a_worker_has_one_thread_and_a_label(tmp_path: Path) -> None:
         programs.worker_command("tcp://s:1", "Big One")
     with pytest.raises(UsageError, match="--help: not the address of a scheduler"):
         programs.worker_command("--help", "")
-
-
-def test_a_machine_has_one_worker_until_it_ends(tmp_path: Path) -> None:
-    label = f"theano-stacks-machine-of-{tmp_path}"
-    code = "import sys; from stacks.cluster import programs; programs.hold_machine(sys.argv[1])"
-    # As for a worker, another program takes the place of the one that holds it.
-    code += "; import os; os.execlp('cat', 'cat')"
-    with started(code, label) as it:
-        assert it.stdin
-        it.stdin.write("ready\n")
-        it.stdin.flush()
-        assert read_line(it) == "ready\n"
-        with pytest.raises(UsageError, match="this machine has a worker"):
-            programs.hold_machine(label)
-        programs.hold_machine(f"{label} and another")
-        it.stdin.close()
-        it.wait()
-        programs.hold_machine(label)
 
 
 def test_a_module_is_not_taken_from_the_working_folder(tmp_path: Path) -> None:
