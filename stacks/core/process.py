@@ -132,23 +132,17 @@ def run_attached(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     output: IO[bytes] | None = None,
-    late: tuple[float, Callable[[int], None]] | None = None,
     ignores_interrupt: bool = False,
 ) -> int:
     """Run a program on the user's own terminal and return its exit status.
 
-    output: the file for its standard output, if not the terminal. late: seconds, and what is called
-    with its process id if it still runs then; what that raises ends it. ignores_interrupt: start it
-    with ctrl-C ignored; it is killed soon after one that it still ignores. Raises CommandError if
-    the program cannot be started.
+    output: the file for its standard output, if not the terminal. ignores_interrupt: start
+    it with ctrl-C ignored; it is killed soon after one that it still ignores. Raises CommandError
+    if the program cannot be started.
     """
     options: dict[str, Any] = {"preexec_fn": _ignore_interrupt} if ignores_interrupt else {}
     fix = "check the spelling of its path or name"
     with _running(arguments, fix=fix, cwd=cwd, env=env, stdout=output, **options) as process:
-        with suppress(subprocess.TimeoutExpired):
-            return int(process.wait(late and late[0]))
-        assert late
-        late[1](process.pid)
         return int(process.wait())
 
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -45,12 +45,11 @@ def run_suite(
     arguments: Sequence[str | Path],
     env: Mapping[str, str],
     output: IO[bytes] | None = None,
-    late: tuple[float, Callable[[int], None]] | None = None,
 ) -> int:
     """Run a program of the suite on the user's own terminal and return its exit status.
 
     python: an interpreter, or one and its options. output: the file for its standard output, if not
-    the terminal. late: as for run_attached. Raises CommandError if Python cannot be started.
+    the terminal. Raises CommandError if Python cannot be started.
     """
     sys.stdout.flush()
     env = ending_with_this_process(env)
@@ -62,7 +61,7 @@ def run_suite(
     if interruptible:
         env["THEANO_STACKS_INTERRUPT"] = "1"
     words = [*(python if isinstance(python, tuple) else [python]), SUITE, *arguments]
-    return run_attached(words, env=env, output=output, late=late, ignores_interrupt=interruptible)
+    return run_attached(words, env=env, output=output, ignores_interrupt=interruptible)
 
 
 def ending_with_this_process(env: Mapping[str, str]) -> dict[str, str]:

@@ -112,6 +112,7 @@ def verify_variant(
                 arguments += ["--brief"] if brief or quiet else []
                 env = {**environment(prefix), **fixes}
                 python = str(prefix / "bin/python")
+                _require_start(python, env)
                 status = _verify(python, arguments, env, report, what, output)
         if json_file:
             write_atomically(json_file, kept.read_bytes())
@@ -195,15 +196,7 @@ def _verify(
     report: the path for the report. output: as for run_suite. Raises VerifyError `what` if the
     suite did not run to its end: any other program may end with a status of the suite's.
     """
-
-    def check(pid: int) -> None:
-        # A suite that has begun has a child.
-        if not Path(f"/proc/{pid}/task/{pid}/children").read_text():
-            _require_start(python, env, hangs=True)
-
-    status = run_suite(python, [*arguments, "--json", str(report)], env, output, (START, check))
-    if status not in (CANNOT_RUN, INTERRUPTED) and not report.is_file():
-        _require_start(python, env, hangs=False)
+    status = run_suite(python, [*arguments, "--json", str(report)], env, output)
     names = " ".join(surroundings.suspects(env))
     if status not in (PASSED, FAILED, CANNOT_RUN, NO_DEVICE, INTERRUPTED) and names:
         # Before the suite could say why.
@@ -217,22 +210,23 @@ def _verify(
     return status
 
 
-def _require_start(python: str, env: Mapping[str, str], *, hangs: bool) -> None:
+def _require_start(python: str, env: Mapping[str, str]) -> None:
     """Raise UsageError if a file that each start runs, or a variable, keeps a Python from starting.
 
-    Python's own message does not name each of them: it says "unknown encoding". hangs: it takes
-    long, and has not failed; then variables are not tried, as each start takes as long.
+    Python's own message does not name each of them: it says "unknown encoding".
     """
 
-    def starts(variables: Mapping[str, str]) -> bool:
+    def failure(variables: Mapping[str, str]) -> CommandError | None:
         try:
             call([python, "-c", ""], env=variables, limit=START)
-        except CommandError:
-            return False
-        return True
+        except CommandError as error:
+            return error
+        return None
 
-    if not hangs and starts(env):
+    error = failure(env)
+    if error is None:
         return
+    hangs = error.found is not None and not str(error.found).startswith("exit status")
     output = ""
     with suppress(CommandError):
         words = [python, "-S", "-c", OWN_FILES, str(START)]
@@ -245,8 +239,9 @@ def _require_start(python: str, env: Mapping[str, str], *, hangs: bool) -> None:
             fix=surroundings.without("PYTHONPATH", folder, environ=env)
             or f"remove {path}, or the package that has installed it",
         )
+    # If it hangs, each trial takes as long.
     for name in [] if hangs else sorted(filter(lambda name: name.startswith(EARLY), env)):
-        if starts({other: env[other] for other in env if other != name}):
+        if failure({other: env[other] for other in env if other != name}) is None:
             what = f"{python} does not start with {name}={env[name]}"
             raise UsageError(what, fix=f"unset {name}")
 
@@ -254,15 +249,9 @@ def _require_start(python: str, env: Mapping[str, str], *, hangs: bool) -> None:
 def _require_python(python: str, command: str, env: Mapping[str, str]) -> None:
     """Raise UsageError if `command`, which the user calls `python`, is no Python for the suite."""
     another = "give another interpreter, such as /usr/bin/python3"
+    _require_start(command, env)
     try:
-        try:
-            answer = call([command, "-c", PROBE], env=env, limit=START)
-        except CommandError as error:
-            has_failed = error.found is None or str(error.found).startswith("exit status")
-            _require_start(command, env, hangs=not has_failed)
-            if has_failed:
-                raise
-            answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
+        answer = call([command, "-c", PROBE], env=env, limit=ANSWER)
     except CommandError as error:
         reason = error.what.removeprefix(f"cannot run {command}: ")
         raise UsageError(
