@@ -56,8 +56,8 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
     """Remove environments and reports (all of build/ for None), and if requested the cache.
 
     Other files in the cache's folder stay: a person may have chosen a shared one. With the cache go
-    the leftovers of killed processes, which are counted, also those in TMPDIR. Raises
-    folders.InUseError, and removes nothing, if a process uses any of it.
+    the leftovers of killed processes, also those in TMPDIR. Raises folders.InUseError, and removes
+    nothing, if a process uses any of it.
     """
     if variants is None:
         paths = sorted(workspace.build.glob("*"))
@@ -76,25 +76,22 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
                 # A first build has its lock before its folder.
                 if folder.exists() or folders.lock_of(folder).exists():
                     locks.enter_context(folders.hold_exclusive(folders.lock_of(folder), name))
-        existing = [path for path in paths if path.exists()]
-        if not existing and not (cache and any(_in_cache(workspace, resumed=0))):
-            print("nothing to remove")
-            return
         if cache:
             locks.enter_context(
                 folders.hold_exclusive(
                     folders.lock_of_cache(workspace), f"the cache {workspace.cache}"
                 )
             )
-            _collect_tmp()
-            _remove_all(_in_cache(workspace, resumed=0), workspace.cache)
+        existing = [path for path in paths if path.exists()]
         for path in existing:
             print(f"removing {path}")
             with explain_disk_errors(path):
                 _remove(path)
+        if not existing:
+            print("nothing to remove")
         if cache:
-            # The locks of what was removed.
-            _remove_all(_in_cache(workspace), workspace.cache)
+            _collect_tmp()
+            _remove_leftovers(workspace.cache, IN_CACHE)
 
 
 def _paths_of(workspace: Workspace, variant: Variant) -> list[Path]:
@@ -153,18 +150,17 @@ def collect(workspace: Workspace, areas: Collection[str]) -> None:
     """
     _collect_tmp()
     if "cache" in areas:
-        _collect(folders.lock_of_cache(workspace), _in_cache(workspace), workspace.cache)
+        _collect(folders.lock_of_cache(workspace), workspace.cache, IN_CACHE)
     if "build" in areas:
-        leftovers = _leftovers(workspace.build, IN_BUILD)
-        _collect(folders.lock_of_build(workspace), leftovers, workspace.build)
+        _collect(folders.lock_of_build(workspace), workspace.build, IN_BUILD)
 
 
-def _collect(lock: Path, leftovers: Iterable[Path], area: Path) -> None:
+def _collect(lock: Path, area: Path, patterns: Iterable[str]) -> None:
     with suppress(OSError):
         descriptor = acquire(lock, fcntl.LOCK_EX, limit=0)
         if descriptor is not None:
             try:
-                _remove_all(leftovers, area)
+                _remove_leftovers(area, patterns)
             finally:
                 os.close(descriptor)
 
@@ -174,56 +170,46 @@ def _collect_tmp() -> None:
     # Without a folder for temporary files there is nothing to remove.
     with suppress(OSError):
         if folder := tmp_parent():
-            _remove_all(_leftovers(folder, IN_TMP), folder)
+            _remove_leftovers(folder, IN_TMP)
 
 
-def _in_cache(workspace: Workspace, resumed: float = RESUMED) -> Iterator[Path]:
-    """Yield the leftovers in the cache; partial downloads if older than `resumed`, in seconds."""
-    return _leftovers(workspace.cache, IN_CACHE, time.time() - resumed)
+def _remove_leftovers(area: Path, patterns: Iterable[str]) -> None:
+    """Remove leftovers among the paths below a folder that match a pattern.
 
-
-def _leftovers(area: Path, patterns: Iterable[str], oldest: float = 0.0) -> Iterator[Path]:
-    """Yield what nobody needs, but may use, of the paths below a folder that match a pattern.
-
-    That is: temporary folders of this person, lock files of what is missing, and downloads whose
-    last byte came before the time `oldest`. What lies behind a link stays.
-    """
-    for path in (path for pattern in patterns for path in area.glob(pattern)):
-        # Another process may remove it meanwhile.
-        with suppress(OSError):
-            status, lock, parent = path.lstat(), LOCK.fullmatch(path.name), path.parent
-            if parent.resolve() != area.resolve() / parent.relative_to(area):
-                continue
-            if stat.S_ISDIR(status.st_mode):
-                is_left = TEMPORARY.fullmatch(path.name) and status.st_uid == os.geteuid()
-            elif lock:
-                is_left = not os.path.lexists(path.with_name(lock[1]))
-            else:
-                is_partial = path.suffix == ".part" or parent.name == "unpinned"
-                is_left = is_partial and status.st_mtime <= oldest
-            if is_left and not stat.S_ISLNK(status.st_mode):
-                yield path
-
-
-def _remove_all(leftovers: Iterable[Path], area: Path) -> None:
-    """Remove leftovers that no process uses; a line on standard error counts them.
-
-    area: the folder that they are in, for the message.
+    What lies behind a link stays. A line on standard error counts them.
     """
     count = 0
-    for path in list(leftovers):
+    for path in [path for pattern in patterns for path in area.glob(pattern)]:
+        # Another process may remove it meanwhile.
         with suppress(OSError):
-            if path.is_dir():
-                count += remove_leftover(path)
-            elif LOCK.fullmatch(path.name):
-                # Not worth a message.
-                descriptor = acquire(path, fcntl.LOCK_EX, limit=0)
-                if descriptor is not None:
-                    path.unlink(missing_ok=True)
-                    os.close(descriptor)
-            else:
-                path.unlink()
-                count += 1
+            is_linked = path.parent.resolve() != area.resolve() / path.parent.relative_to(area)
+            count += not is_linked and _remove_leftover(path)
     if count:
         note = f"removed what interrupted or killed programs left in {area}: {count}"
         print(note, "entry" if count == 1 else "entries", file=sys.stderr, flush=True)
+
+
+def _remove_leftover(path: Path) -> bool:
+    """Remove a path that nobody needs or uses; return whether it was one that is worth a message.
+
+    That is: a temporary folder of this person, a download that is too old to be resumed, or, which
+    is not worth a message, the lock file of what is missing.
+    """
+    status, lock = path.lstat(), LOCK.fullmatch(path.name)
+    if stat.S_ISDIR(status.st_mode):
+        is_own = TEMPORARY.fullmatch(path.name) and status.st_uid == os.geteuid()
+        return bool(is_own) and remove_leftover(path)
+    if stat.S_ISLNK(status.st_mode):
+        return False
+    if lock:
+        if not os.path.lexists(path.with_name(lock[1])):
+            descriptor = acquire(path, fcntl.LOCK_EX, limit=0)
+            if descriptor is not None:
+                path.unlink(missing_ok=True)
+                os.close(descriptor)
+        return False
+    is_partial = path.suffix == ".part" or path.parent.name == "unpinned"
+    if is_partial and status.st_mtime <= time.time() - RESUMED:
+        path.unlink()
+        return True
+    return False
