@@ -224,17 +224,11 @@ def lock_folder(workspace: Workspace, variant: Variant) -> Path:
 
 def with_other_channels(workspace: Workspace, variants: Iterable[Variant]) -> tuple[Variant, ...]:
     """Return the variants, each followed by those that are locked on other channels."""
-    return tuple(
-        each
-        for variant in variants
-        for each in (
-            variant,
-            *(
-                on_other_channel(variant, folder.name.partition("@")[2])
-                for folder in sorted(
-                    lock_folder(workspace, variant).parent.glob(f"{variant.name}@*")
-                )
-                if not variant.file
-            ),
-        )
-    )
+    found = []
+    for variant in variants:
+        found.append(variant)
+        if not variant.file:
+            folder = lock_folder(workspace, variant)
+            others = sorted(folder.parent.glob(f"{folder.name}@*"))
+            found += [on_other_channel(variant, each.name.partition("@")[2]) for each in others]
+    return tuple(found)

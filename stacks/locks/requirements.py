@@ -220,7 +220,7 @@ def _compile(
     (folder / "uv.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     glibc = variant.framework.glibc.replace(".", "_")
     options = [*python, "--python-platform", f"x86_64-manylinux_{glibc}"]
-    messages = tool.compile(PYLOCK, options)
+    messages = tool.compile(options)
     return (folder / PYLOCK).read_text(encoding="utf-8"), messages
 
 

@@ -23,11 +23,8 @@ def requirements_of(variant: Variant, pins: Pins) -> tuple[IndexPin, ...]:
 
     That is the first pinned file of each `name==version`; UsageError if there is none.
     """
-    files = []
-    for requirement in variant.pip_requirements():
-        name, _, version = requirement.partition("==")
-        files.append(pins.version(name, version)[0])
-    return tuple(files)
+    requirements = (text.partition("==") for text in variant.pip_requirements())
+    return tuple(pins.version(name, version)[0] for name, _, version in requirements)
 
 
 def name_in_lock(variant: Variant) -> str:

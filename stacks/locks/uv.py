@@ -28,6 +28,7 @@ from packaging.utils import (
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
+from stacks.locks.lock import PYLOCK
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import PipSettings, public_url
 from stacks.sources.pins import IndexPin, Pins
@@ -49,8 +50,8 @@ class Uv:
     folder: Path
     env: Mapping[str, str]
 
-    def compile(self, output: str, options: Sequence[str | Path]) -> str:
-        """Resolve requests.in under constraints.txt and uv.toml, all in the folder: a pylock.toml.
+    def compile(self, options: Sequence[str | Path]) -> str:
+        """Resolve requests.in under constraints.txt and uv.toml, all in the folder: pylock.toml.
 
         options: those that choose the Python. Returns uv's messages. Raises CommandError with uv's
         explanation.
@@ -58,7 +59,7 @@ class Uv:
         words = [str(self.program), "pip", "compile", "requests.in"]
         given = ["--constraint", "constraints.txt", "--config-file", "uv.toml"]
         forms = ["--no-header", "--no-annotate", "--no-progress", "--format", "pylock.toml"]
-        words += [*given, *forms, "--output-file", output]
+        words += [*given, *forms, "--output-file", PYLOCK]
         # Without an index it would ask its default; it has no variable for that.
         words += [] if "UV_DEFAULT_INDEX" in self.env else ["--no-index"]
         return call([*words, *options], cwd=self.folder, env=self.env, merged=True)

@@ -22,7 +22,7 @@ from stacks.channel.staging.tree import installed
 from stacks.core.console import step
 from stacks.core.disk import sha256_of
 from stacks.core.errors import IntegrityError, UsageError
-from stacks.core.paths import expanded
+from stacks.core.paths import check_is_file, expanded
 from stacks.core.workspace import Workspace
 from stacks.core.yamlfile import load
 from stacks.environments.folders import unlocked
@@ -184,23 +184,21 @@ def user_packages(workspace: Workspace, variant: Variant) -> dict[str, PackageTo
     if not archive:
         return {}
     tarball = expanded(archive).absolute()
-    if not tarball.is_file():
+    check_is_file(tarball, f"{variable}: {tarball}")
+    try:
+        sha256 = sha256_of(tarball)
+    except OSError as error:
         raise UsageError(
-            f"{variable}: {tarball}: no such file",
+            f"{variable}: {tarball}: {error.strerror}",
             expected=EXPECTED,
             fix=f"correct {variable}, or unset it to use {AMDLIBM}",
-        )
-    if not os.access(tarball, os.R_OK):
-        raise UsageError(
-            f"{variable}: {tarball}: permission denied",
-            fix=f"make it readable, or unset {variable} to use {AMDLIBM}",
-        )
+        ) from error
     named = recipe.package.model_copy(update={"version": _version_of(tarball.name)})
     recipe = recipe.model_copy(update={"package": named})
     candidate, built = package.build_user_package(workspace, recipe, tarball)
     print(
         f"  {'unlocked':<9}{named.name} {named.version} from {variable} in place of "
-        f"{AMDLIBM}; sha256 {sha256_of(tarball)}",
+        f"{AMDLIBM}; sha256 {sha256}",
         file=sys.stderr,
     )
     return {AMDLIBM: PackageToInstall(candidate.url, built)}

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -260,17 +261,10 @@ def installed(site_packages: Path) -> dict[str, str]:
             message = parser.parsestr(path.read_text(encoding="utf-8", errors="replace"))
             name, version = message["Name"], message["Version"]
             # pip would refuse the whole file.
-            if name and version and NAME.fullmatch(name) and _is_version(version):
-                found[name] = version
+            with suppress(InvalidVersion):
+                if name and version and NAME.fullmatch(name) and Version(version):
+                    found[name] = version
     return found
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True
 
 
 def url(prefix: Path) -> str:

@@ -231,7 +231,7 @@ def test_the_users_archive_is_amds_and_for_variants_with_its_functions(
     assert packages.user_packages(workspace, variant) == {}
     monkeypatch.setenv("AMDLIBM_TARBALL", str(archive))
     assert packages.user_packages(workspace, load_variant(workspace, "openblas")) == {}
-    with pytest.raises(UsageError, match=r"AMDLIBM_TARBALL: .*no such file"):
+    with pytest.raises(UsageError, match=r"AMDLIBM_TARBALL: .*No such file"):
         packages.user_packages(workspace, variant)
     archive.write_bytes(b"PK\3\4")
     with pytest.raises(UsageError, match=r"(?s)not AMD LibM.*aocl-libm-linux-gcc-VERSION\.tar\.gz"):
