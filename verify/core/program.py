@@ -14,11 +14,10 @@ import platform
 import re
 import shutil
 import signal
-import stat
 import sys
 import tempfile
 
-from verify.core import causes, process, progress
+from verify.core import causes, process, progress, surroundings
 from verify.core import expectation as expectations
 from verify.core import framework as frameworks
 from verify.core.fixes import verify_command
@@ -127,6 +126,8 @@ def at_least(least, text):
 
 
 FOLDER_PREFIX = "theano-verify-"
+# Of a folder that is not locked yet.
+NEW_PREFIX = "." + FOLDER_PREFIX
 # As tempfile.mkdtemp names them.
 FOLDER_NAME = re.compile(re.escape(FOLDER_PREFIX) + "[a-zA-Z0-9_]{6,8}$")
 
@@ -152,52 +153,40 @@ def temporary_folder():
 
 
 def _locked():
-    """Return (path, descriptor of its lock) of a new folder."""
-    while True:
-        path = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
-        try:
-            handle = os.open(path, os.O_RDONLY)
-        except EnvironmentError as error:
-            if error.errno != errno.ENOENT:
-                raise
-            # Another start has taken the folder for an old one.
-            continue
-        fcntl.fcntl(handle, fcntl.F_SETFD, fcntl.fcntl(handle, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
-        # It may also have been taken for one since then.
-        if _is_locked_now(handle) is not False and os.path.isdir(path):
-            return path, handle
-        os.close(handle)
+    """Return (path, descriptor of its lock) of a new folder.
+
+    It gets its name when it is locked: until then no other start takes it for an old one.
+    """
+    new = tempfile.mkdtemp(prefix=NEW_PREFIX)
+    handle = os.open(new, os.O_RDONLY)
+    fcntl.fcntl(handle, fcntl.F_SETFD, fcntl.fcntl(handle, fcntl.F_GETFD) | fcntl.FD_CLOEXEC)
+    _lock(handle)
+    path = os.path.join(os.path.dirname(new), os.path.basename(new)[1:])
+    os.rename(new, path)
+    return path, handle
 
 
-def _is_locked_now(handle):
-    """Return whether a folder is locked now; None where the file system has no locks."""
+def _lock(handle):
+    """Lock a folder; return whether that was possible: some file systems have no locks."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except EnvironmentError as error:
-        return False if error.errno == errno.EWOULDBLOCK else None
+    except EnvironmentError:
+        return False
+    return True
 
 
 def _remove_unused():
-    parent = tempfile.gettempdir()
-    try:
-        names = os.listdir(parent)
-    except EnvironmentError:
-        # A folder may be usable without being readable.
-        return
-    for name in names:
-        if not FOLDER_NAME.match(name):
+    # A folder may be usable without being readable: then there is none.
+    for path in surroundings.matching(tempfile.gettempdir(), FOLDER_PREFIX + "*"):
+        if not FOLDER_NAME.match(os.path.basename(path)):
             continue
-        path = os.path.join(parent, name)
         try:
-            status = os.lstat(path)
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-                continue
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
         except EnvironmentError:
             continue
         try:
-            if _is_locked_now(handle):
+            # Root may open those of other users.
+            if os.fstat(handle).st_uid == os.geteuid() and _lock(handle):
                 shutil.rmtree(path, True)
         finally:
             os.close(handle)

@@ -8,6 +8,7 @@ Linux kills the suite, and the next start removes the folder (program.temporary_
 
 from __future__ import absolute_import, division, print_function
 
+import contextlib
 import errno
 import os
 import select
@@ -48,7 +49,7 @@ def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
     what C code has written to standard error, and the message; returns a causes.Cause, or None.
     """
     # The signals are the outer ones: a second ctrl-C would end the removal of the folder.
-    with _Signals() as signals, program.temporary_folder() as folder:
+    with _kept_signals() as signals, program.temporary_folder() as folder:
         others = process.children()
         process.adopt_orphans()
         sys.stdout.flush()
@@ -64,25 +65,19 @@ def supervise(name, run, limit=LIMIT, cause_of=lambda words: None):
     return status
 
 
-class _Signals(object):
-    """Keeps the signals of SIGNALS that come in its block, in `came`, until somebody looks."""
-
-    def __enter__(self):
-        self.came = []
-        # A signal that a shell's `&` or nohup ignores stays ignored.
-        numbers = [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
-        self._before = {each: signal.signal(each, self._keep) for each in numbers}
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def _keep(self, number, frame):
-        self.came.append(number)
-
-    def stop(self):
-        """Let the signals have their former effect."""
-        for number, handler in self._before.items():
+@contextlib.contextmanager
+def _kept_signals():
+    """Give a list; in the block the signals of SIGNALS are added to it, and do nothing else."""
+    came = []
+    # A signal that a shell's `&` or nohup ignores stays ignored.
+    numbers = [each for each in SIGNALS if signal.getsignal(each) != signal.SIG_IGN]
+    before = [
+        (each, signal.signal(each, lambda number, _: came.append(number))) for each in numbers
+    ]
+    try:
+        yield came
+    finally:
+        for number, handler in before:
             signal.signal(number, handler)
 
 
@@ -106,10 +101,10 @@ class _Supervisor(object):
         if self.child:
             os.close(self.step_writer)
             return self.watch()
-        self.signals.stop()
-        if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-            # The supervisor says that it was interrupted.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in SIGNALS:
+            # Also ctrl-C, of which the supervisor tells.
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)
         process.end_with_parent(parent)
         progress.supervisor = self.step_writer
         progress.divert_errors(os.path.join(self.folder, ERRORS))
@@ -140,7 +135,7 @@ class _Supervisor(object):
                 progress.still(native(self.step), said - began)
             if has_step and not self.read_step():
                 sources = []
-            if self.signals.came:
+            if self.signals:
                 # It has nothing to finish: its files are in the folder.
                 self.kill()
                 break
@@ -155,11 +150,11 @@ class _Supervisor(object):
         # The child may have written its last step just before its end.
         while _readable(sources, 0) and self.read_step():
             pass
-        if signal.SIGINT in self.signals.came:
+        if signal.SIGINT in self.signals:
             progress.interrupted(native(self.step))
             return INTERRUPTED
-        if self.signals.came:
-            return -self.signals.came[0]
+        if self.signals:
+            return -self.signals[0]
         if os.WIFSIGNALED(self.status):
             number = os.WTERMSIG(self.status)
             kills = ends.memory_kills()

@@ -234,24 +234,20 @@ def test_what_is_not_of_the_suite_or_in_use_stays(
     assert OLD in names(tmp_path)
 
 
-def test_a_folder_that_another_start_took_for_an_old_one_is_made_again(
-    monkeypatch: pytest.MonkeyPatch,
+def test_another_start_does_not_take_a_folder_that_is_made_for_an_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mkdtemp = program.tempfile.mkdtemp
-    made: list[str] = []
+    flock = fcntl.flock
 
-    def taken_at_once(prefix: str) -> str:
-        made.append(mkdtemp(prefix=prefix))
-        if len(made) == 1:
-            Path(made[0]).rmdir()
-        if len(made) == 2:
-            # The other start: it locks the folder before its maker does.
-            fcntl.flock(os.open(made[1], os.O_RDONLY), fcntl.LOCK_EX)
-        return made[-1]
+    def other_start(*arguments: int) -> None:
+        monkeypatch.setattr(program.fcntl, "flock", flock)
+        with program.temporary_folder() as inner:
+            assert len(names(tmp_path)) == 2 and Path(inner).is_dir()
+        flock(*arguments)
 
-    monkeypatch.setattr(program.tempfile, "mkdtemp", taken_at_once)
+    monkeypatch.setattr(program.fcntl, "flock", other_start)
     with program.temporary_folder() as path:
-        assert path == made[2]
+        assert names(tmp_path) == [Path(path).name]
 
 
 def test_without_locks_a_folder_is_made_and_nothing_is_removed(
