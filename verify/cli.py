@@ -161,14 +161,12 @@ def run(arguments, folder):
     if requested_device:
         configuration.add_flag("theano", "device=cpu")
     progress.begin(KEEPS if verified else COMPILES)
-    files_program = files.start(arguments.expect, arguments.full, folder) if expectation else None
     progress.note("importing the framework")
     with progress.quiet(arguments.debug):
         framework = _framework(expectation, folder, user_flags)
     flags = user_flags.get(framework.name, "")
     context = Context(framework, expectation, folder, flags, arguments.full, requested_device)
     context.modules, context.verified = modules, verified
-    context.files_program = files_program
 
     # This imports NumPy, so it must come after the thread counts are set.
     from verify import suite

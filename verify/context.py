@@ -37,8 +37,6 @@ class Context(object):
         self.modules = None
         # The folder of what the environment's verification has compiled before, or None.
         self.verified = None
-        # The program that checks the files, or None: see files.start.
-        self.files_program = None
         # The rest is left by checks for later ones, and for the report.
         self.operations = {}  # {(name, dtype): CompiledOperation}
         self.elementwise = {}  # {(name, dtype): compiled function}

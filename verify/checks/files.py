@@ -14,7 +14,7 @@ import sys
 
 from verify import table
 from verify.core import expectation as expectations
-from verify.core import fixes, machine, manifest, process, program, progress, report
+from verify.core import fixes, machine, manifest, program, progress, report
 from verify.core.machine import read_text
 from verify.core.manifest import Difference, display, load, printable, scan, to_bytes
 from verify.core.packages import normal
@@ -25,37 +25,12 @@ EXPECTATION = "etc/theano-stacks/expect.json"
 COMPILED = "compiled Python files"
 INSTALLERS = ("pip", "uv")
 PASSED, FAILED = 0, 1
-# Seconds for the program; then this process checks.
-LIMIT = 600
-
-
-def start(path, full, folder):
-    """Start to check the files in a process of its own, for `check`; return the process.Started.
-
-    path: of the expectation. It takes as long as the import of the framework, which goes on
-    meanwhile.
-    """
-    words = ["checks.files:checked", own_prefix(), path] + ["full"] * full
-    command = process.suite_command("probe", *words)
-    return process.Started(command, os.path.join(folder, "files.txt"))
-
-
-def checked(prefix, path, full=""):
-    """Return the check of an environment's folder; path: of the expectation."""
-    return check_prefix(prefix, expectations.load(path), bool(full))
 
 
 def check(context):
-    """Check every file of the environment that runs the suite against its manifest.
-
-    context.files_program: as `start` returns it, or None.
-    """
+    """Check every file of the environment that runs the suite against its manifest."""
     if not context.expectation:
         return skipped(NAME, "this environment has no manifest of its files")
-    if context.files_program:
-        found = process.answer(context.files_program.finish(LIMIT))
-        if found:
-            return report.Check(*found)
     return check_prefix(own_prefix(), context.expectation, context.full)
 
 

@@ -57,7 +57,7 @@ def test_damage_is_named_and_undone_where_files_can_be_put_back(
     add(prefix, "lib/more")
     monkeypatch.setattr(files.sys, "base_prefix", str(prefix))
     assert files.check(context()).status == "skip"
-    found = context(expectation=EXPECTED, full=False, files_program=None, folder=str(prefix))
+    found = context(expectation=EXPECTED, full=False)
     check = files.check(found)
     assert (check.status, check.fix) == ("fail", f"put the files back:\n{COMMAND}")
     assert check.detail.splitlines() == [
