@@ -67,9 +67,6 @@ class Context(object):
             # Theano keeps its lock after some errors; the copy would wait for it, for two minutes.
             ignored = shutil.ignore_patterns("lock_dir")
             shutil.copytree(folder, copy, symlinks=True, ignore=ignored)
-        else:
-            # Nothing is compiled yet.
-            os.mkdir(copy)
         command = process.suite_command("probe", function, self.framework.name, copy, *more)
         return process.Started(command, copy + ".txt", options.get("environ"))
 

@@ -130,16 +130,7 @@ class Collector(object):
 
 
 def _profiles_module():
-    """Return verify.core.profiles, also where the program has a `verify` of its own."""
-    saved = {n: m for n, m in sys.modules.items() if n == "verify" or n.startswith("verify.")}
-    for name in saved:
-        del sys.modules[name]
-    package = types.ModuleType("verify")
+    """Return core/profiles.py, by a name that does not hide a `verify` of the program."""
+    package = sys.modules.setdefault("theano_stacks_suite", types.ModuleType("theano_stacks_suite"))
     package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
-    sys.modules["verify"] = package
-    try:
-        return importlib.import_module("verify.core.profiles")
-    finally:
-        for name in [n for n in sys.modules if n == "verify" or n.startswith("verify.")]:
-            del sys.modules[name]
-        sys.modules.update(saved)
+    return importlib.import_module("theano_stacks_suite.core.profiles")

@@ -2,8 +2,6 @@
 
 from __future__ import absolute_import, division, print_function
 
-import time
-
 import numpy
 
 from verify.blas import kernels, library
@@ -28,8 +26,6 @@ NOISY = 0.6
 # Pairs of a product and the peak, and the seconds of the peak in a pair, on each thread.
 SAMPLES, PAIRED = 5, 0.04
 LARGER = 4000
-
-processor_clock = time.process_time if hasattr(time, "process_time") else time.clock
 
 
 def products(context):
@@ -129,7 +125,7 @@ def _one_thread_rate(context, update, size, dtype):
 
     def rate():
         # Where the number is set, not that of all threads: idle ones may wait in a loop.
-        clock = (lambda: processor_time(RUSAGE_THREAD)) if is_set else processor_clock
+        clock = (lambda: processor_time(RUSAGE_THREAD)) if is_set else processor_time
         start = clock()
         update.run()
         return gemm_rate(size, clock() - start)

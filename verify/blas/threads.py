@@ -218,8 +218,8 @@ def product_of(path, size=SIZE):
     return lambda: handle.dgemm_(letter, letter, n, n, n, one, a, n, b, n, one, c, n)
 
 
-def processor_time(who):
-    """Return the seconds of processor time of RUSAGE_SELF or RUSAGE_THREAD."""
+def processor_time(who=resource.RUSAGE_SELF):
+    """Return the seconds of processor time of this process, or of RUSAGE_THREAD."""
     usage = resource.getrusage(who)
     return usage.ru_utime + usage.ru_stime
 

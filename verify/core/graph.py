@@ -7,7 +7,8 @@ import ctypes
 import hashlib
 import re
 
-from verify.core.machine import read_text
+# Relative: theano_stacks_program.py imports this module by another name of the package.
+from .machine import read_text
 
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+|0x[0-9a-fA-F]{6,}")
 STATUS, CLEAR = "/proc/self/status", "/proc/self/clear_refs"

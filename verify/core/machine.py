@@ -9,7 +9,8 @@ import platform
 import re
 import resource
 
-from verify.core.portable import monotonic
+# Relative: theano_stacks_program.py imports this module by another name of the package.
+from .portable import monotonic
 
 
 def describe(peaks):

@@ -6,7 +6,8 @@ import collections
 import contextlib
 import io
 
-from verify.core import graph
+# Relative: theano_stacks_program.py imports this module by another name of the package.
+from . import graph
 
 # Lengths of the names of ops and scans, in characters.
 LONGEST, LONGEST_SCAN = 240, 200

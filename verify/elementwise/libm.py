@@ -14,16 +14,8 @@ import sys
 import numpy
 
 from verify.blas import bindings
+from verify.core import fixes
 from verify.core.configuration import source_of
-from verify.core.fixes import (
-    compiler_fix,
-    explained,
-    own_fix,
-    repair_fix,
-    setting_fix,
-    undo_fix,
-    without_flags,
-)
 from verify.core.framework import AMDLIBM_FLAGS
 from verify.core.report import failed, passed, skipped
 from verify.core.surroundings import loader_fix
@@ -62,13 +54,13 @@ def check(context):
     if not context.framework.flag(flag):
         source = source_of(context, flag)[0] or "nothing sets it"
         detail = "%s is off (%s): no array function is called" % (flag, source)
-        return failed(NAME, detail, own_fix(context, flag))
+        return failed(NAME, detail, fixes.own_fix(context, flag))
     try:
         _run(context, "exp")
     except Exception as error:
         reason, fix = _missing(error), _fix(context)
         if not reason:
-            reason, fix = explained(context, error)
+            reason, fix = fixes.explained(context, error)
         return failed(NAME, "exp does not compile: " + reason, fix)
     library = called(context)
     if library is None:
@@ -134,7 +126,7 @@ def check_loops(context):
     return failed(
         LOOPS,
         "tanh calls %s" % (" and ".join(functions) or "the C library's function"),
-        without_flags(context, r"-DAMDLIBM_COMPAT_NO_SIMD(=\S*)?|-O[012sg]") or _fix(context),
+        fixes.without_flags(context, r"-DAMDLIBM_COMPAT_NO_SIMD(=\S*)?|-O[012sg]") or _fix(context),
     )
 
 
@@ -157,11 +149,11 @@ def _fix(context, library=None):
     if fix:
         return fix
     if not context.framework.flag("cxx"):
-        return compiler_fix(context)
+        return fixes.compiler_fix(context)
     if context.expectation:
-        return repair_fix(context.expectation)
+        return fixes.repair_fix(context.expectation)
     flag = context.framework.amdlibm_flag
-    return undo_fix(context, flag) or setting_fix(context, flag, "False")
+    return fixes.undo_fix(context, flag) or fixes.setting_fix(context, flag, "False")
 
 
 def check_accuracy(context):

@@ -36,24 +36,20 @@ class Ops(object):
         functions = [functools.partial(framework.apply, name) for name in FUNCTIONS]
         self.sigmoid, self.softplus, self.softmax = functions
 
-    def shared(self, value, name=None):
+    def shared(self, value, name=None, is_static=False):
         """Return a shared variable; floats get the workload's precision."""
         value = numpy.asarray(value)
         if value.dtype.kind == "f":
             value = value.astype(self.dtype)
-        if self.static:
-            return self.module.shared(value, name=name, shape=value.shape)
-        return self.module.shared(value, name=name)
+        shape = {"shape": value.shape} if self.static or is_static else {}
+        return self.module.shared(value, name=name, **shape)
 
     def state(self, value):
         """Return a shared variable of fixed shape, for the initial state of a scan.
 
         PyTensor's scan requires that a state is broadcastable on the same axes in every step.
         """
-        if self.is_theano:
-            return self.shared(value)
-        value = numpy.asarray(value, self.dtype)
-        return self.module.shared(value, shape=value.shape)
+        return self.shared(value, is_static=not self.is_theano)
 
     def minibatch(self, arrays, number, size):
         """Return the `size` rows of each shared array from row `number` * `size` on, both symbolic.
