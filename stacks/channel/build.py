@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from stacks.channel import package
 from stacks.channel.build_process import BuildProcess
 from stacks.channel.candidates import Candidate, Channel
-from stacks.channel.locked_package import LockedPackage
 from stacks.channel.package import Built
 from stacks.core.console import plural, step
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.workspace import VERSION, Workspace
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import Pin, Pins
+from stacks.sources.pins import LockedPackage, Pin, Pins
 from verify.core import machine
 
 # The origin of a package that was built.
@@ -58,21 +57,21 @@ def obtain_packages(
     """
     with _counted(len(packages), quiet) as (origins, summaries):
         found = {
-            each.file_name: built
+            each.filename: built
             for each in packages
-            if (built := package.cached(workspace, each.file_name, each.sha256))
+            if (built := package.cached(workspace, each.filename, each.sha256))
         }
-        if missing := [each for each in packages if each.file_name not in found]:
+        if missing := [each for each in packages if each.filename not in found]:
             # Loaded here: most runs find all in the cache and need no HTTP library.
             from stacks.sources.places import published_places
 
             places = published_places(workspace)
             for name, taken in package.retrieve(workspace, places, missing).items():
                 origins[name], found[name] = taken
-            missing = [each for each in missing if each.file_name not in found]
-        if nowhere := [each for each in missing if each.file_name not in channel.candidates]:
+            missing = [each for each in missing if each.filename not in found]
+        if nowhere := [each for each in missing if each.filename not in channel.candidates]:
             raise MissingPackagesError(nowhere, made_by)
-        candidates = [channel.candidates[each.file_name] for each in missing]
+        candidates = [channel.candidates[each.filename] for each in missing]
         built_here = _build(workspace, channel, candidates, also, origins, summaries)
         check_bytes(missing, built_here)
         return found | built_here
@@ -82,7 +81,7 @@ class MissingPackagesError(UsageError):
     """Packages of a lock that no place has and no recipe gives."""
 
     def __init__(self, packages: Sequence[LockedPackage], made_by: str) -> None:
-        names = "".join(f"\n  - {each.file_name}" for each in packages)
+        names = "".join(f"\n  - {each.filename}" for each in packages)
         maker = f"theano-stacks {made_by}" if made_by else "an earlier version of theano-stacks"
         super().__init__(
             f"{plural(len(packages), 'locked package')} cannot be found:{names}",
@@ -98,10 +97,10 @@ class MissingPackagesError(UsageError):
 def check_bytes(locked: Iterable[LockedPackage], built: Mapping[str, Built]) -> None:
     """Raise IntegrityError if a package that was built has other bytes than the locked ones."""
     for each in locked:
-        found = built[each.file_name]
+        found = built[each.filename]
         if found.sha256 != each.sha256:
             raise IntegrityError(
-                f"{each.file_name}: built from its sources, it has other bytes than the lock names",
+                f"{each.filename}: built from its sources, it has other bytes than the lock names",
                 expected=f"sha256 {each.sha256}",
                 found=f"sha256 {found.sha256}",
                 fix="if this checkout's code or tools were changed: raise the `revision` of its "

@@ -24,7 +24,6 @@ from rattler.exceptions import InvalidMatchSpecError, SolverError
 
 from stacks.channel import assemble
 from stacks.channel.build_context import About, Build, RecipePackage, Requirements
-from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.settings_files import HOOKS, PLACEHOLDER, render_files
 from stacks.channel.staging.binaries import UserTarball
@@ -33,7 +32,7 @@ from stacks.core.disk import tmp_folder
 from stacks.core.errors import UsageError
 from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
-from stacks.sources.pins import Pins, read_pins
+from stacks.sources.pins import URL, LockedPackage, Pins, read_pins
 from stacks.variants.variant import Variant
 
 SUBDIRS = ("linux-64", "noarch")
@@ -191,7 +190,7 @@ class IndexEntry:
     @property
     def path(self) -> str:
         """The package's path in the channel."""
-        return f"{self.package.subdir}/{self.package.file_name}"
+        return f"{self.package.subdir}/{self.package.filename}"
 
     @property
     def record(self) -> dict[str, Any]:
@@ -205,7 +204,7 @@ class IndexEntry:
         """Its recipe; UsageError if there is none, so that its licence is not known."""
         if self.candidate is None:
             raise UsageError(
-                f"{self.package.file_name}: no recipe of this version gives this package",
+                f"{self.package.filename}: no recipe of this version gives this package",
                 fix="./invoke lock",
             )
         return self.candidate.recipe
@@ -215,7 +214,7 @@ def index_files(entries: Iterable[IndexEntry]) -> dict[str, bytes]:
     """Return the index files of a channel with these packages, by their paths in it."""
     packages: dict[str, dict[str, Any]] = {subdir: {} for subdir in SUBDIRS}
     for entry in entries:
-        packages[entry.package.subdir][entry.package.file_name] = entry.record
+        packages[entry.package.subdir][entry.package.filename] = entry.record
     files = {}
     for subdir, records in packages.items():
         data = files[f"{subdir}/repodata.json"] = repodata(subdir, records)

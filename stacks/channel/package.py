@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from stacks.channel.assemble import assemble, recipe_hash, unpack_packages
 from stacks.channel.candidates import Candidate
-from stacks.channel.locked_package import LockedPackage
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import (
     explain_disk_errors,
@@ -33,7 +32,7 @@ from stacks.core.models import SHA256
 from stacks.core.workspace import BUILT, PACKAGES, UNPACKED, Workspace
 from stacks.sources.conda_archive import is_unpacked
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import Pin, Pins
+from stacks.sources.pins import LockedPackage, Pin, Pins
 
 if TYPE_CHECKING:
     from stacks.sources.places import Place
@@ -86,7 +85,7 @@ def retrieve(
     def path_of(pin: Pin) -> Path:
         return workspace.cache / PACKAGES / pin.sha256 / pin.filename
 
-    found, _ = retrieve_files(workspace, [each.pin for each in packages], places, path_of)
+    found, _ = retrieve_files(workspace, packages, places, path_of)
     return {
         pin.filename: (place.name, Built(path_of(pin), pin.sha256)) for pin, place in found.items()
     }

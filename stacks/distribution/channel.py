@@ -223,7 +223,7 @@ def push(
             sent += writer.put_manifest(
                 registry.repository(package.subdir, package.name),
                 tag_of(entry),
-                [Blob(PACKAGE, paths[entry.path], package.file_name), Blob(PACKAGE_INDEX, index)],
+                [Blob(PACKAGE, paths[entry.path], package.filename), Blob(PACKAGE_INDEX, index)],
                 {
                     **ANNOTATIONS,
                     "org.conda.package.name": package.name,

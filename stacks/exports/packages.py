@@ -15,7 +15,6 @@ from typing import Any
 import yaml
 
 from stacks.channel.candidates import read_channel
-from stacks.channel.locked_package import URL
 from stacks.channel.settings_files import rc_text
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import folder_of
@@ -23,7 +22,7 @@ from stacks.image.metadata import ImageConfig, config_of
 from stacks.locks import conda_lock, lock
 from stacks.locks.lock import ENVIRONMENT, PYLOCK, REQUIREMENTS, Lock, lock_folder
 from stacks.locks.texts import name_in_lock
-from stacks.sources.pins import IndexPin, canonical
+from stacks.sources.pins import URL, IndexPin, canonical
 from stacks.variants.variant import Variant
 
 # A path for each file of pylock.toml, because no file of ours names the host of a package index.

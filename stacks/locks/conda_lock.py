@@ -13,10 +13,10 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from stacks.channel.locked_package import LockedPackage
 from stacks.core import yamlfile
 from stacks.core.errors import UsageError
 from stacks.core.models import FILE, ChannelName, FileName, Line, Md5, Name, Sha256, Version
+from stacks.sources.pins import LockedPackage
 
 NAME = "conda-lock.yml"
 PLATFORM = "linux-64"

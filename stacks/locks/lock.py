@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core import records, yamlfile
 from stacks.core.console import display_path
 from stacks.core.errors import StaleError, UsageError
@@ -25,7 +24,7 @@ from stacks.core.models import Strict
 from stacks.core.process import quoted
 from stacks.core.workspace import Workspace
 from stacks.locks import conda_lock
-from stacks.sources.pins import IndexPin
+from stacks.sources.pins import URL, IndexPin, LockedPackage
 from stacks.variants.variant import Variant, on_other_channel
 
 ENVIRONMENT, SIZES, FILES = "environment.yml", "sizes.json", "files.json"
@@ -76,7 +75,7 @@ class Lock:
     @property
     def sizes(self) -> dict[str, int]:
         """The number of bytes of each package, by file name."""
-        return {package.file_name: package.size for package in self.packages}
+        return {package.filename: package.size for package in self.packages}
 
 
 def current(workspace: Workspace, variant: Variant) -> Lock:
@@ -191,7 +190,7 @@ def known_packages(workspace: Workspace) -> dict[str, LockedPackage]:
 def packages_in(folder: Path) -> dict[str, LockedPackage]:
     """Return the packages of the lock in a folder by file name; none if it cannot be read."""
     try:
-        return {package.file_name: package for package in read_folder(folder).packages}
+        return {package.filename: package for package in read_folder(folder).packages}
     except UsageError:
         return {}
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from stacks.channel import candidates
 from stacks.channel.build import obtain_packages
 from stacks.channel.candidates import Candidate, Channel, IndexEntry, index_files, with_settings
-from stacks.channel.locked_package import LockedPackage
 from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors, replace_atomically, write_atomically
 from stacks.core.errors import StacksError, UsageError
@@ -24,7 +23,7 @@ from stacks.locks import conda_lock, lock
 from stacks.locks.lock import PYLOCK, Lock, lock_folder
 from stacks.locks.texts import requirements_of, texts_of
 from stacks.sources.conda_archive import read_archive
-from stacks.sources.pins import DebPin
+from stacks.sources.pins import DebPin, LockedPackage
 from stacks.variants.variant import Variant
 
 # The list of digests, in a published channel and beside the locks.
@@ -152,7 +151,7 @@ def check(workspace: Workspace, variant: Variant, channel: Channel) -> Lock:
             candidate.recipe.package.name: candidate.file_name
             for candidate in solve(variant, channel)
         }
-        locked = {package.name: package.file_name for package in found.packages}
+        locked = {package.name: package.filename for package in found.packages}
         changes = [
             f"{name}: locked is {locked.get(name, 'nothing')}, "
             f"the recipes give {solved.get(name, 'nothing')}"
@@ -246,15 +245,15 @@ def entries_of(
         locked = lock.current(workspace, variant)
         candidates = with_settings(channel, [variant]).candidates
         for package in locked.packages:
-            candidate = candidates.get(package.file_name)
+            candidate = candidates.get(package.filename)
             if candidate:
                 index = candidate.index
             else:
                 made = obtain_packages(
                     workspace, channel, [package], made_by=locked.made_by, quiet=True
                 )
-                index = dict(read_archive(made[package.file_name].path).index)
-            entries[package.file_name] = IndexEntry(package, index, candidate)
+                index = dict(read_archive(made[package.filename].path).index)
+            entries[package.filename] = IndexEntry(package, index, candidate)
     return tuple(entries[name] for name in sorted(entries))
 
 
@@ -272,4 +271,4 @@ def packages_of(
     known = Channel({**channel.candidates, **candidates}, channel.pins)
     packages = [entry.package for entry in entries]
     built = obtain_packages(workspace, known, packages, quiet=quiet)
-    return {entry.path: built[entry.package.file_name].path for entry in entries}
+    return {entry.path: built[entry.package.filename].path for entry in entries}

@@ -5,10 +5,9 @@ from dataclasses import asdict
 
 import yaml
 
-from stacks.channel.locked_package import URL
 from stacks.locks import conda_lock
 from stacks.locks.lock import ENVIRONMENT, FILES, REQUIREMENTS, SIZES, Lock, specs_hash
-from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.pins import URL, IndexPin, Pins
 from stacks.variants.stack import plain_name
 from stacks.variants.variant import Variant
 

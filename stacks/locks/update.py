@@ -9,7 +9,6 @@ import zstandard
 
 from stacks.channel.build import build_packages, check_bytes
 from stacks.channel.candidates import Candidate, Channel, read_channel, solve_index
-from stacks.channel.locked_package import LockedPackage
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, tmp_folder, write_atomically
 from stacks.core.errors import StaleError, UsageError
@@ -22,7 +21,7 @@ from stacks.locks.texts import requirements_of
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import LARGEST_FILE, download
 from stacks.sources.mirrors import public_url
-from stacks.sources.pins import read_pins
+from stacks.sources.pins import LockedPackage, read_pins
 from stacks.sources.web import MissingError, Web
 from stacks.variants import stack
 from stacks.variants.load import all_variants, load_variant

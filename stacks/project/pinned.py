@@ -30,7 +30,7 @@ from stacks.sources.debian_mirrors import (
     current_mirrors,
     ended_releases,
 )
-from stacks.sources.pins import CondaPin, DebPin, Pin, Pins, read_pins, write_pins
+from stacks.sources.pins import DebPin, LockedPackage, Pin, Pins, read_pins, write_pins
 from stacks.sources.places import Holdings, Place, published_places
 from stacks.sources.repin import FileRequest, difference, repin
 from stacks.sources.retrieve import address_wheel
@@ -246,16 +246,16 @@ def _channels(workspace: Workspace, web: Web) -> list[Place]:
     return channels
 
 
-def packages_by_source(workspace: Workspace, pins: Pins) -> dict[Pin, frozenset[CondaPin]]:
+def packages_by_source(workspace: Workspace, pins: Pins) -> dict[Pin, frozenset[LockedPackage]]:
     """Return the packages of the locks that are made of each source, but of what pip installs.
 
     A place that has all of them needs the source no more.
     """
     variants = all_variants(workspace)
     locked = (each for variant in variants for each in lock.read(workspace, variant).packages)
-    packages = {each.file_name: each.pin for each in locked}
+    packages = {each.filename: each for each in locked}
     direct = {pin for variant in variants for pin in texts.requirements_of(variant, pins)}
-    made: dict[Pin, set[CondaPin]] = {}
+    made: dict[Pin, set[LockedPackage]] = {}
     for name, candidate in with_settings(read_channel(workspace), variants).candidates.items():
         # With the sources of the tools that make it.
         for each in (candidate, *candidate.tools) if name in packages else ():
@@ -264,7 +264,7 @@ def packages_by_source(workspace: Workspace, pins: Pins) -> dict[Pin, frozenset[
     return {pin: frozenset(members) for pin, members in made.items()}
 
 
-def with_sources(holdings: Holdings, made: Mapping[Pin, frozenset[CondaPin]]) -> Holdings:
+def with_sources(holdings: Holdings, made: Mapping[Pin, frozenset[LockedPackage]]) -> Holdings:
     """Return the holdings of a place with the sources that its packages stand for."""
     covered = {pin for pin, packages in made.items() if holdings.held.issuperset(packages)}
     return replace(holdings, held=holdings.held | covered)

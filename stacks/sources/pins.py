@@ -1,4 +1,4 @@
-"""Pins: each deb and each file of the package index, by name, version, size and SHA-256.
+"""Pins: each deb, each file of the package index, and each package of a lock, with its SHA-256.
 
 A pin names no host: the user's own configuration does (stacks/sources/mirrors.py).
 """
@@ -71,20 +71,45 @@ class IndexPin:
     sha256: Sha256
 
 
-@dataclass(frozen=True, order=True, kw_only=True)
-class CondaPin:
-    """A package of a conda channel, and its addresses from a lock."""
+@dataclass(frozen=True)
+class LockedPackage:
+    """A conda package of a lock.
+
+    depends: the match specs of what it needs. size: in bytes. moved: where the name of its channel
+    leads today, if not to the URL.
+    """
 
     name: str
     version: str
-    filename: str
-    size: int
+    build: str
+    url: str
     sha256: str
-    urls: tuple[str, ...]
+    md5: str
+    size: int
+    depends: tuple[str, ...] = ()
+    moved: str = ""
+
+    @property
+    def filename(self) -> str:
+        """The last part of the URL."""
+        return self.url.rsplit("/", 1)[-1]
+
+    @property
+    def subdir(self) -> str:
+        """The package's folder in its channel."""
+        return self.url.rsplit("/", 2)[-2]
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """The addresses to try, in order."""
+        return (self.moved, self.url) if self.moved else (self.url,)
 
 
 T = TypeVar("T")
-Pin = DebPin | IndexPin | CondaPin
+Pin = DebPin | IndexPin | LockedPackage
+# The address of the packages in locks; `./invoke serve` answers there.
+PORT = 8420
+URL = f"http://localhost:{PORT}/theano-stacks"
 PIN_AGAIN = "run `./invoke pin` to write recipes/sources.lock again"
 HEADER = """\
 # Every deb and every file of the package index that a build may use; and source packages, which

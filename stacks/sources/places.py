@@ -33,7 +33,7 @@ from stacks.sources.mirrors import (
 )
 from stacks.sources.package_index import indexes_of
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin
+from stacks.sources.pins import DebPin, IndexPin, LockedPackage, Pin
 from stacks.sources.registry import Tokens, is_registry, registry_at
 from stacks.sources.web import MissingError, TransientError, Web, environment_web
 
@@ -92,17 +92,17 @@ def index_places(stop: threading.Event) -> list[Place]:
     return [Place(public_url(x.address), x.web, (IndexPin,), x.urls) for x in indexes]
 
 
-def locked_places(web: Web, pins: Sequence[CondaPin]) -> list[Place]:
+def locked_places(web: Web, pins: Sequence[LockedPackage]) -> list[Place]:
     """Return the places of packages of another channel: each package's first address, then more."""
 
     def place(number: int) -> Place:
         def urls(pin: Pin) -> Sequence[str]:
-            assert isinstance(pin, CondaPin)
+            assert isinstance(pin, LockedPackage)
             return pin.urls[number : number + 1]
 
         folders = (url.rpartition("/")[0] for pin in pins for url in urls(pin))
         name = ", ".join(dict.fromkeys(map(public_url, folders)))
-        return Place(name, web.for_place(), (CondaPin,), urls)
+        return Place(name, web.for_place(), (LockedPackage,), urls)
 
     return [place(number) for number in range(max(len(pin.urls) for pin in pins))]
 
@@ -116,7 +116,7 @@ def vendored_places(stop: threading.Event) -> list[Place]:
     def urls(pin: Pin) -> Sequence[str]:
         return [vendored_path(folder, pin).as_uri()]
 
-    kinds = (DebPin, IndexPin, CondaPin)
+    kinds = (DebPin, IndexPin, LockedPackage)
     return [Place(f"{folder}/sources", environment_web(stop), kinds, urls, warns=True)]
 
 
@@ -171,7 +171,7 @@ def channel_at(address: str, where: str, web: Web) -> Place:
         def blob(pin: Pin) -> list[str]:
             return [registry.blob(_subdir(pin), pin.name, pin.sha256)]
 
-        return Place(public_url(address.rstrip("/")), access, (CondaPin,), blob, warns=True)
+        return Place(public_url(address.rstrip("/")), access, (LockedPackage,), blob, warns=True)
     root = _checked(address, where).rstrip("/")
     folder = Path(url2pathname(urlsplit(root).path)) if root.startswith("file:") else None
 
@@ -183,7 +183,7 @@ def channel_at(address: str, where: str, web: Web) -> Place:
             raise FetchError(f"{display_path(folder)}: no such folder")
 
     name = display_path(folder) if folder else public_url(root)
-    return Place(name, access, (CondaPin,), url, check, warns=True)
+    return Place(name, access, (LockedPackage,), url, check, warns=True)
 
 
 def release_at(address: str, web: Web) -> Place:
@@ -199,13 +199,12 @@ def release_at(address: str, web: Web) -> Place:
     def check() -> None:
         get_document(access, f"{address}/{LIST}", "*/*", LARGEST_LIST)
 
-    return Place(public_url(address), access, (CondaPin,), url, check)
+    return Place(public_url(address), access, (LockedPackage,), url, check)
 
 
 def _subdir(pin: Pin) -> str:
-    """Return the subdir of a package, whose first URL is its path in a channel."""
-    assert isinstance(pin, CondaPin)
-    return pin.urls[0].partition("/")[0]
+    assert isinstance(pin, LockedPackage)
+    return pin.subdir
 
 
 def _quoted(pin: Pin) -> str:

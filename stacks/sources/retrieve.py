@@ -23,7 +23,15 @@ from stacks.sources.download import download
 from stacks.sources.mirrors import public_url
 from stacks.sources.package_index import NotListedError
 from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pin, cached_path, digest_at, read_pins
+from stacks.sources.pins import (
+    DebPin,
+    IndexPin,
+    LockedPackage,
+    Pin,
+    cached_path,
+    digest_at,
+    read_pins,
+)
 from stacks.sources.places import Place, index_places, locked_places, mirror_place
 from stacks.sources.web import MissingError, environment_web
 
@@ -160,7 +168,7 @@ def _download(
         expected=f"sha256 {pin.sha256}, {pin.size} bytes",
         found=f"sha256 {digest}",
         fix="try another mirror or index; if the change is right, "
-        + ("lock again" if isinstance(pin, CondaPin) else "`./invoke pin` shows it"),
+        + ("lock again" if isinstance(pin, LockedPackage) else "`./invoke pin` shows it"),
     )
 
 
@@ -192,7 +200,7 @@ def fetch_sources(workspace: Workspace, pins: Sequence[Pin], stop: threading.Eve
         places += [mirror_place(web, root) for root in current_mirrors(wheel)]
     if any(isinstance(pin, IndexPin) for pin in pins):
         places += index_places(stop)
-    if packages := [pin for pin in pins if isinstance(pin, CondaPin)]:
+    if packages := [pin for pin in pins if isinstance(pin, LockedPackage)]:
         # Loaded here: it imports conda's own code, and few runs have another channel.
         from stacks.sources.condarc import conda_web
 
@@ -241,8 +249,8 @@ def _raise(failures: Failures) -> None:
         DebPin: DROPPED,
         IndexPin: "add an index that has the file to pip's configuration (extra-index-url, "
         "find-links), or pin another with `./invoke pin`",
-        CondaPin: "the channel no longer has this package: set conda's channel_alias to a mirror "
-        "that keeps old ones, or lock again",
+        LockedPackage: "the channel no longer has this package: set conda's channel_alias to a "
+        "mirror that keeps old ones, or lock again",
     }
     kinds = {type(pin) for pin in failures}
     raise FetchError("\n".join(lines), fix="; ".join(fixes[k] for k in fixes if k in kinds))

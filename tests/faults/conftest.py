@@ -88,7 +88,7 @@ def keep_sources(tiny: Tiny) -> None:
     shutil.rmtree(tiny.cache)
     copy.rename(tiny.cache)
     channel = read_channel(tiny.workspace)
-    names = {package.file_name for package in tiny.lock("by-conda").packages}
+    names = {package.filename for package in tiny.lock("by-conda").packages}
     candidates = [
         candidate for candidate in channel.candidates.values() if candidate.file_name in names
     ]

@@ -11,11 +11,11 @@ from unit.helpers import archives as tools
 
 from faults.room import Done, Room, Trial
 from faults.trees import broken, remove
-from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.locks import solution
 from stacks.locks.lock import Lock
 from stacks.sources.condarc import channel_address
+from stacks.sources.pins import LockedPackage
 from stacks.variants.load import load_variant
 from stacks.variants.variant import on_other_channel
 

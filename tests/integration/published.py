@@ -79,7 +79,7 @@ def write_packages(workspace: Workspace, variants: Sequence[Variant], folder: Pa
     entries = entries_of(workspace, channel, variants)
     write_channel(folder, entries)
     for entry in entries:
-        built = package.cached(workspace, entry.package.file_name, entry.package.sha256)
+        built = package.cached(workspace, entry.package.filename, entry.package.sha256)
         assert built
         link_or_copy(built.path, folder / entry.path)
     return folder

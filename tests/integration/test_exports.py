@@ -16,13 +16,12 @@ from integration.conftest import Prefix
 from integration.programs import called, printed
 from integration.published import serving, solve
 from integration.tiny import Tiny, flip
-from stacks.channel.locked_package import URL
 from stacks.core.workspace import Workspace
 from stacks.exports import forms
 from stacks.exports.packages import subject_of
 from stacks.locks import lock, uv
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import IndexPin, read_pins
+from stacks.sources.pins import URL, IndexPin, read_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
@@ -82,7 +81,7 @@ def test_the_solver_of_pixi_finds_the_locked_packages(tiny: Tiny, tmp_path: Path
     environment.write_text(yaml.safe_dump({"dependencies": specs}))
     with serving(tiny.workspace, [variant]) as address:
         records = solve(address, environment, tmp_path / "client")
-    assert {r.file_name for r in records} == {p.file_name for p in tiny.lock("by-conda").packages}
+    assert {r.file_name for r in records} == {p.filename for p in tiny.lock("by-conda").packages}
 
 
 def test_pip_and_uv_take_the_files_with_the_locked_hashes_only(

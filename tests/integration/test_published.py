@@ -15,7 +15,6 @@ from integration.conda_client import Conda, names
 from integration.published import install, move_packages, serving, serving_folder, solve
 from integration.tiny import Tiny, flip, share_files, tree, workspace_below
 from stacks.channel.candidates import read_channel
-from stacks.channel.locked_package import URL
 from stacks.core.console import plural
 from stacks.core.disk import sha256_of
 from stacks.core.errors import FetchError, IntegrityError
@@ -26,6 +25,7 @@ from stacks.locks import lock
 from stacks.locks.lock import lock_folder
 from stacks.locks.solution import entries_of
 from stacks.sources.fetch import fetch
+from stacks.sources.pins import URL
 from stacks.sources.places import CHANNEL
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
@@ -55,7 +55,7 @@ def test_a_new_solution_equals_the_lock(
     records = solve(address, lock_folder(workspace, variant) / "environment.yml", client)
     locked = lock.read(workspace, variant).packages
     assert {(r.file_name, r.sha256.hex()) for r in records if r.sha256} == {
-        (p.file_name, p.sha256) for p in locked
+        (p.filename, p.sha256) for p in locked
     }
     assert {r.url for r in records} == {p.url.replace(URL, address) for p in locked}
 

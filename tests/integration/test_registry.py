@@ -127,7 +127,7 @@ def test_rattler_solves_installs_and_refuses_changed_bytes(
     client, environment = Client([OciMiddleware()]), tiny.locks / "tiny/by-conda/environment.yml"
     served.scopes.clear()
     records = solve("oci://localhost/stacks", environment, tmp_path / "index", client)
-    locked = {p.file_name: p.sha256 for p in tiny.lock("by-conda").packages}
+    locked = {p.filename: p.sha256 for p in tiny.lock("by-conda").packages}
     assert {r.file_name: r.sha256.hex() for r in records if r.sha256} == locked
     install(records, tmp_path / "environment", tmp_path / "cache", client)
     six = "lib/python2.7/site-packages/six.py"

@@ -85,7 +85,7 @@ def test_every_package_is_identical_however_it_is_built(
     """The locks have what was built on another machine; only what is in none is built here too."""
     channel = candidates_module.read_channel(workspace)
     expected = {
-        package.file_name: package.sha256
+        package.filename: package.sha256
         for variant in all_variants(workspace)
         for package in lock.read(workspace, variant).packages
     }

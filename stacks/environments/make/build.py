@@ -11,7 +11,6 @@ from pathlib import Path
 
 from stacks.channel.build import build_packages, obtain_packages
 from stacks.channel.candidates import Candidate, Channel, read_channel, with_settings
-from stacks.channel.locked_package import LockedPackage
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, tmp_folder
 from stacks.core.errors import DiskError, StacksError, UsageError
@@ -24,7 +23,7 @@ from stacks.locks import lock, solution
 from stacks.locks.lock import Lock, lock_folder
 from stacks.locks.texts import requirements_of
 from stacks.sources.mirrors import BUNDLES, check_access_files
-from stacks.sources.pins import IndexPin
+from stacks.sources.pins import IndexPin, LockedPackage
 from stacks.variants import stack
 from stacks.variants.variant import Variant
 

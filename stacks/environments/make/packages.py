@@ -31,7 +31,7 @@ from stacks.locks import lock
 from stacks.locks.lock import Lock
 from stacks.sources.conda_archive import Archive, Entry, read_archive
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import CondaPin, Pins
+from stacks.sources.pins import LockedPackage, Pins
 from stacks.variants.variant import AMDLIBM, Variant
 
 
@@ -105,24 +105,23 @@ def packages_to_install(
     channel = with_settings(read_channel(workspace), [variant])
     if variant.channel:
         with step("packages", f"{len(locked.packages)} from {locked.channel}"):
-            pins = _pins_of(locked)
-            paths = fetch(workspace, pins)
+            found = _moved(locked)
+            paths = fetch(workspace, found)
             to_install = [
-                PackageToInstall(package.url, Built(paths[pin], pin.sha256))
-                for package, pin in zip(locked.packages, pins, strict=True)
+                PackageToInstall(each.url, Built(paths[each], each.sha256)) for each in found
             ]
             return to_install + _unlocked(workspace, variant, channel.pins, to_install)
     packages, files = locked.packages, locked.requirements
     if from_sources:
-        if unknown := [each for each in packages if each.file_name not in channel.candidates]:
+        if unknown := [each for each in packages if each.filename not in channel.candidates]:
             raise MissingPackagesError(unknown, locked.made_by)
-        candidates = [channel.candidates[package.file_name] for package in packages]
+        candidates = [channel.candidates[package.filename] for package in packages]
         built = build_packages(workspace, channel, candidates, files)
         check_bytes(packages, built)
     else:
         built = obtain_packages(workspace, channel, packages, files, locked.made_by)
     _note_newer(variant, channel, locked)
-    return [PackageToInstall(package.url, built[package.file_name]) for package in packages]
+    return [PackageToInstall(package.url, built[package.filename]) for package in packages]
 
 
 def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:
@@ -131,7 +130,7 @@ def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:
     other = [
         package.name
         for package in locked.packages
-        if package.name in names and package.file_name not in channel.candidates
+        if package.name in names and package.filename not in channel.candidates
     ]
     if other:
         command = f"{lock.command_of(variant)}{' --upgrade' if variant.file else ''}"
@@ -141,20 +140,14 @@ def _note_newer(variant: Variant, channel: Channel, locked: Lock) -> None:
         )
 
 
-def _pins_of(lock: Lock) -> list[CondaPin]:
-    """Return the pins of a lock's packages.
-
-    Each has two addresses: where the channel's name leads today, then the one in the lock.
-    """
+def _moved(lock: Lock) -> list[LockedPackage]:
+    """Return a lock's packages with the addresses to which the channel's name leads today."""
     # Loaded here: it imports an HTTP library and conda's own code.
     from stacks.sources.condarc import channel_address
 
     channel = channel_address(lock.channel).url
-    pins = ((package.url, package.pin) for package in lock.packages)
-    return [
-        replace(pin, urls=tuple(dict.fromkeys((f"{channel}/{pin.urls[0]}", url))))
-        for url, pin in pins
-    ]
+    urls = {each: f"{channel}/{each.subdir}/{each.filename}" for each in lock.packages}
+    return [replace(each, moved=url if url != each.url else "") for each, url in urls.items()]
 
 
 def _unlocked(

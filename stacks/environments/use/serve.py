@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stacks.channel.candidates import Channel, IndexEntry, index_files, read_channel
-from stacks.channel.locked_package import PORT
 from stacks.core.disk import explain_disk_errors, replace_atomically, temporary_folder
 from stacks.core.errors import StacksError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments.make.pip_install import link_or_copy
 from stacks.locks.solution import entries_of, packages_of
+from stacks.sources.pins import PORT
 from stacks.variants.load import all_variants
 from stacks.variants.variant import Variant
 

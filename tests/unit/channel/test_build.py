@@ -18,11 +18,10 @@ from stacks.channel.assemble import CondaError, translated
 from stacks.channel.build import build_packages
 from stacks.channel.build_process import BuildProcess
 from stacks.channel.candidates import Channel, candidate_of
-from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core.errors import DiskError, StacksError
 from stacks.core.process import call
 from stacks.core.workspace import Workspace
-from stacks.sources.pins import Pins
+from stacks.sources.pins import URL, LockedPackage, Pins
 from stacks.sources.places import Place, channel_at, release_at
 from stacks.sources.web import Web
 from stacks.variants.load import load_variant

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.locked_package import LockedPackage
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import READY, InUseError, folder_of, read_report, report_path
 from stacks.locks.lock import Lock
+from stacks.sources.pins import LockedPackage
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import mark_built

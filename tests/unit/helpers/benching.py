@@ -21,10 +21,10 @@ from stacks.bench.result import (
     Subject,
 )
 from stacks.bench.schedule import BenchOptions, Plan
-from stacks.channel.locked_package import LockedPackage
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.locks.lock import Lock
+from stacks.sources.pins import LockedPackage
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
 

@@ -47,7 +47,7 @@ def write_packages(found: Publication, folder: Path) -> dict[str, Path]:
     folder.mkdir()
     paths = {}
     for each in found.entries:
-        path = add(folder, each.package.file_name, body(each.package.name), 0o444)
+        path = add(folder, each.package.filename, body(each.package.name), 0o444)
         paths[each.path] = path
     for pin in found.sources:
         (folder / pin.filename).write_bytes(SOURCE)

@@ -8,7 +8,6 @@ import pytest
 from stacks.channel import package
 from stacks.channel.build import check_bytes
 from stacks.channel.candidates import Channel, read_channel
-from stacks.channel.locked_package import URL, LockedPackage
 from stacks.channel.package import Built
 from stacks.core.errors import IntegrityError, UsageError
 from stacks.core.records import parse_digests
@@ -18,7 +17,7 @@ from stacks.locks import solution as module
 from stacks.locks.lock import Lock
 from stacks.locks.solution import DIGESTS, entries_of, packages_of, publication
 from stacks.locks.texts import texts_of
-from stacks.sources.pins import Pins
+from stacks.sources.pins import URL, LockedPackage, Pins
 from stacks.variants.load import all_variants
 from unit.helpers.checkout import CHECKOUT
 from unit.helpers.publication import body, entry
@@ -43,7 +42,7 @@ def test_a_written_lock_is_read_again(tmp_path: Path) -> None:
     content = conda_lock.read(path, {})
     expected = replace(PACKAGE, depends=tuple(sorted(PACKAGE.depends)))
     assert content.packages(SIZES) == (expected,)
-    assert (expected.file_name, expected.subdir) == (FILE, "noarch")
+    assert (expected.filename, expected.subdir) == (FILE, "noarch")
     assert content.metadata.channels[0].url == "http://here"
     custom = content.metadata.custom_metadata
     assert (custom.made_by, custom.specs) == ("1.0", "d" * 64)
@@ -135,12 +134,12 @@ def test_other_bytes_under_the_name_of_a_committed_lock_are_refused(tmp_path: Pa
 def test_the_committed_locks_give_each_package_once_and_the_committed_digests() -> None:
     variants, channel = all_variants(CHECKOUT), read_channel(CHECKOUT)
     entries = entries_of(CHECKOUT, channel, variants)
-    names = [one.package.file_name for one in entries]
+    names = [one.package.filename for one in entries]
     assert names == sorted(set(names))
-    described = {one.package.file_name: one.package for one in entries}
+    described = {one.package.filename: one.package for one in entries}
     for variant in variants:
         for each in lock.read(CHECKOUT, variant).packages:
-            assert described[each.file_name] == each
+            assert described[each.filename] == each
     assert all(one.candidate for one in entries), "the committed locks are of these recipes"
     committed = parse_digests((CHECKOUT.locks / DIGESTS).read_text())
     assert publication(CHECKOUT, channel, variants).digests == committed
@@ -181,10 +180,10 @@ def test_a_package_is_taken_by_its_bytes_without_a_recipe(empty: Workspace, tmp_
     six = entry("six")
     file = tmp_path / "six.conda"
     file.write_bytes(body("six"))
-    built = package.add(empty, file, six.package.file_name, six.package.sha256)
+    built = package.add(empty, file, six.package.filename, six.package.sha256)
     known = type(six)(six.package, six.index)
     files = packages_of(empty, Channel({}, Pins()), [known], quiet=True)
-    assert files == {f"noarch/{six.package.file_name}": built.path}
+    assert files == {f"noarch/{six.package.filename}": built.path}
 
 
 def test_what_is_nowhere_is_named_with_both_ways_on(empty: Workspace) -> None:
@@ -194,7 +193,7 @@ def test_what_is_nowhere_is_named_with_both_ways_on(empty: Workspace) -> None:
         packages_of(empty, Channel({}, Pins()), known, quiet=True)
     text = str(caught.value)
     assert "2 locked packages cannot be found" in text
-    assert all(each.package.file_name in text for each in known)
+    assert all(each.package.filename in text for each in known)
     for way in ("THEANO_STACKS_CHANNEL", "THEANO_STACKS_VENDOR", "./invoke lock --upgrade"):
         assert way in text
     assert URL not in text

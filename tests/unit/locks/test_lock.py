@@ -10,12 +10,11 @@ import pytest
 import yaml
 
 from stacks.channel.candidates import read_channel
-from stacks.channel.locked_package import URL, LockedPackage
 from stacks.core.errors import StacksError, StaleError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import lock, solution
 from stacks.locks.lock import Lock, lock_folder, with_other_channels
-from stacks.sources.pins import IndexPin
+from stacks.sources.pins import URL, IndexPin, LockedPackage
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 

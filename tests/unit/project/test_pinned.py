@@ -13,7 +13,7 @@ from stacks.locks.texts import requirements_of
 from stacks.project import pinned
 from stacks.sources import debian_mirrors, places
 from stacks.sources.mirrors import PipSettings, vendored_path
-from stacks.sources.pins import CondaPin, DebPin, IndexPin, Pins, read_pins, write_pins
+from stacks.sources.pins import DebPin, IndexPin, LockedPackage, Pins, read_pins, write_pins
 from stacks.sources.places import LIST, channel_at, release_at
 from stacks.sources.web import Web
 from stacks.variants.load import all_variants
@@ -148,10 +148,9 @@ def test_a_dead_mirror_is_named_and_does_not_count(
     assert capsys.readouterr().out == ""
 
 
-def package(name: str) -> CondaPin:
-    file, sha = f"{name}-1-0.conda", sha256(name.encode())
-    urls = (f"linux-64/{file}",)
-    return CondaPin(name=name, version="1", filename=file, size=len(name), sha256=sha, urls=urls)
+def package(name: str) -> LockedPackage:
+    url, sha = f"c/linux-64/{name}-1-0.conda", sha256(name.encode())
+    return LockedPackage(name, "1", "0", url, sha, "0" * 32, len(name))
 
 
 def test_published_packages_stand_for_their_sources(
@@ -170,7 +169,7 @@ def test_published_packages_stand_for_their_sources(
     # The source of a package that the channel lacks is still needed.
     sources[pins.debs[2]] = frozenset([made, lacking])
     monkeypatch.setattr(pinned, "packages_by_source", lambda *_: sources)
-    full.files[f"/channel/{made.urls[0]}"] = b"made"
+    full.files[f"/channel/linux-64/{made.filename}"] = b"made"
     with pytest.raises(ScarceError):
         pinned.report(own)
     assert rows(capsys.readouterr().out)[1:5] == [

@@ -10,7 +10,7 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import places
 from stacks.sources.mirrors import VARIABLE as VENDOR
-from stacks.sources.pins import CondaPin, DebPin, Pin
+from stacks.sources.pins import DebPin, LockedPackage, Pin
 from stacks.sources.places import (
     CHANNEL,
     Holdings,
@@ -26,9 +26,7 @@ from unit.helpers.serving import BODY, POOL, Answer, Request, Site, deb, web_ser
 
 pytestmark = pytest.mark.usefixtures("room")
 SHA256, FILE = "a" * 64, "six-1.16.0-py_0.conda"
-SIX = CondaPin(
-    name="six", version="1.16.0", filename=FILE, size=9, sha256=SHA256, urls=(f"noarch/{FILE}",)
-)
+SIX = LockedPackage("six", "1.16.0", "py_0", f"c/noarch/{FILE}", SHA256, "0" * 32, 9)
 WEB = Web(stop=threading.Event())
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from stacks.channel.locked_package import LockedPackage
 from stacks.channel.settings_files import MODULES
 from stacks.core import disk
 from stacks.core.workspace import Workspace
@@ -17,6 +16,7 @@ from stacks.environments.folders import READY
 from stacks.environments.make import contents, prefix, settings
 from stacks.environments.make.build import lines_of_repair
 from stacks.locks.lock import Lock
+from stacks.sources.pins import LockedPackage
 from stacks.variants.variant import Variant
 from unit.helpers.conda import Member, conda, file, link, package_to_install
 from unit.helpers.environments import SITE_PACKAGES, add
