@@ -23,7 +23,7 @@ from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
 from stacks.locks.lock import PYLOCK
-from stacks.sources.mirrors import PipSettings, pip_settings
+from stacks.sources.package_index import PipSettings, pip_settings
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.load import framework_names, load_framework

@@ -30,7 +30,8 @@ from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.locks.lock import PYLOCK
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import PipSettings, public_url
+from stacks.sources.mirrors import public_url
+from stacks.sources.package_index import PipSettings
 from stacks.sources.pins import IndexPin, Pins
 from stacks.sources.repin import FileRequest, pin_files
 from stacks.variants.variant import Framework, Variant
@@ -189,7 +190,7 @@ def environment(
         ),
         "UV_INSECURE_HOST": " ".join(settings.trusted_hosts),
         "UV_HTTP_TIMEOUT": str(int(settings.timeout)),
-        "SSL_CERT_FILE": settings.cert or own.get("SSL_CERT_FILE", ""),
+        "SSL_CERT_FILE": settings.verify if isinstance(settings.verify, str) else "",
         "SSL_CLIENT_CERT": settings.client_cert or own.get("SSL_CLIENT_CERT", ""),
         "ALL_PROXY": settings.proxy or own.get("ALL_PROXY", ""),
     }

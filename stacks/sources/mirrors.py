@@ -1,44 +1,25 @@
-"""Where the user has pinned files: the indexes of pip's configuration, a vendored folder.
+"""The vendored folder with pinned files; what addresses and access files must be.
 
 `./invoke vendor` writes that folder. It has the layout of the cache below `sources/`, a channel
 below `channel/`, and the wheels of the tools in `tools/`.
 """
 
-import ast
 import os
 import re
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from stacks.core.errors import FetchError, UsageError
 from stacks.core.paths import check_is_file, expanded
-from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.pins import Pin, cached_path
 
 VARIABLE = "THEANO_STACKS_VENDOR"
 # In a vendored folder: the packages, the tools' wheels, and the digests of all other files.
 CHANNEL, TOOLS, DIGESTS = "channel", "tools", "vendor.sha256"
-# Files that programs read before they ask a server, and the fix for one that is not a file.
-PIP_FILES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf")
+# Variables that name CA bundles, and the fix for one that is not a file.
 BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE")
 ACCESS_FIX = "put a file there, or correct what names it, such as pip's cert or SSL_CERT_FILE"
-
-
-@dataclass(frozen=True, kw_only=True)
-class PipSettings:
-    """The part of pip's configuration for finding and fetching files; the timeout is in seconds."""
-
-    index_urls: tuple[str, ...]
-    find_links: tuple[str, ...] = ()
-    trusted_hosts: tuple[str, ...] = ()
-    cert: str | None = None
-    client_cert: str | None = None
-    proxy: str | None = None
-    timeout: float = 15.0
-    retries: int = 5
 
 
 def check_access_files(*files: str | bool | None) -> None:
@@ -71,57 +52,6 @@ def valid_url(url: str, where: str) -> str:
             f"{where}: the address cannot be parsed: {error}", fix="check its spelling"
         ) from error
     return url
-
-
-def pip_settings() -> PipSettings:
-    """Read pip's configuration: its files, its PIP_* variables, its default index.
-
-    Raises FetchError if this Python has no pip, or pip rejects its configuration.
-    """
-    named = (os.environ.get(name) for name in ("PIP_CONFIG_FILE", *BUNDLES))
-    check_access_files(*PIP_FILES, *named)
-    try:
-        # -I: the user's folder may have a random.py.
-        listing = call([sys.executable, "-I", "-m", "pip", "--no-input", "config", "list"])
-    except CommandError as error:
-        raise FetchError(
-            f"pip's configuration cannot be read: {error.what}",
-            fix=f"`{sys.executable} -m pip config debug` shows where its settings come from",
-        ) from error
-    options: dict[str, str] = {}
-    ranks = ("global.", "install.", ":env:.")
-    lines = [line.partition("=") for line in listing.splitlines() if "=" in line]
-    for rank in ranks:
-        options |= {
-            key.removeprefix(rank): str(ast.literal_eval(value))
-            for key, _, value in lines
-            if key.startswith(rank)
-        }
-    # Loaded here, where it is known to be there: only pip knows its own default.
-    from pip._internal.models.index import PyPI
-
-    chosen = options.get("index-url") or str(PyPI.simple_url)
-    indexes = [chosen, *options.get("extra-index-url", "").split()]
-    if options.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
-        indexes = []
-    check_access_files(options.get("cert"), options.get("client-cert"))
-    return PipSettings(
-        index_urls=tuple(valid_url(url, "pip's index-url") for url in dict.fromkeys(indexes)),
-        find_links=tuple(map(_find_links, options.get("find-links", "").split())),
-        trusted_hosts=tuple(options.get("trusted-host", "").split()),
-        cert=options.get("cert") or None,
-        client_cert=options.get("client-cert") or None,
-        proxy=options.get("proxy") or None,
-        timeout=float(options.get("timeout") or options.get("default-timeout") or 15),
-        retries=int(options.get("retries") or 5),
-    )
-
-
-def _find_links(text: str) -> str:
-    """Return a URL, or the absolute path of a file or folder: others run in other folders."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
-        return valid_url(text, "pip's find-links")
-    return str(expanded(text).absolute())
 
 
 def vendored_folder() -> Path | None:

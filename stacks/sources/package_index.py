@@ -4,12 +4,15 @@ No library is used: the two that exist need a second HTTP library or an HTML tre
 of them treats an index that is down as an index without the file.
 """
 
+import ast
 import ipaddress
+import os
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
@@ -17,12 +20,16 @@ from urllib.request import url2pathname
 
 from stacks.core import records
 from stacks.core.errors import FetchError, IntegrityError
+from stacks.core.paths import expanded
+from stacks.core.process import CommandError, call
 from stacks.sources.connection import OTHER_SERVER, check_address
 from stacks.sources.download import get_document
-from stacks.sources.mirrors import PipSettings, public_url
+from stacks.sources.mirrors import BUNDLES, check_access_files, public_url, valid_url
 from stacks.sources.pins import Pin, canonical
 from stacks.sources.web import MissingError, Web, environment_bundle
 
+# Read before a server is asked, as CA bundles are.
+PIP_FILES = ("~/.config/pip/pip.conf", "~/.pip/pip.conf")
 ACCEPT = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
     "text/html;q=0.01"
@@ -104,25 +111,74 @@ class NotListedError(MissingError):
     """An index, or another place, does not list a file; the message is the address of the list."""
 
 
-def pip_web(stop: threading.Event, settings: PipSettings) -> Web:
-    """Return the access to package indexes as pip is configured, else as the environment is."""
-    return Web(
-        stop=stop,
-        verify=settings.cert or environment_bundle(),
-        client_cert=settings.client_cert,
-        proxy=settings.proxy,
-        trusted_hosts=settings.trusted_hosts,
-        timeout=settings.timeout,
-        retries=settings.retries,
+@dataclass(frozen=True, kw_only=True)
+class PipSettings(Web):
+    """The access to package indexes as pip is configured, and their addresses."""
+
+    index_urls: tuple[str, ...]
+    find_links: tuple[str, ...] = ()
+    stop: threading.Event = field(default_factory=threading.Event)
+    verify: str | bool = field(default_factory=environment_bundle)
+    retries: int = 5
+
+
+def pip_settings() -> PipSettings:
+    """Read pip's configuration: its files, its PIP_* variables, its default index.
+
+    Raises FetchError if this Python has no pip, or pip rejects its configuration.
+    """
+    named = (os.environ.get(name) for name in ("PIP_CONFIG_FILE", *BUNDLES))
+    check_access_files(*PIP_FILES, *named)
+    try:
+        # -I: the user's folder may have a random.py.
+        listing = call([sys.executable, "-I", "-m", "pip", "--no-input", "config", "list"])
+    except CommandError as error:
+        raise FetchError(
+            f"pip's configuration cannot be read: {error.what}",
+            fix=f"`{sys.executable} -m pip config debug` shows where its settings come from",
+        ) from error
+    options: dict[str, str] = {}
+    ranks = ("global.", "install.", ":env:.")
+    lines = [line.partition("=") for line in listing.splitlines() if "=" in line]
+    for rank in ranks:
+        options |= {
+            key.removeprefix(rank): str(ast.literal_eval(value))
+            for key, _, value in lines
+            if key.startswith(rank)
+        }
+    # Loaded here, where it is known to be there: only pip knows its own default.
+    from pip._internal.models.index import PyPI
+
+    chosen = options.get("index-url") or str(PyPI.simple_url)
+    indexes = [chosen, *options.get("extra-index-url", "").split()]
+    if options.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
+        indexes = []
+    check_access_files(options.get("cert"), options.get("client-cert"))
+    return PipSettings(
+        index_urls=tuple(valid_url(url, "pip's index-url") for url in dict.fromkeys(indexes)),
+        find_links=tuple(map(_find_links, options.get("find-links", "").split())),
+        trusted_hosts=tuple(options.get("trusted-host", "").split()),
+        verify=options.get("cert") or environment_bundle(),
+        client_cert=options.get("client-cert") or None,
+        proxy=options.get("proxy") or None,
+        timeout=float(options.get("timeout") or options.get("default-timeout") or 15),
+        retries=int(options.get("retries") or 5),
     )
+
+
+def _find_links(text: str) -> str:
+    """Return a URL, or the absolute path of a file or folder: others run in other folders."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", text):
+        return valid_url(text, "pip's find-links")
+    return str(expanded(text).absolute())
 
 
 def indexes_of(stop: threading.Event, settings: PipSettings) -> list[Index]:
     """Return the indexes, then the find-links, of pip's configuration."""
-    web = pip_web(stop, settings)
+    web = replace(settings, stop=stop)
     return [
-        *(Index(web.for_place(), url) for url in settings.index_urls),
-        *(Index(web.for_place(), place, flat=True) for place in settings.find_links),
+        *(Index(web.for_place(), url) for url in web.index_urls),
+        *(Index(web.for_place(), place, flat=True) for place in web.find_links),
     ]
 
 

@@ -24,14 +24,8 @@ from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.download import get_document, size_at
 from stacks.sources.mirrors import VARIABLE as VENDOR
-from stacks.sources.mirrors import (
-    pip_settings,
-    public_url,
-    valid_url,
-    vendored_folder,
-    vendored_path,
-)
-from stacks.sources.package_index import indexes_of
+from stacks.sources.mirrors import public_url, valid_url, vendored_folder, vendored_path
+from stacks.sources.package_index import indexes_of, pip_settings
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import DebPin, IndexPin, LockedPackage, Pin
 from stacks.sources.registry import Tokens, is_registry, registry_at

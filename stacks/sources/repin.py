@@ -10,8 +10,8 @@ from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources.debian_archive import Clock, DebRequest, deb_pins
 from stacks.sources.download import download
-from stacks.sources.mirrors import pip_settings, public_url
-from stacks.sources.package_index import Index, Link, indexes_of
+from stacks.sources.mirrors import public_url
+from stacks.sources.package_index import Index, Link, indexes_of, pip_settings
 from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
 from stacks.sources.pins import IndexPin, Pin, Pins, cached_path, canonical, digest_at
 from stacks.sources.web import MissingError, Web

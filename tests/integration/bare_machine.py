@@ -5,7 +5,6 @@ import shlex
 import shutil
 import subprocess
 import tarfile
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,7 @@ from stacks.core.workspace import default_workspace
 from stacks.sources.debian_archive import KEYRING
 from stacks.sources.debian_mirrors import current_mirrors
 from stacks.sources.download import get_document
-from stacks.sources.mirrors import pip_settings
-from stacks.sources.package_index import pip_web
+from stacks.sources.package_index import pip_settings
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import UnreachableError
 
@@ -52,7 +50,7 @@ def packed_root(suite: str = "bookworm", packages: str = "python3-venv,ca-certif
 def has_network() -> bool:
     """Return whether a package index of pip's configuration answers, with whatever status."""
     settings = pip_settings()
-    web = replace(pip_web(threading.Event(), settings), retries=1)
+    web = replace(settings, retries=1)
     for url in settings.index_urls:
         try:
             get_document(web, f"{url.rstrip('/')}/pip/", "text/html")
@@ -83,7 +81,7 @@ def give_network(root: Path) -> None:
     """Give a root what a network's operator would: name servers, a CA bundle, an index for pip."""
     shutil.copyfile("/etc/resolv.conf", root / "etc" / "resolv.conf")
     settings = pip_settings()
-    bundle = settings.cert or os.environ.get("SSL_CERT_FILE") or f"/{BUNDLE}"
+    bundle = settings.verify if isinstance(settings.verify, str) else f"/{BUNDLE}"
     if Path(bundle).is_file():
         (root / BUNDLE).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle, root / BUNDLE)

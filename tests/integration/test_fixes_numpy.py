@@ -24,7 +24,7 @@ from stacks.core.workspace import Workspace
 from stacks.distribution import release
 from stacks.environments.programs import SUITE
 from stacks.locks import uv
-from stacks.sources.mirrors import pip_settings
+from stacks.sources.package_index import pip_settings
 from stacks.sources.pins import read_pins
 from stacks.variants.load import load_variant
 

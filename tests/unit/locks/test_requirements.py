@@ -15,7 +15,7 @@ from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.locks import requirements, uv
-from stacks.sources.mirrors import PipSettings
+from stacks.sources.package_index import PipSettings
 from stacks.sources.pins import IndexPin, read_pins
 from stacks.sources.repin import FileRequest
 from stacks.variants.load import load_variant

@@ -8,7 +8,7 @@ from packaging.tags import Tag
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace
 from stacks.locks import uv
-from stacks.sources.mirrors import PipSettings
+from stacks.sources.package_index import PipSettings
 from stacks.sources.pins import read_pins
 
 
@@ -19,7 +19,7 @@ def test_uv_asks_the_indexes_of_the_users_pip(tmp_path: Path, workspace: Workspa
         index_urls=("https://one/simple", "https://two/simple"),
         find_links=(str(tmp_path), str(tmp_path / "none"), "https://wheels", "file:/srv/wheels"),
         trusted_hosts=("one",),
-        cert="/ca.pem",
+        verify="/ca.pem",
         timeout=30.0,
     )
     variables = {"PATH": "/bin", "UV_INDEX": "https://elsewhere", "UV_PYTHON": "3.8"}

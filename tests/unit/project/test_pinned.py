@@ -12,7 +12,8 @@ from stacks.core.workspace import Workspace
 from stacks.locks.texts import requirements_of
 from stacks.project import pinned
 from stacks.sources import debian_mirrors, places
-from stacks.sources.mirrors import PipSettings, vendored_path
+from stacks.sources.mirrors import vendored_path
+from stacks.sources.package_index import PipSettings
 from stacks.sources.pins import DebPin, IndexPin, LockedPackage, Pins, read_pins, write_pins
 from stacks.sources.places import LIST, channel_at, release_at
 from stacks.sources.web import Web

@@ -13,7 +13,7 @@ from stacks.core.errors import FetchError, UsageError
 from stacks.core.models import NAME
 from stacks.sources.condarc import ChannelAddress, channel_address, conda_web
 from stacks.sources.download import get_document
-from stacks.sources.mirrors import pip_settings
+from stacks.sources.package_index import pip_settings
 from stacks.sources.web import environment_web
 
 
@@ -46,7 +46,7 @@ def test_pip_configuration_is_read_from_its_file(pip: Path) -> None:
     )
     assert settings.find_links == ("/wheels",)
     assert settings.trusted_hosts == ("second.test",)
-    assert (settings.cert, settings.client_cert) == ("/ca.pem", "/me.pem")
+    assert (settings.verify, settings.client_cert) == ("/ca.pem", "/me.pem")
     assert (settings.proxy, settings.timeout) == ("http://proxy.test:3128", 7.0)
     assert settings.retries == 3
 

@@ -8,7 +8,7 @@ from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.workspace import Workspace
 from stacks.sources import places
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import PipSettings
+from stacks.sources.package_index import PipSettings
 from stacks.sources.pins import IndexPin
 from unit.helpers.serving import BODY, SECRET, Answer, Site, index_file, serving, sha256
 

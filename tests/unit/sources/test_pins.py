@@ -9,7 +9,7 @@ import pytest
 from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import repin as repin_module
-from stacks.sources.mirrors import PipSettings
+from stacks.sources.package_index import PipSettings
 from stacks.sources.pins import IndexPin, Pins, cached_path, read_pins, write_pins
 from stacks.sources.repin import FileRequest, difference, repin
 from unit.helpers.serving import BODY, SECRET, Site, deb, index_file, sha256

@@ -13,7 +13,7 @@ from stacks.sources import debian_mirrors, places, retrieve
 from stacks.sources.connection import redirect_target
 from stacks.sources.debian_mirrors import WHEEL_FILE
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import PipSettings
+from stacks.sources.package_index import PipSettings
 from stacks.sources.pins import DebPin, Pins, write_pins
 from stacks.sources.web import Web
 from unit.helpers.serving import (
