@@ -13,7 +13,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from stacks.core.models import FileName, Line, Name, Spec, Strict, Version
+from stacks.core.models import Line, Name, Spec, Strict
+from stacks.sources.pins import IndexFile
 
 
 class RecipePackage(Strict):
@@ -51,14 +52,6 @@ class Sources(Strict):
     suite: Name
     sources: tuple[Name, ...] = Field(strict=False, min_length=1)
     files: Line = Field(default="*", description="pattern of the files that are needed")
-
-
-class IndexFile(Strict):
-    """One file of the Python package index."""
-
-    project: FileName
-    version: Version
-    file: FileName
 
 
 class Requirements(Strict):

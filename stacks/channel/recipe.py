@@ -8,10 +8,10 @@ from collections.abc import Container
 from fnmatch import fnmatch
 from pathlib import Path
 
-from stacks.channel.build_context import Header, IndexFile, Sources
+from stacks.channel.build_context import Header, Sources
 from stacks.channel.staging import Extra
 from stacks.core import yamlfile
-from stacks.sources.pins import DebPin, IndexPin, Pins
+from stacks.sources.pins import DebPin, IndexFile, IndexPin, Pins
 
 
 class Recipe(Header):

@@ -24,8 +24,8 @@ from stacks.core.workspace import Workspace
 from stacks.locks import uv
 from stacks.locks.lock import PYLOCK
 from stacks.sources.package_index import PipSettings, pip_settings
-from stacks.sources.pins import IndexPin, Pins
-from stacks.sources.repin import FileRequest, pin_files
+from stacks.sources.pins import IndexFile, IndexPin, Pins
+from stacks.sources.repin import pin_files
 from stacks.variants.load import framework_names, load_framework
 from stacks.variants.requests import unfit_requests
 from stacks.variants.variant import FRAMEWORKS, Framework, Variant
@@ -187,7 +187,7 @@ def _by_pip(
     uv.warn_of_extras(messages, variant)
     known = {each.name for each in base}
     releases = {path.name: uv.release_of(path.name) for path in files.iterdir()}
-    wanted = [FileRequest(*r, name) for name, r in sorted(releases.items()) if r[0] not in known]
+    wanted = [IndexFile(*r, name) for name, r in sorted(releases.items()) if r[0] not in known]
     return pin_files(workspace, wanted, threading.Event())
 
 

@@ -32,8 +32,8 @@ from stacks.locks.lock import PYLOCK
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
 from stacks.sources.package_index import PipSettings
-from stacks.sources.pins import IndexPin, Pins
-from stacks.sources.repin import FileRequest, pin_files
+from stacks.sources.pins import IndexFile, IndexPin, Pins
+from stacks.sources.repin import pin_files
 from stacks.variants.variant import Framework, Variant
 
 NAME, VERSION = "uv", "0.13.9"
@@ -276,7 +276,7 @@ def pins_of(
     """
     tags = supported_tags(framework)
     files = {p["name"]: best_file(p, tags) for p in packages}
-    requests = [FileRequest(p["name"], p["version"], name_of(files[p["name"]])) for p in packages]
+    requests = [IndexFile(p["name"], p["version"], name_of(files[p["name"]])) for p in packages]
     pins = pin_files(workspace, requests, threading.Event())
     for pin in pins:
         expected = files[pin.name].get("hashes", {}).get("sha256")

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from stacks.channel.build_context import Debs, IndexFile, Sources
+from stacks.channel.build_context import Debs, Sources
 from stacks.channel.candidates import read_channel, with_settings
 from stacks.channel.recipe import read_recipes
 from stacks.core.console import next_step, plural, print_table, step
@@ -30,9 +30,9 @@ from stacks.sources.debian_mirrors import (
     current_mirrors,
     ended_releases,
 )
-from stacks.sources.pins import DebPin, LockedPackage, Pin, Pins, read_pins, write_pins
+from stacks.sources.pins import DebPin, IndexFile, LockedPackage, Pin, Pins, read_pins, write_pins
 from stacks.sources.places import Holdings, Place, published_places
-from stacks.sources.repin import FileRequest, difference, repin
+from stacks.sources.repin import difference, repin
 from stacks.sources.retrieve import address_wheel
 from stacks.sources.web import Web, environment_web
 from stacks.variants.load import all_variants
@@ -43,7 +43,7 @@ ENOUGH = 2
 KEYS = ("name", "version", "filename", "size", "sha256")
 
 
-def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileRequest]]:
+def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[IndexFile]]:
     """Return every deb and file that the recipes, the images and notebooks need.
 
     With them are the source packages that are published or compiled, and the wheel that has the
@@ -58,14 +58,14 @@ def required_sources(workspace: Workspace) -> tuple[set[DebRequest], set[FileReq
     whole = [s for s in sources if isinstance(s, Sources)]
     whole += [s for recipe in recipes for s in recipe.about.sources]
     debs |= {DebRequest(s.suite, name, is_source=True) for s in whole for name in s.sources}
-    files = {FileRequest(s.project, s.version, s.file) for s in sources if isinstance(s, IndexFile)}
+    files = {s for s in sources if isinstance(s, IndexFile)}
     files |= {
-        FileRequest(*uv.release_of(name), name)
+        IndexFile(*uv.release_of(name), name)
         for names in kernel.kernel_files(workspace).values()
         for name in names
     }
-    files.add(FileRequest(uv.NAME, uv.VERSION, uv.FILE))
-    files.add(FileRequest(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
+    files.add(IndexFile(uv.NAME, uv.VERSION, uv.FILE))
+    files.add(IndexFile(WHEEL_NAME, WHEEL_VERSION, WHEEL_FILE))
     return debs, files
 
 

@@ -105,6 +105,17 @@ class LockedPackage:
         return (self.moved, self.url) if self.moved else (self.url,)
 
 
+@dataclass(frozen=True, order=True)
+class IndexFile:
+    """A file of the Python package index, without its bytes."""
+
+    __pydantic_config__ = _STRICT
+
+    project: FileName
+    version: Version
+    file: FileName
+
+
 T = TypeVar("T")
 Pin = DebPin | IndexPin | LockedPackage
 # The address of the packages in locks; `./invoke serve` answers there.
@@ -255,7 +266,7 @@ def digest_at(path: Path) -> str | None:
     with explain_disk_errors(path):
         try:
             return sha256_of(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except IsADirectoryError:
             return "a folder"

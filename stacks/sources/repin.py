@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from stacks.core.disk import explain_disk_errors, hold_lock, sha256_of
@@ -13,23 +13,14 @@ from stacks.sources.download import download
 from stacks.sources.mirrors import public_url
 from stacks.sources.package_index import Index, Link, indexes_of, pip_settings
 from stacks.sources.parallel import DownloadProgress, download_progress, parallel_map
-from stacks.sources.pins import IndexPin, Pin, Pins, cached_path, canonical, digest_at
+from stacks.sources.pins import IndexFile, IndexPin, Pin, Pins, cached_path, canonical, digest_at
 from stacks.sources.web import MissingError, Web
-
-
-@dataclass(frozen=True, order=True)
-class FileRequest:
-    """A file of the package index to pin."""
-
-    name: str
-    version: str
-    filename: str
 
 
 def repin(
     workspace: Workspace,
     debs: Iterable[DebRequest],
-    files: Iterable[FileRequest],
+    files: Iterable[IndexFile],
     *,
     expired: Set[str] = frozenset(),
     clock: Clock = lambda: datetime.now(timezone.utc),
@@ -82,7 +73,7 @@ def _label(name: str, pin: Pin) -> str:
 
 
 def pin_files(
-    workspace: Workspace, requests: Sequence[FileRequest], stop: threading.Event
+    workspace: Workspace, requests: Sequence[IndexFile], stop: threading.Event
 ) -> tuple[IndexPin, ...]:
     """Return pins for files of the user's indexes, in the same order; they are in the cache then.
 
@@ -103,34 +94,35 @@ def pin_files(
         )
 
 
-def _link(indexes: Sequence[Index], file: FileRequest) -> tuple[Web, Link]:
+def _link(indexes: Sequence[Index], file: IndexFile) -> tuple[Web, Link]:
     """Return the first index's access and its link to a file."""
     failures: list[FetchError] = []
     for index in indexes:
         try:
-            if links := index.links_to(file.name, file.filename):
+            if links := index.links_to(file.project, file.file):
                 return index.web, links[0]
         except FetchError as error:
             failures.append(error)
     for failure in failures:
         if not isinstance(failure, MissingError):
             raise failure
-    asked = ", ".join(public_url(index.address_of(file.name)) for index in indexes)
+    asked = ", ".join(public_url(index.address_of(file.project)) for index in indexes)
     raise FetchError(
-        f"{file.name} {file.version}: no index has {file.filename}",
-        expected=f"{file.filename} at one of: {asked}",
+        f"{file.project} {file.version}: no index has {file.file}",
+        expected=f"{file.file} at one of: {asked}",
         fix="check the spelling, or add the index that has it to pip's configuration",
     )
 
 
 def _file_pin(
-    workspace: Workspace, request: FileRequest, found: tuple[Web, Link], progress: DownloadProgress
+    workspace: Workspace, request: IndexFile, found: tuple[Web, Link], progress: DownloadProgress
 ) -> IndexPin:
     """Download a file into the cache and pin its bytes."""
     web, link = found
-    name, version, filename = request.name, request.version, request.filename
-    sha256 = link.sha256 or "0" * 64
-    pin = IndexPin(name=name, version=version, filename=filename, size=0, sha256=sha256)
+    filename, sha256 = request.file, link.sha256 or "0" * 64
+    pin = IndexPin(
+        name=request.project, version=request.version, filename=filename, size=0, sha256=sha256
+    )
     cached = cached_path(workspace, pin)
     if link.sha256 and digest_at(cached) == link.sha256:
         return replace(pin, size=cached.stat().st_size)

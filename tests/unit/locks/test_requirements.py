@@ -16,8 +16,7 @@ from stacks.core.process import CommandError
 from stacks.core.workspace import Workspace
 from stacks.locks import requirements, uv
 from stacks.sources.package_index import PipSettings
-from stacks.sources.pins import IndexPin, read_pins
-from stacks.sources.repin import FileRequest
+from stacks.sources.pins import IndexFile, IndexPin, read_pins
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.environments import SITE_PACKAGES, add
@@ -64,8 +63,8 @@ sys.exit({status})
 """
 
 
-def pin(request: FileRequest, digest: str) -> IndexPin:
-    name, version, filename = request.name, request.version, request.filename
+def pin(request: IndexFile, digest: str) -> IndexPin:
+    name, version, filename = request.project, request.version, request.file
     return IndexPin(name=name, version=version, filename=filename, size=1, sha256=digest)
 
 
@@ -102,9 +101,9 @@ class Room:
         return requirements.resolve(self.workspace, self.variant, python, pins, preferred)
 
     def pin_files(
-        self, workspace: Workspace, requests: list[FileRequest], stop: object
+        self, workspace: Workspace, requests: list[IndexFile], stop: object
     ) -> tuple[IndexPin, ...]:
-        return tuple(pin(each, self.digests[each.filename]) for each in requests)
+        return tuple(pin(each, self.digests[each.file]) for each in requests)
 
 
 @pytest.fixture
@@ -136,7 +135,7 @@ def test_the_best_file_of_each_package_that_is_not_installed(room: Room) -> None
 def test_what_uv_is_asked(room: Room) -> None:
     # It leaves out the key `packages` where no request is meant for this Python.
     room.answers('lock-version = "1.0"\n')
-    assert room.resolve(pin(FileRequest("a", "0.9", "a-0.9.zip"), "0"))[0] == ()
+    assert room.resolve(pin(IndexFile("a", "0.9", "a-0.9.zip"), "0"))[0] == ()
     given = room.given()
     options = f"--python {room.folder}/prefix/bin/python --python-platform x86_64-manylinux_2_31"
     assert given.pop("options").endswith(options)

@@ -219,6 +219,6 @@ def test_the_pins_are_exactly_those_of_the_recipes_and_of_suites_that_these_take
     pins = read_pins(workspace.sources_lock)
     packages = {(deb.suite, deb.name) for deb in debs if not deb.is_source}
     assert packages == {(pin.suite, pin.name) for pin in pins.debs}
-    assert {file.filename for file in files} == {pin.filename for pin in pins.files}
+    assert {file.file for file in files} == {pin.filename for pin in pins.files}
     with pytest.raises(UsageError, match=r"(?s)--expired: no recipe takes debs of sarge.*bookworm"):
         pinned.pin(workspace, expired={"sarge"})

@@ -10,8 +10,8 @@ from stacks.core.errors import FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import repin as repin_module
 from stacks.sources.package_index import PipSettings
-from stacks.sources.pins import IndexPin, Pins, cached_path, read_pins, write_pins
-from stacks.sources.repin import FileRequest, difference, repin
+from stacks.sources.pins import IndexFile, IndexPin, Pins, cached_path, read_pins, write_pins
+from stacks.sources.repin import difference, repin
 from unit.helpers.serving import BODY, SECRET, Site, deb, index_file, sha256
 
 DEB = replace(deb(), name="libfoo1", version="1:1.10-2+deb11u1~x")
@@ -137,11 +137,11 @@ def test_a_file_is_pinned_by_its_own_bytes(
     workspace: Workspace, index: Site, digest: str | None
 ) -> None:
     offer(index, digest)
-    assert repin(workspace, [], [FileRequest("foo", "1.0", FOO)]) == Pins(files=(PINNED,))
+    assert repin(workspace, [], [IndexFile("foo", "1.0", FOO)]) == Pins(files=(PINNED,))
     assert cached_path(workspace, PINNED).read_bytes() == BODY
     assert stat.S_IMODE(cached_path(workspace, PINNED).stat().st_mode) == 0o444
     # One in the cache is not fetched again.
-    assert repin(workspace, [], [FileRequest("foo", "1.0", FOO)]) == Pins(files=(PINNED,))
+    assert repin(workspace, [], [IndexFile("foo", "1.0", FOO)]) == Pins(files=(PINNED,))
     assert index.paths().count(f"/simple/foo/{FOO}") == (1 if digest else 2)
 
 
@@ -149,14 +149,14 @@ def test_what_is_not_pinned(workspace: Workspace, index: Site, room: Path) -> No
     """Other bytes than the index announces, and a file that no index has."""
     offer(index, "0" * 64)
     with pytest.raises(IntegrityError) as caught:
-        repin(workspace, [], [FileRequest("foo", "1.0", FOO)])
+        repin(workspace, [], [IndexFile("foo", "1.0", FOO)])
     message = str(caught.value)
     assert f"expected: sha256 {'0' * 64}" in message
     assert f"found:    sha256 {sha256(BODY)}" in message
     assert SECRET not in message
     assert list((room / "cache").rglob("foo*")) == []
     with pytest.raises(FetchError, match=rf"^foo 2\.0: no index has (.|\n)*{index.url}/") as gone:
-        repin(workspace, [], [FileRequest("foo", "2.0", "foo-2.0.tar.gz")])
+        repin(workspace, [], [IndexFile("foo", "2.0", "foo-2.0.tar.gz")])
     assert "foo-2.0.tar.gz" in str(gone.value) and SECRET not in str(gone.value)
 
 
