@@ -17,8 +17,10 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import rattler_build
 from rattler import exceptions, package_streaming
@@ -32,7 +34,7 @@ from stacks.core import reproducible
 from stacks.core.disk import disk_error, explain_disk_errors, sha256_of
 from stacks.core.errors import IntegrityError, StacksError
 from stacks.sources import archives, unpack
-from stacks.sources.pins import Pin
+from stacks.sources.pins import URL, Pin
 
 COMPRESSION_LEVEL = 5
 # Raised when all packages are packed in another way.
@@ -67,18 +69,61 @@ def recipe_hash(recipe: Recipe, pins: Sequence[Pin], built_with: Sequence[str] =
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
-def cache_key(recipe: Recipe, digest: str, built_with: Sequence[str] = ()) -> str:
-    """Return the key under which the cache knows what this code makes of a recipe hash.
+@dataclass(frozen=True)
+class Candidate:
+    """A package that may be built or chosen: its recipe and recipe hash.
 
-    built_with: the keys of the packages that build it.
+    tools: the packages that it is built with; they are themselves built with none.
     """
-    inputs = {
-        "recipe": digest,
-        "built with": list(built_with),
-        "code": _code_hash(type(recipe.extra)),
-        "tools": {name: importlib.metadata.version(name) for name in TOOLS},
-    }
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+    recipe: Recipe
+    hash: str
+    tools: tuple[Candidate, ...] = ()
+
+    @property
+    def cache_key(self) -> str:
+        """The key under which the cache knows what this code makes of it."""
+        inputs = {
+            "recipe": self.hash,
+            "built with": [tool.cache_key for tool in self.tools],
+            "code": _code_hash(type(self.recipe.extra)),
+            "tools": {name: importlib.metadata.version(name) for name in TOOLS},
+        }
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def file_name(self) -> str:
+        """The name of the package's file in the channel."""
+        package = self.recipe.package
+        return f"{package.name}-{package.version}-{self.build_string}.conda"
+
+    @property
+    def build_string(self) -> str:
+        """conda's build string: label, first digits of the recipe hash, number, variant."""
+        build = self.recipe.build
+        variant = f"_{build.variant}" if build.variant else ""
+        return f"{build.label}h{self.hash[:7]}_{build.number}{variant}"
+
+    @property
+    def index(self) -> dict[str, Any]:
+        """The package's metadata as in index.json and repodata.json, without hashes."""
+        return {
+            "name": self.recipe.package.name,
+            "version": self.recipe.package.version,
+            "build": self.build_string,
+            "build_number": self.recipe.build.number,
+            "depends": list(self.recipe.requirements.run),
+            "constrains": list(self.recipe.requirements.run_constraints),
+            "subdir": self.recipe.subdir,
+            "noarch": self.recipe.build.noarch,
+            "license": self.recipe.about.license,
+            "timestamp": reproducible.EPOCH * 1000,
+        }
+
+    @property
+    def url(self) -> str:
+        """The package's address in locks."""
+        return f"{URL}/{self.recipe.subdir}/{self.file_name}"
 
 
 @cache
@@ -100,32 +145,17 @@ def code_of(stage: type[Stage]) -> list[Path]:
     return sorted(modules)
 
 
-def build_string(recipe: Recipe, digest: str) -> str:
-    """Return conda's build string: label, first digits of the recipe hash, number, variant."""
-    variant = f"_{recipe.build.variant}" if recipe.build.variant else ""
-    return f"{recipe.build.label}h{digest[:7]}_{recipe.build.number}{variant}"
-
-
-def file_name(recipe: Recipe, digest: str) -> str:
-    """Return the name of the package's file in the channel."""
-    package = recipe.package
-    return f"{package.name}-{package.version}-{build_string(recipe, digest)}.conda"
-
-
 def assemble(
-    recipe: Recipe,
-    digest: str,
-    sources: Mapping[str, Path],
-    folder: Path,
-    tools: Path | None = None,
+    candidate: Candidate, sources: Mapping[str, Path], folder: Path, tools: Path | None = None
 ) -> Path:
     """Stage the recipe's files and write them as a .conda file into `folder`.
 
-    `digest` is the recipe hash, `sources` are the source files by the names that the recipe gives
-    them, `tools` a folder with the packages that build this one, which nothing is written to.
+    `sources` are the source files by the names that the recipe gives them, `tools` a folder with
+    the packages that build this one, which nothing is written to.
     Raises what the stage raises, IntegrityError for a link that is broken or leads out, CondaError
     or DiskError if the package cannot be written.
     """
+    recipe = candidate.recipe
     with tempfile.TemporaryDirectory(prefix="stage-", dir=folder) as name:
         root, tmp = (Path(name) / part for part in ("root", "scratch"))
         root.mkdir()
@@ -139,12 +169,12 @@ def assemble(
         for path in root.rglob("*"):
             if path.is_symlink() and not path.exists():
                 path.resolve().touch()
-        with translated(folder, f"{file_name(recipe, digest)} cannot be written"):
+        with translated(folder, f"{candidate.file_name} cannot be written"):
             output = rattler_build.assemble_package(
                 recipe.package.name,
                 recipe.package.version,
                 recipe.subdir,
-                build_string(recipe, digest),
+                candidate.build_string,
                 folder,
                 files=sorted(files, key=lambda entry: str(entry.destination)),
                 homepage=recipe.about.homepage,
@@ -161,10 +191,10 @@ def assemble(
             )
     path = Path(output.path)
     recipe.extra.complete(path)
-    if path.name != file_name(recipe, digest):
+    if path.name != candidate.file_name:
         raise IntegrityError(
             "the package has another file name than the channel offers",
-            expected=file_name(recipe, digest),
+            expected=candidate.file_name,
             found=path.name,
         )
     return path

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from stacks.channel import package
+from stacks.channel.assemble import Candidate
 from stacks.channel.build_process import BuildProcess
-from stacks.channel.candidates import Candidate, Channel
+from stacks.channel.candidates import Channel
 from stacks.channel.package import Built
 from stacks.core.console import plural, step
 from stacks.core.errors import IntegrityError, UsageError

@@ -22,7 +22,7 @@ import rattler
 import zstandard
 from rattler.exceptions import InvalidMatchSpecError, SolverError
 
-from stacks.channel import assemble
+from stacks.channel.assemble import Candidate, recipe_hash, translated
 from stacks.channel.build_context import About, Build, RecipePackage, Requirements
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.settings_files import HOOKS, PLACEHOLDER, render_files
@@ -30,9 +30,8 @@ from stacks.channel.staging.binaries import UserTarball
 from stacks.channel.staging.stage import Texts
 from stacks.core.disk import tmp_folder
 from stacks.core.errors import UsageError
-from stacks.core.reproducible import EPOCH
 from stacks.core.workspace import Workspace
-from stacks.sources.pins import URL, LockedPackage, Pins, read_pins
+from stacks.sources.pins import LockedPackage, Pins, read_pins
 from stacks.variants.variant import Variant
 
 SUBDIRS = ("linux-64", "noarch")
@@ -41,55 +40,6 @@ COMPRESSION_LEVEL = 19
 LICENCE = HOOKS / "LICENSE-settings"
 # The system that locks are solved for, on any machine.
 VIRTUAL_PACKAGES = {"__unix": "0", "__linux": "5.4", "__archspec": "1"}
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A package that may be built or chosen: its recipe and recipe hash.
-
-    tools: the packages that it is built with; they are themselves built with none.
-    """
-
-    recipe: Recipe
-    hash: str
-    tools: tuple[Candidate, ...] = ()
-
-    @property
-    def cache_key(self) -> str:
-        """The key under which the cache knows what this code makes of it."""
-        keys = [tool.cache_key for tool in self.tools]
-        return assemble.cache_key(self.recipe, self.hash, keys)
-
-    @property
-    def file_name(self) -> str:
-        """The name of the package's file."""
-        return assemble.file_name(self.recipe, self.hash)
-
-    @property
-    def build_string(self) -> str:
-        """The package's conda build string."""
-        return assemble.build_string(self.recipe, self.hash)
-
-    @property
-    def index(self) -> dict[str, Any]:
-        """The package's metadata as in index.json and repodata.json, without hashes."""
-        return {
-            "name": self.recipe.package.name,
-            "version": self.recipe.package.version,
-            "build": self.build_string,
-            "build_number": self.recipe.build.number,
-            "depends": list(self.recipe.requirements.run),
-            "constrains": list(self.recipe.requirements.run_constraints),
-            "subdir": self.recipe.subdir,
-            "noarch": self.recipe.build.noarch,
-            "license": self.recipe.about.license,
-            "timestamp": EPOCH * 1000,
-        }
-
-    @property
-    def url(self) -> str:
-        """The package's address in locks."""
-        return f"{URL}/{self.recipe.subdir}/{self.file_name}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +67,7 @@ def _candidate(recipe: Recipe, known: Mapping[str, Recipe], pins: Pins) -> Candi
     names = recipe.requirements.build
     tools = tuple(_candidate(_tool(name, recipe, known), known, pins) for name in names)
     hashes = [tool.hash for tool in tools]
-    return Candidate(recipe, assemble.recipe_hash(recipe, recipe.pins(pins), hashes), tools)
+    return Candidate(recipe, recipe_hash(recipe, recipe.pins(pins), hashes), tools)
 
 
 def _tool(name: str, recipe: Recipe, known: Mapping[str, Recipe]) -> Recipe:
@@ -162,7 +112,7 @@ def candidate_of(variant: Variant, compiler: str = "g++") -> Candidate:
             placeholder=PLACEHOLDER,
         ),
     )
-    return Candidate(recipe, assemble.recipe_hash(recipe, ()))
+    return Candidate(recipe, recipe_hash(recipe, ()))
 
 
 def repodata(subdir: str, packages: Mapping[str, Mapping[str, Any]]) -> bytes:
@@ -251,7 +201,7 @@ def solve_index(
 
     name, fix: the channel and the fix in the UsageError if there is no solution.
     """
-    with assemble.translated(folder, f"the index of {name} cannot be read"):
+    with translated(folder, f"the index of {name} cannot be read"):
         try:
             records = asyncio.run(_solve(folder, specs, glibc))
         except (SolverError, InvalidMatchSpecError) as error:

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stacks.channel.assemble import assemble, recipe_hash, unpack_packages
-from stacks.channel.candidates import Candidate
+from stacks.channel.assemble import Candidate, assemble, recipe_hash, unpack_packages
 from stacks.channel.recipe import Recipe
 from stacks.core.disk import (
     explain_disk_errors,
@@ -32,7 +31,7 @@ from stacks.core.models import SHA256
 from stacks.core.workspace import BUILT, PACKAGES, UNPACKED, Workspace
 from stacks.sources.conda_archive import is_unpacked
 from stacks.sources.fetch import fetch
-from stacks.sources.pins import LockedPackage, Pin, Pins
+from stacks.sources.pins import LockedPackage, Pin, Pins, digest_at
 
 if TYPE_CHECKING:
     from stacks.sources.places import Place
@@ -60,12 +59,8 @@ def cached(workspace: Workspace, name: str, sha256: str) -> Built | None:
     A damaged file is not the package; a line says that it is there.
     """
     path = workspace.cache / PACKAGES / sha256 / name
-    with explain_disk_errors(path):
-        try:
-            if sha256_of(path) == sha256:
-                return Built(path, sha256)
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            pass
+    if digest_at(path) == sha256:
+        return Built(path, sha256)
     if path.parent.exists():
         print(f"{name}: damaged in the cache; it is made again", file=sys.stderr)
     return None
@@ -113,7 +108,7 @@ def build(
         with explain_disk_errors(packages):
             packages.mkdir(parents=True, exist_ok=True)
             with temporary_folder(packages, f".{key}.", ".part") as folder:
-                path = assemble(candidate.recipe, candidate.hash, sources, folder, tools)
+                path = assemble(candidate, sources, folder, tools)
                 built = add(workspace, path, path.name, sha256_of(path))
         # Not write_atomically: a folder may stand in the record's place.
         with replace_atomically(workspace.cache / BUILT / key) as record:

@@ -30,7 +30,7 @@ from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 
 if TYPE_CHECKING:
-    from stacks.channel.candidates import Candidate
+    from stacks.channel.assemble import Candidate
 
 # The file of an environment that says that it is ready, and has the hash of what it is made from.
 READY = "etc/theano-stacks/ready.json"
@@ -253,8 +253,8 @@ def unlocked(
     if not variant.channel:
         return ()
     # Loaded here: the stages of packages take longer than all else that most tasks load.
-    from stacks.channel.assemble import recipe_hash
-    from stacks.channel.candidates import Candidate, candidate_of
+    from stacks.channel.assemble import Candidate, recipe_hash
+    from stacks.channel.candidates import candidate_of
     from stacks.channel.recipe import read_recipe
 
     recipes = [read_recipe(workspace.recipes, name) for name in variant.accelerator]

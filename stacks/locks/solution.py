@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 
 from stacks.channel import candidates
+from stacks.channel.assemble import Candidate
 from stacks.channel.build import obtain_packages
-from stacks.channel.candidates import Candidate, Channel, IndexEntry, index_files, with_settings
+from stacks.channel.candidates import Channel, IndexEntry, index_files, with_settings
 from stacks.core.console import display_path
 from stacks.core.disk import explain_disk_errors, replace_atomically, write_atomically
 from stacks.core.errors import StacksError, UsageError

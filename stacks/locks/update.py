@@ -7,8 +7,9 @@ from pathlib import Path
 
 import zstandard
 
+from stacks.channel.assemble import Candidate
 from stacks.channel.build import build_packages, check_bytes
-from stacks.channel.candidates import Candidate, Channel, read_channel, solve_index
+from stacks.channel.candidates import Channel, read_channel, solve_index
 from stacks.core.console import plural, step
 from stacks.core.disk import explain_disk_errors, tmp_folder, write_atomically
 from stacks.core.errors import StaleError, UsageError

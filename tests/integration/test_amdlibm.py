@@ -11,7 +11,8 @@ from integration.checking import checked
 from integration.conftest import Prefix
 from integration.programs import avx512, printed, result
 from stacks.channel import candidates as candidates_module
-from stacks.channel.candidates import Candidate, Channel
+from stacks.channel.assemble import Candidate
+from stacks.channel.candidates import Channel
 from stacks.channel.recipe import read_recipes
 from stacks.core.errors import UsageError
 from stacks.core.workspace import Workspace

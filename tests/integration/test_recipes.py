@@ -17,8 +17,9 @@ from rattler.package_streaming import extract
 from integration.conftest import Prefix
 from integration.programs import result
 from integration.test_first_step import run
+from stacks.channel.assemble import Candidate
 from stacks.channel.build import build_packages
-from stacks.channel.candidates import Candidate, read_channel, with_settings
+from stacks.channel.candidates import read_channel, with_settings
 from stacks.core.workspace import Workspace
 from stacks.variants.load import all_variants
 

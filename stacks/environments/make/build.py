@@ -9,8 +9,9 @@ from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
 
+from stacks.channel.assemble import Candidate
 from stacks.channel.build import build_packages, obtain_packages
-from stacks.channel.candidates import Candidate, Channel, read_channel, with_settings
+from stacks.channel.candidates import Channel, read_channel, with_settings
 from stacks.core.console import display_path, plural, step
 from stacks.core.disk import explain_disk_errors, tmp_folder
 from stacks.core.errors import DiskError, StacksError, UsageError

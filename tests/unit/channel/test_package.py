@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from stacks.channel import assemble, package
+from stacks.channel.assemble import Candidate
 from stacks.channel.build_context import Build, BuildContext
-from stacks.channel.candidates import Candidate
 from stacks.channel.recipe import Recipe, read_recipes
 from stacks.channel.staging.libraries import Libraries
 from stacks.channel.staging.python_packages import Wheel
@@ -69,7 +69,7 @@ def test_the_name_follows_from_the_recipe_its_pins_its_tools_and_the_stages_revi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     inputs = "0123456789abcdef" * 4
-    assert assemble.file_name(RECIPE, inputs) == "small-1.0-pyh0123456_3.conda"
+    assert Candidate(RECIPE, inputs).file_name == "small-1.0-pyh0123456_3.conda"
     hashes = [
         assemble.recipe_hash(RECIPE, [PIN]),
         assemble.recipe_hash(RECIPE, [replace(PIN, sha256="0" * 64)]),
@@ -121,7 +121,7 @@ def linked(target: str) -> Callable[[BuildContext], None]:
 
 def test_a_link_to_another_package_is_packed(tmp_path: Path) -> None:
     recipe = written_by(RECIPE, lambda context: context.lib.mkdir(), links=LINKS)
-    path = assemble.assemble(recipe, "0" * 64, {}, tmp_path)
+    path = assemble.assemble(Candidate(recipe, "0" * 64), {}, tmp_path)
     assert path.name == "small-1.0-pyh0000000_3.conda"
 
 
@@ -136,7 +136,8 @@ def test_a_link_to_another_package_is_packed(tmp_path: Path) -> None:
 )
 def test_a_link_that_no_package_may_have(target: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match=rf"small 1\.0: lib/libb\.so: {message}"):
-        assemble.assemble(written_by(RECIPE, linked(target), links=LINKS), "0" * 64, {}, tmp_path)
+        recipe = written_by(RECIPE, linked(target), links=LINKS)
+        assemble.assemble(Candidate(recipe, "0" * 64), {}, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -155,7 +156,7 @@ def test_sources_of_another_layout_are_named_without_a_traceback(
     message = r"small 1\.0: its sources have other files than the stage wheel expects"
     faulty = written_by(RECIPE, lambda context: fault(context.root))
     with pytest.raises(IntegrityError, match=message) as caught:
-        assemble.assemble(faulty, "0" * 64, {}, tmp_path)
+        assemble.assemble(Candidate(faulty, "0" * 64), {}, tmp_path)
     assert found in str(caught.value.found)
 
 
@@ -164,7 +165,7 @@ def test_a_full_disk_is_no_fault_of_the_sources(tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        assemble.assemble(written_by(RECIPE, write), "0" * 64, {}, tmp_path)
+        assemble.assemble(Candidate(written_by(RECIPE, write), "0" * 64), {}, tmp_path)
 
 
 def test_a_package_is_kept_by_its_bytes_whoever_made_it(
