@@ -191,12 +191,6 @@ def assemble(
             )
     path = Path(output.path)
     recipe.extra.complete(path)
-    if path.name != candidate.file_name:
-        raise IntegrityError(
-            "the package has another file name than the channel offers",
-            expected=candidate.file_name,
-            found=path.name,
-        )
     return path
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -64,27 +64,19 @@ class Positions:
         return f"{display_path(self.path)}:{position[0]}:{position[1]}"
 
 
-@dataclass(frozen=True)
-class Document(Generic[M]):
-    """A file's content as a model, with the positions of its parts."""
-
-    value: M
-    positions: Positions
-
-
 def load(path: Path, model: type[M]) -> M:
     """Return a YAML file's content as a model.
 
     Values are validated as JSON values are: strictly, but a list is valid for a tuple. Raises
     UsageError with file, line and column.
     """
-    return read(path, model).value
+    return read(path, model)[0]
 
 
-def read(path: Path, model: type[M]) -> Document[M]:
-    """Do as `load`, and keep the positions for later errors."""
+def read(path: Path, model: type[M]) -> tuple[M, Positions]:
+    """Do as `load`, and return the positions of the parts, too, for later errors."""
     content, positions = parse(path, read_bytes(path))
-    return Document(validate(content, positions, model), positions)
+    return validate(content, positions, model), positions
 
 
 def read_bytes(path: Path) -> bytes:

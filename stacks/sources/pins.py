@@ -4,7 +4,7 @@ A pin names no host: the user's own configuration does (stacks/sources/mirrors.p
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,6 @@ from stacks.core.models import (
     SHA256,
     FileName,
     FilePath,
-    Keys,
     Sha256,
     Strict,
     Version,
@@ -212,13 +211,12 @@ def read_pins(path: Path) -> Pins:
     of the same file.
     """
     try:
-        document = yamlfile.read(path, _PinsFile)
-        content, where = document.value, document.positions.where
-        _check_unique("debs", [f"{deb.name} of {deb.suite}" for deb in content.debs], where)
-        _check_unique(
-            "sources", [f"{file.path} of {file.suite}" for file in content.sources], where
-        )
-        _check_unique("files", [file.filename for file in content.files], where)
+        content, positions = yamlfile.read(path, _PinsFile)
+        debs = [f"{deb.name} of {deb.suite}" for deb in content.debs]
+        _check_unique("debs", debs, positions)
+        sources = [f"{file.path} of {file.suite}" for file in content.sources]
+        _check_unique("sources", sources, positions)
+        _check_unique("files", [file.filename for file in content.files], positions)
     except UsageError as error:
         raise UsageError(error.what, fix=PIN_AGAIN) from None
     return Pins(
@@ -234,14 +232,12 @@ class _PinsFile(Strict):
     sources: tuple[DebPin, ...] = ()
 
 
-def _check_unique(key: str, labels: Sequence[str], where: Callable[[Keys], str]) -> None:
+def _check_unique(key: str, labels: Sequence[str], positions: yamlfile.Positions) -> None:
     first: dict[str, int] = {}
     for number, label in enumerate(labels):
         if first.setdefault(label, number) != number:
-            raise UsageError(
-                f"{where((key, number))}: {label} is pinned twice, first at "
-                f"{where((key, first[label]))}"
-            )
+            where, other = positions.where((key, number)), positions.where((key, first[label]))
+            raise UsageError(f"{where}: {label} is pinned twice, first at {other}")
 
 
 def cached_path(workspace: Workspace, pin: Pin) -> Path:

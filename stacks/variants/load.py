@@ -223,24 +223,22 @@ def _merged(workspace: Workspace, name: str, where: str, above: tuple[str, ...])
     known = flavour_names(workspace)
     if name not in known:
         raise unknown("variant", name, known, where=where)
-    document = yamlfile.read(workspace.envs / "variants" / f"{name}.yaml", FlavourFile)
-    _check_names(workspace, document)
-    if document.value.extends is None:
-        return document.value
-    where = document.positions.where(("extends",))
-    below = _merged(workspace, document.value.extends, where, (*above, name))
-    return _over(below, document.value)
+    flavour, positions = yamlfile.read(workspace.envs / "variants" / f"{name}.yaml", FlavourFile)
+    _check_names(workspace, flavour, positions)
+    if flavour.extends is None:
+        return flavour
+    where = positions.where(("extends",))
+    return _over(_merged(workspace, flavour.extends, where, (*above, name)), flavour)
 
 
-def _check_names(workspace: Workspace, document: yamlfile.Document[FlavourFile]) -> None:
-    flavour, where = document.value, document.positions.where
+def _check_names(workspace: Workspace, flavour: FlavourFile, positions: yamlfile.Positions) -> None:
     blas = (THROUGH_NUMPY, *_names(workspace.envs / "blas"))
     if flavour.blas is not None and flavour.blas not in blas:
-        raise unknown("BLAS", flavour.blas, blas, where=where(("blas",)))
+        raise unknown("BLAS", flavour.blas, blas, where=positions.where(("blas",)))
     known = framework_names(workspace)
     for i, framework in enumerate(flavour.frameworks):
         if framework not in known:
-            raise unknown("framework", framework, known, where=where(("frameworks", i)))
+            raise unknown("framework", framework, known, where=positions.where(("frameworks", i)))
 
 
 def _over(below: FlavourFile, above: FlavourFile) -> FlavourFile:

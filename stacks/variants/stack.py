@@ -193,8 +193,8 @@ def read(file: Path) -> Stack:
             if file.name == NAME
             else "check the spelling",
         )
-    document = yamlfile.read(file, StackFile)
-    content, where = document.value, document.positions.where
+    content, positions = yamlfile.read(file, StackFile)
+    where = positions.where
     for name in content.environment:
         _check_variable(name, where(("environment", name)))
     requests = [
@@ -204,7 +204,7 @@ def read(file: Path) -> Stack:
     ]
     if content.requirements is not None:
         requests += _listed_requests(file.parent, content.requirements, where(("requirements",)))
-    return Stack(file, content, document.positions, tuple(dict.fromkeys(requests)))
+    return Stack(file, content, positions, tuple(dict.fromkeys(requests)))
 
 
 def _listed_requests(folder: Path, name: str, where: str) -> list[str]:

@@ -65,8 +65,8 @@ def test_reads_a_file(file: Path) -> None:
         "- {project: p, version: '1.0', file: f}\n"
         "extra: {stage: copy, links: {a: b}}\n"
     )
-    document = yamlfile.read(file, Recipe)
-    assert document.value == Recipe(
+    value, positions = yamlfile.read(file, Recipe)
+    assert value == Recipe(
         name="no",
         source=(
             Debs(suite="bullseye", debs=("x", "é")),
@@ -75,10 +75,10 @@ def test_reads_a_file(file: Path) -> None:
         extra=Copy(stage="copy", links={"a": "b"}),
     )
     # For errors that show later.
-    assert document.positions.where(("extra", "links", "a")) == "r.yaml:6:33"
-    assert document.positions.where(("source", 3)) == "r.yaml:4:1"
+    assert positions.where(("extra", "links", "a")) == "r.yaml:6:33"
+    assert positions.where(("source", 3)) == "r.yaml:4:1"
     with pytest.raises(ValidationError):
-        document.value.name = "b"
+        value.name = "b"
 
 
 @pytest.mark.parametrize(
