@@ -147,17 +147,12 @@ def write_suite(workspace: Workspace, target: Path, *, wheel: bool = False) -> P
     name = SUITE_WHEEL if wheel else SUITE
     if target.is_dir():
         target /= name
-    if not target.parent.is_dir() or target.is_dir():
+    # pip does not install a wheel of another name.
+    if not target.parent.is_dir() or target.is_dir() or (wheel and target.name != name):
         raise UsageError(
             f"{target}: cannot be written there",
-            expected="a file in a folder that exists",
-            fix=f"name another, such as {name}",
-        )
-    if wheel and target.name != name:
-        raise UsageError(
-            f"{target}: pip does not install a wheel of this name",
-            expected=name,
-            fix=f"name its folder: ./invoke verify-app --wheel {target.parent}",
+            expected=f"a folder that exists, or {'this' if wheel else 'a'} file in one: {name}",
+            fix=f"name the folder: {target.parent}",
         )
     files = {name: path.read_bytes() for name, path in _files(workspace).items()}
     write_atomically(target, _zipped(_wheel(files)) if wheel else _zipped(files, FIRST_LINE))

@@ -127,24 +127,23 @@ def app(workspace: Workspace, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("target", "is_wheel", "message"),
+    ("target", "is_wheel"),
     [
-        ("missing/file", False, "cannot be written there"),
-        ("folder/blas-verify.pyz/file", False, "cannot be written there"),
-        ("with-folders", False, "cannot be written there"),
-        ("blas.whl", False, "pip does not install a wheel of this name"),
-        ("blas.pyz", True, "pip does not install a wheel of this name"),
+        ("missing/file", False),
+        ("folder/blas-verify.pyz/file", False),
+        ("with-folders", False),
+        ("blas.whl", False),
+        ("blas.pyz", True),
     ],
 )
 def test_where_the_suite_cannot_be_written(
-    target: str, is_wheel: bool, message: str, workspace: Workspace, app: Path, tmp_path: Path
+    target: str, is_wheel: bool, workspace: Workspace, app: Path, tmp_path: Path
 ) -> None:
     assert app == tmp_path / "folder/blas-verify.pyz"
     (tmp_path / f"with-folders/{release.SUITE}").mkdir(parents=True)
-    with pytest.raises(UsageError, match=message) as caught:
+    name = release.SUITE_WHEEL if target.startswith("blas") else release.SUITE
+    with pytest.raises(UsageError, match=f"cannot be written there(.|\n)*{name}"):
         release.write_suite(workspace, tmp_path / target, wheel=is_wheel)
-    if "pip" in message:
-        assert caught.value.fix == f"name its folder: ./invoke verify-app --wheel {tmp_path}"
     assert not (tmp_path / target).is_file()
 
 
