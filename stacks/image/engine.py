@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -136,13 +135,12 @@ def find(environ: Mapping[str, str] = os.environ) -> Engine:
             raise EngineError(NO_ANSWER, found=f"nothing at {socket[1]}", fix=START)
         environ = {**environ, "DOCKER_HOST": f"unix://{paths[0]}"}
     # `ssh` itself, with the user's settings for it, as the docker program does.
-    options = {"environment": dict(environ), "use_ssh_client": True}
-    first = partial(DockerClient.from_env, version=OLDEST_API, timeout=PATIENCE, **options)
-    with explained(NO_ANSWER), closing(first()) as client:
-        # The one request that has no version of the API in it.
-        answer = client.version(api_version=False)
-        if not isinstance(answer, dict) or "ApiVersion" not in answer:
-            raise DockerException(f"no version of an engine: {answer}")
+    with explained(NO_ANSWER):
+        client = DockerClient.from_env(
+            version="auto", timeout=PATIENCE, environment=dict(environ), use_ssh_client=True
+        )
+        answer = client.version()
+        client.api.timeout = None
     components = {part["Name"]: part["Version"] for part in answer.get("Components") or ()}
     podman, api = components.get("Podman Engine"), answer["ApiVersion"]
     version = f"podman {podman}" if podman else f"docker {answer.get('Version')}"
@@ -153,7 +151,7 @@ def find(environ: Mapping[str, str] = os.environ) -> Engine:
             found=f"{version}, API {api}",
             fix=f"upgrade the engine, {ALTERNATIVE}",
         )
-    return Engine(version, DockerClient.from_env(version=api, timeout=None, **options))
+    return Engine(version, client)
 
 
 @contextmanager
