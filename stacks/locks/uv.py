@@ -11,13 +11,14 @@ import shutil
 import sys
 import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.pylock import PackageWheel
+from packaging.tags import Tag, compatible_tags, cpython_tags, create_compatible_tags_selector
 from packaging.utils import (
     InvalidSdistFilename,
     InvalidWheelFilename,
@@ -219,8 +220,8 @@ def release_of(file: str) -> tuple[str, str]:
     return str(name), str(version)
 
 
-def supported_tags(framework: Framework) -> dict[Tag, int]:
-    """Return the tags of the wheels that a framework's environments can have; the best is 0."""
+def supported_tags(framework: Framework) -> list[Tag]:
+    """Return the tags of the wheels that a framework's environments can have, the best first."""
     major, minor = map(int, framework.python.split("."))
     newest = int(framework.glibc.partition(".")[2])
     platforms = []
@@ -230,26 +231,23 @@ def supported_tags(framework: Framework) -> dict[Tag, int]:
             platforms.append(f"{OTHER_NAMES[glibc]}_x86_64")
     platforms.append("linux_x86_64")
     abi = f"cp{major}{minor}"
-    tags = [
+    return [
         *cpython_tags((major, minor), [abi], platforms),
         *compatible_tags((major, minor), abi, platforms),
     ]
-    return {tag: rank for rank, tag in reversed(list(enumerate(tags)))}
 
 
-def best_file(package: Mapping[str, Any], tags: Mapping[Tag, int]) -> Mapping[str, Any]:
+def best_file(package: Mapping[str, Any], tags: Iterable[Tag]) -> Mapping[str, Any]:
     """Return the wheel of a package in pylock.toml that fits best, else its source archive.
 
     Raises UsageError if it has neither.
     """
-    fitting = []
-    for wheel in package.get("wheels", ()):
-        *_, build, wheel_tags = parse_wheel_filename(name_of(wheel))
-        if found := [tags[tag] for tag in wheel_tags if tag in tags]:
-            fitting.append((-min(found), build, wheel))
-    if fitting:
-        # As pip: the best tag, then the highest build tag.
-        return dict(max(fitting, key=lambda each: each[:2])[2])
+    wheels = [(each, parse_wheel_filename(name_of(each))) for each in package.get("wheels", ())]
+    # As pip: the best tag, then the highest build tag.
+    wheels.sort(key=lambda each: each[1][2], reverse=True)
+    select = create_compatible_tags_selector(tags)
+    for wheel in select((wheel, parsed[3]) for wheel, parsed in wheels):
+        return dict(wheel)
     if "sdist" in package:
         return dict(package["sdist"])
     raise UsageError(
@@ -261,10 +259,8 @@ def best_file(package: Mapping[str, Any], tags: Mapping[Tag, int]) -> Mapping[st
 
 def name_of(file: Mapping[str, Any]) -> str:
     """Return the name of a file in pylock.toml."""
-    if name := file.get("name"):
-        return str(name)
-    address = str(file.get("url") or file.get("path"))
-    return unquote(address.partition("#")[0].rsplit("/", 1)[-1])
+    keys = ("name", "url", "path")
+    return PackageWheel(**{key: file.get(key) for key in keys}, hashes={}).filename
 
 
 def pins_of(

@@ -44,11 +44,11 @@ def test_a_wheel_whose_address_is_quoted_and_one_for_another_python() -> None:
     wheel = {"url": "https://x.test/cpu/torch-2.0.0%2Bcpu-py3-none-any.whl#sha256=00"}
     assert uv.name_of(wheel) == "torch-2.0.0+cpu-py3-none-any.whl"
     package = {"name": "torch", "wheels": [wheel]}
-    assert uv.best_file(package, {Tag("py3", "none", "any"): 1}) == wheel
+    assert uv.best_file(package, [Tag("py3", "none", "any")]) == wheel
     # One for another Python.
     wheel = {"url": "https://host/b-2.0-cp310-cp310-win32.whl"}
     with pytest.raises(UsageError, match=r"b 2\.0: the index has no file for this Python"):
-        uv.best_file({"name": "b", "version": "2.0", "wheels": [wheel]}, {})
+        uv.best_file({"name": "b", "version": "2.0", "wheels": [wheel]}, [])
 
 
 @pytest.mark.parametrize(
@@ -61,5 +61,5 @@ def test_a_wheel_whose_address_is_quoted_and_one_for_another_python() -> None:
 )
 def test_of_two_build_tags_the_higher_is_chosen(files: list[str], best: int) -> None:
     wheels = [{"url": f"https://host/{name}"} for name in files]
-    ranks = {Tag("py3", "none", "any"): 1, Tag("py2", "none", "any"): 2}
-    assert uv.best_file({"name": "b", "wheels": wheels}, ranks) == wheels[best]
+    tags = [Tag("py3", "none", "any"), Tag("py2", "none", "any")]
+    assert uv.best_file({"name": "b", "wheels": wheels}, tags) == wheels[best]
