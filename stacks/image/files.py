@@ -27,6 +27,7 @@ from stacks.core.process import call
 from stacks.core.reproducible import EPOCH
 from stacks.sources.registry import Blob
 from stacks.variants.variant import Variant
+from verify.core import machine
 
 # The variant's environment in an image.
 PREFIX = PurePosixPath("/opt/theano")
@@ -49,10 +50,9 @@ LEVEL = 6
 CHUNK = 32 << 20
 
 
-def check_machine(cpuinfo: Path = Path("/proc/cpuinfo")) -> None:
+def check_machine() -> None:
     """Raise UsageError if this CPU cannot run what is compiled for the images."""
-    with cpuinfo.open() as file:
-        flags = {w for line in file if line.startswith("flags") for w in line.split()}
+    flags = str(machine.cpu_field("flags")).split()
     missing = [flag for flag in CPU_FLAGS if flag not in flags]
     if missing:
         raise UsageError(

@@ -14,6 +14,7 @@ from stacks.core.errors import UsageError
 from stacks.image import files
 from stacks.variants.load import load_variant
 from unit.helpers.checkout import CHECKOUT
+from verify.core import machine
 
 VARIANT = load_variant(CHECKOUT, "openblas")
 # Stands for the environment's own hook, which runs before.
@@ -210,13 +211,13 @@ def test_folders_in_variables_go_to_a_folder_of_the_users(
     assert output.splitlines()[-1] == str(own)
 
 
-def test_a_cpu_without_the_needed_flags_is_an_error(tmp_path: Path) -> None:
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text("processor : 0\nflags : fpu sse2\n")
+def test_a_cpu_without_the_needed_flags_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "read_text", lambda _: "processor : 0\nflags : fpu sse2\n")
     with pytest.raises(UsageError, match=r"(?s)this CPU cannot run.*no abm avx2"):
-        files.check_machine(cpuinfo)
-    cpuinfo.write_text("flags : fpu " + " ".join(files.CPU_FLAGS))
-    files.check_machine(cpuinfo)
+        files.check_machine()
+    flags = f"flags : fpu {' '.join(files.CPU_FLAGS)}\n"
+    monkeypatch.setattr(machine, "read_text", lambda _: flags)
+    files.check_machine()
 
 
 @pytest.mark.parametrize(("flavour", "device"), [("openblas", None), ("gpuarray-cuda", "cpu")])
