@@ -41,12 +41,11 @@ def make_key(workspace: Workspace, private: Path) -> Path:
     with explain_disk_errors(private):
         try:
             descriptor = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
+        except (FileExistsError, FileNotFoundError) as error:
             raise UsageError(
-                f"{private} exists", fix="choose another name: a key that is in use must not go"
-            ) from None
-        except FileNotFoundError:
-            raise UsageError(f"{private}: its folder is missing", fix="make the folder") from None
+                f"{private}: {error.strerror}",
+                fix="choose a new name in a folder that exists: a key that is in use must not go",
+            ) from error
         path = public_key_path(workspace)
         try:
             with os.fdopen(descriptor, "wb") as file:
