@@ -148,7 +148,7 @@ def run(arguments, folder):
             kept[compiled + "-new"] = numba = os.path.join(verified, configuration.NUMBA)
             link = os.path.join(compiled, configuration.NUMBA)
             configuration.use_kept(link, numba, compiled + "-new")
-        configuration.take(verified, compiled, modules=False, extensions=True)
+        configuration.take(verified, compiled, functions=False)
     configuration.keep_bytecode(bytecode, kept.get(bytecode + "-new"))
     # Modules of other environments would hide a broken compiler. Until it has compiled a function,
     # they come from an empty folder.
@@ -183,7 +183,7 @@ def run(arguments, folder):
         for new in kept:
             configuration.keep(new, kept[new])
         for name in ("compiled", "scan", "registers"):
-            configuration.take(os.path.join(folder, name), verified, extensions=True)
+            configuration.take(os.path.join(folder, name), verified)
     width, colour = table.terminal_width(), table.wants_colour()
     table.show(table.render(content, width, colour, arguments.full, arguments.brief))
     if arguments.json:

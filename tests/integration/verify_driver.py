@@ -45,10 +45,10 @@ def main(suite_folder: str, expectation_path: str, names: Sequence[str]) -> None
         compiling.use_compile_folder(str(compiled))
         numba = str(kept / compiling.NUMBA)
         compiling.use_kept(str(compiled / compiling.NUMBA), numba, numba)
-        compiling.take(str(kept), str(compiled), extensions=True)
+        compiling.take(str(kept), str(compiled))
         compiling.share_modules()
         run(context.Context(frameworks.load(module), expectation, folder, user_flags), names)
-        compiling.take(str(compiled), str(kept), extensions=True)
+        compiling.take(str(compiled), str(kept))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -187,12 +187,12 @@ def keep(new, kept):
             shutil.rmtree(part, ignore_errors=True)
 
 
-def take(source, target, modules=True, extensions=False):
+def take(source, target, functions=True):
     """Copy what is compiled in a folder into another one that lacks it.
 
-    modules: of functions; a framework that misses one looks through its folder again. extensions:
-    what the framework compiles of its own. What cannot be copied is compiled again, and so is what
-    has changed since it was copied: the process would die of a library that is cut off.
+    functions: also their modules, not only what the framework compiles of its own: one that misses
+    a module looks through its folder again. What cannot be copied is compiled again, and so is
+    what has changed since it was copied: the process would die of a library that is cut off.
     """
     part = os.path.join(target, ".%d" % os.getpid())
     try:
@@ -200,7 +200,7 @@ def take(source, target, modules=True, extensions=False):
             folders[:] = [name for name in folders if not name.startswith((".", "theano_stacks"))]
             other = os.path.join(target, os.path.relpath(path, source))
             is_extension = os.path.basename(path) + ".so" in names
-            is_wanted = modules if KEY in names else extensions and is_extension
+            is_wanted = functions if KEY in names else is_extension
             if not is_wanted or os.path.exists(other):
                 continue
             if DIGEST in names and _read(os.path.join(path, DIGEST)) != _digest(path):
