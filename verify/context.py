@@ -40,7 +40,6 @@ class Context(object):
         # The rest is left by checks for later ones, and for the report.
         self.operations = {}  # {(name, dtype): CompiledOperation}
         self.elementwise = {}  # {(name, dtype): compiled function}
-        self.products = {}  # {key: exact product}, for the check of numbers
         self.serving = None  # the Library that computes matrix products
         self.second_blas_fix = None  # how to have one BLAS in the process; None where there is one
         self.peaks = {}  # {dtype: {threads: GFLOP/s}}

@@ -171,7 +171,7 @@ def check_numbers(context, operation):
             cases += 1
             try:
                 case = shape, layouts, scalars
-                error = _error(context.products, done.function, operation, dtype, case)
+                error = _error(done.function, operation, dtype, case)
             except ValueError:
                 # PyTensor 3.0 refuses stacks of empty matrices, which is not the library's fault.
                 if 0 not in shape:
@@ -190,33 +190,24 @@ def check_numbers(context, operation):
     return passed(name, "%d cases, float64 and float32%s" % (cases, refused))
 
 
-def _error(products, function, operation, dtype, case):
-    """Return what is wrong with the result of one case, or None.
+def _exact_dot(a, b):
+    """Return a product that calls no BLAS."""
+    return numpy.dot(a, b) if a.dtype == numpy.longdouble else numpy.einsum("ij,j...->i...", a, b)
 
-    products: {key: exact product}, to which this case's are added.
-    """
+
+def _exact_batched_dot(left, right):
+    return numpy.asarray([_exact_dot(a, b) for a, b in zip(left, right)])
+
+
+def _error(function, operation, dtype, case):
+    """Return what is wrong with the result of one case, or None."""
     shape, layouts, scalars = case
     random = numpy.random.RandomState(sum(shape))
     arguments = _arguments(random, operation, dtype, shape, layouts, scalars)
-    # Scalars and what is added do not matter to a product, so these have the same ones.
-    kind, used = "Dot22" if operation.name in ("Gemm", "Dot22Scalar") else operation.name, []
-
-    def dot(a, b):
-        key = kind, dtype, shape, layouts, len(used)
-        used.append(key)
-        if key not in products:
-            is_wide = a.dtype == numpy.longdouble
-            # Neither calls BLAS.
-            products[key] = numpy.dot(a, b) if is_wide else numpy.einsum("ij,j...->i...", a, b)
-        return products[key]
-
-    def batched_dot(left, right):
-        return numpy.asarray([dot(a, b) for a, b in zip(left, right)])
-
-    algebra = Algebra(dot, numpy.outer, batched_dot)
-    expected = operation.formula(algebra, *(z.astype(REFERENCES[dtype]) for z in arguments))
+    exact = Algebra(_exact_dot, numpy.outer, _exact_batched_dot)
+    expected = operation.formula(exact, *(z.astype(REFERENCES[dtype]) for z in arguments))
     # That of the absolute values need not be so precise: it is the error's bound.
-    bound = operation.formula(algebra, *(abs(z.astype("float64")) for z in arguments))
+    bound = operation.formula(exact, *(abs(z.astype("float64")) for z in arguments))
     result = function(*arguments)
     if result.shape != expected.shape:
         return "shape %s instead of %s" % (result.shape, expected.shape)
