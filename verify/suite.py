@@ -57,11 +57,6 @@ def _check_framework(context, results):
     results.time("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
     finish_scan = results.start(scan.NAME, scan.start)
-    for source in (kernels.SOURCE, registers.SOURCE):
-        try:
-            c_code.begin(context.framework.flag("cxx"), source, context.folder)
-        except c_code.NoCompilerError:
-            break
     finish_numba = registers.start_compiling(context, configuration.NUMBA)
     finish_compiling = registers.start_compiling(context)
     results.check(serving.NAME, serving.check)
