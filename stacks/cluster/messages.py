@@ -76,12 +76,6 @@ class RemoteError(Strict):
         expected, found = (None if x is None else str(x) for x in (error.expected, error.found))
         return cls(what=error.what, expected=expected, found=found, fix=error.fix)
 
-    def to_error(self, worker: str) -> StacksError:
-        """Return it as an error again, with the worker's name."""
-        return StacksError(
-            f"{worker}: {self.what}", expected=self.expected, found=self.found, fix=self.fix
-        )
-
 
 class Outcome(Strict):
     """The outcome of building and verifying a variant; the verification's report if it ran."""
@@ -128,7 +122,11 @@ class Answer(Strict):
     def errors(self) -> list[StacksError]:
         """What failed, with the worker's name; a missing device is no failure."""
         failed = (o.error for o in self.outcomes if o.status != NO_DEVICE)
-        return [error.to_error(self.worker) for error in (self.error, *failed) if error]
+        return [
+            StacksError(f"{self.worker}: {e.what}", expected=e.expected, found=e.found, fix=e.fix)
+            for e in (self.error, *failed)
+            if e
+        ]
 
 
 def digests(workspace: Workspace) -> dict[str, str]:

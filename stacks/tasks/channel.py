@@ -135,8 +135,9 @@ def publish_channel(
     from stacks.sources.registry import is_registry
 
     workspace = default_workspace()
-    if private := path_of(new_key):
+    if new_key:
         require_checkout("--new-key")
+        private = path_of(new_key)
         public = signature.make_key(workspace, private)
         print(f"{private}: keep it secret; {display_path(public)}: commit it")
         return
@@ -165,7 +166,6 @@ def release(to: str, tag: str = "") -> None:
     from stacks.distribution import release as releasing
 
     folder = folder_of(to)
-    assert folder
     releasing.release(default_workspace(), folder, tag=tag)
     next_step(f"(cd {quoted([display_path(folder)])} && sha256sum --check {releasing.DIGESTS})")
 

@@ -30,9 +30,9 @@ SHARED = {
 CLUSTER = "use the machines of the dask scheduler at this address; see docs/guides/cluster.md"
 
 
-def path_of(text: str) -> Path | None:
-    """Return the absolute path that an option names, None for an empty option."""
-    return expanded(text).absolute() if text else None
+def path_of(text: str) -> Path:
+    """Return the absolute path that an option names."""
+    return expanded(text).absolute()
 
 
 def file_of(text: str) -> Path | None:
@@ -40,8 +40,9 @@ def file_of(text: str) -> Path | None:
 
     A link is followed, so that it stays. Raises UsageError for a folder.
     """
-    if (path := path_of(text)) is None:
+    if not text:
         return None
+    path = path_of(text)
     if is_dir(path):
         raise UsageError(
             f"{display_path(path)} is a folder", expected="the name of a file", fix="add one to it"
@@ -51,14 +52,13 @@ def file_of(text: str) -> Path | None:
     return real if real.exists() or not path.exists() else path
 
 
-def folder_of(text: str) -> Path | None:
-    """Return the absolute path of the folder that an option names, to be written; None for "".
+def folder_of(text: str) -> Path:
+    """Return the absolute path of the folder that an option names, to be written.
 
     A link is followed, so that it stays.
     """
-    path = path_of(text)
     # pathlib's own raises RuntimeError for a link to itself.
-    return Path(os.path.realpath(path)) if path else None
+    return Path(os.path.realpath(path_of(text)))
 
 
 def variant_of(workspace: Workspace, variant: str, framework: str) -> str:

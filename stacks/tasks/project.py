@@ -106,7 +106,7 @@ def docs(to: str = "", check: bool = False) -> None:
         documentation.check_files(files, "docs")
         return
     documentation.write_files(files)
-    documentation.build_site(workspace, folder_of(to) or workspace.build / "docs")
+    documentation.build_site(workspace, folder_of(to) if to else workspace.build / "docs")
 
 
 @task(
@@ -147,7 +147,6 @@ def vendor(
     from stacks.variants.load import load_variant, select
 
     target = folder_of(folder)
-    assert target
     if check:
         vendoring.check(target)
         return
@@ -187,9 +186,7 @@ def verify_app(file: str, wheel: bool = False) -> None:
     from stacks.core.process import quoted
     from stacks.distribution import release as app
 
-    target = path_of(file)
-    assert target
-    path = app.write_suite(default_workspace(), target, wheel=wheel)
+    path = app.write_suite(default_workspace(), path_of(file), wheel=wheel)
     written = quoted([display_path(path)])
     install = f"python -m pip install {written} && python -m blas_verify"
     next_step(install if path.suffix == ".whl" else f"python {written}")

@@ -35,8 +35,6 @@ def init(folder: str, extends: str = "openblas", framework: str = "") -> None:
     from stacks.variants import stack
     from stacks.variants.load import load_flavour
 
-    place = path_of(folder)
-    assert place
     # So that a misspelt name is found now.
     chosen = load_flavour(default_workspace(), extends, framework or None)
     if chosen.channel:
@@ -44,7 +42,9 @@ def init(folder: str, extends: str = "openblas", framework: str = "") -> None:
             f"--extends {extends}: a stack.yaml has packages of this project's channel",
             fix="leave out the @ and what follows it",
         )
-    file = stack.write_template(place, extends=chosen.name, framework=chosen.framework.name)
+    file = stack.write_template(
+        path_of(folder), extends=chosen.name, framework=chosen.framework.name
+    )
     print(f"written: {display_path(file)}; add your packages to its `pip:`")
     next_step(f"./invoke lock --variant {quoted([display_path(file)])}")
 
@@ -77,9 +77,8 @@ def run(
     if jobs != NO_JOBS:
         from stacks.environments.use import jobs as jobs_module
 
-        every = jobs_module.jobs_of(remainder(), path_of(over))
+        every = jobs_module.jobs_of(remainder(), path_of(over) if over else None)
         folder = path_of(logs or "job-logs")
-        assert folder
         if cluster:
             from stacks.variants.load import load_variant
 
@@ -140,7 +139,7 @@ def kernel(variant: str = "", framework: str = "", name: str = "", prefix: str =
         target,
         read_pins(workspace.sources_lock),
         name=name or kernels.default_name(chosen),
-        kernels=kernels.kernels_below(path_of(prefix)),
+        kernels=kernels.kernels_below(path_of(prefix) if prefix else None),
     )
     print(f"Jupyter offers it as {kernels.display_name(chosen)!r}")
     if lab := which("jupyter-lab", path=str(expanded(prefix) / "bin") if prefix else None):
@@ -175,14 +174,13 @@ def export(variant: str, as_: str = "", framework: str = "", to: str = "") -> No
         raise unknown("format", as_, forms.FORMS)
     subject = subject_of(workspace, load_variant(workspace, variant, framework or None))
     made = forms.export(subject, as_)
-    target = path_of(to)
-    if target is None and made.is_folder:
+    if not to and made.is_folder:
         raise UsageError(f"{as_} needs a folder", expected=", ".join(made.files), fix="--to DIR")
-    if target is None:
+    if not to:
         print(next(iter(made.files.values())), end="")
         target = Path.cwd() / next(iter(made.files))
     else:
-        target = forms.write(made, target)
+        target = forms.write(made, path_of(to))
         print(f"written: {display_path(target)}", flush=True)
     usage = made.usage.replace("{to}", quoted([display_path(target)]))
     usage = usage.replace("{name}", quoted([target.name]))

@@ -156,7 +156,7 @@ def test_without_a_variant_a_task_uses_the_only_environment_that_is_built(
 def test_the_path_of_an_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", "/home/me")
-    assert path_of("") is None and file_of("") is None
+    assert file_of("") is None
     assert path_of("a.json") == tmp_path / "a.json"
     assert path_of("~/a.json") == Path("/home/me/a.json")
     assert names_of("mkl, my model/stack.yaml,,") == {"mkl", "my model/stack.yaml"}
