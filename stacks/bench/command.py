@@ -156,34 +156,31 @@ def bench_all(
     for variant in select(workspace, framework=framework):
         if variant.device == "cpu":
             by_framework.setdefault(variant.framework.name, []).append(variant)
-    for name, variants in list(by_framework.items()):
-        if not _untimed(workspace, variants, options):
+    print("ctrl-C stops it; the same command goes on with what is not timed", file=sys.stderr)
+    failed, not_timed = list[str](), list[str]()
+    for number, (name, variants) in enumerate(by_framework.items(), 1):
+        untimed = _untimed(workspace, variants, options)
+        if not untimed:
             print(f"{name}: timed already", file=sys.stderr)
-            del by_framework[name]
-    every = [variant for variants in by_framework.values() for variant in variants]
-    if every:
-        print("ctrl-C stops it; the same command goes on with what is not timed", file=sys.stderr)
-    failed, begun = list[str](), time.monotonic()
-    for number, (name, variants) in enumerate(by_framework.items()):
-        which = f"{name}, {number + 1} of {len(by_framework)}: {plural(len(variants), 'variant')}"
-        print(which + _left(begun, number, len(by_framework)), file=sys.stderr)
+            continue
+        which = f"{number} of {len(by_framework)}: {plural(len(variants), 'variant')}"
+        print(f"{name}, {which}", file=sys.stderr)
         chosen = prepare(workspace, variants, make=make)
         ids = [each.variant.id for each in chosen]
-        # All are timed again where one is new: ratios are of the same rounds.
-        if not set(_untimed(workspace, variants, options)) & set(ids):
-            failed.append(name)
-            continue
-        print(f"timing {', '.join(ids)}", file=sys.stderr)
         try:
+            # All are timed again where one is new: ratios are of the same rounds.
+            if not set(untimed) & set(ids):
+                raise StacksError(f"{name}: no variant is left to be timed")
+            print(f"timing {', '.join(ids)}", file=sys.stderr)
             result = timed(workspace, chosen, options, machine_name=machine_name, campaign=True)
+            path = store.write(workspace, result)
+            print(f"stored in {workspace.shown(path)}", file=sys.stderr)
         except StacksError as error:
             show_error(error)
             failed.append(name)
-        else:
-            path = store.write(workspace, result)
-            print(f"stored in {workspace.shown(path)}", file=sys.stderr)
-    if untimed := _untimed(workspace, every, options):
-        print(f"not timed: {', '.join(untimed)}: see the messages above", file=sys.stderr)
+        not_timed += _untimed(workspace, variants, options)
+    if not_timed:
+        print(f"not timed: {', '.join(not_timed)}: see the messages above", file=sys.stderr)
     if failed:
         raise StacksError(
             f"without a result: {', '.join(failed)}", fix="see the messages above for each variant"
@@ -206,12 +203,9 @@ def prepare(
     missing = [variant for variant in variants if variant.id not in passed]
     begun = time.monotonic()
     for number, variant in enumerate(missing):
-        left = _left(begun, number, len(missing))
-        print(
-            f"building {variant.id}, {number + 1} of {len(missing)}{left}",
-            file=sys.stderr,
-            flush=True,
-        )
+        left = duration(seconds_left(begun, number, len(missing)))
+        about = f", about {left} left" if number else ""
+        print(f"building {variant.id}, {number + 1} of {len(missing)}{about}", file=sys.stderr)
         try:
             (make or make_and_verify)(workspace, variant)
         except refused as error:
@@ -229,10 +223,6 @@ def make_and_verify(workspace: Workspace, variant: Variant) -> None:
             build.relock(workspace, variant)
     prefix = build.make_environment(workspace, variant)
     verify.verify_variant(workspace, variant, prefix, quiet=True)
-
-
-def _left(begun: float, done: int, total: int) -> str:
-    return f", about {duration(seconds_left(begun, done, total))} left" if done else ""
 
 
 def _untimed(workspace: Workspace, variants: Iterable[Variant], options: BenchOptions) -> list[str]:

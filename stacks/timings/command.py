@@ -100,12 +100,11 @@ def check(workspace: Workspace) -> None:
     nothing is stale, but a result cannot be published.
     """
     stored, drawn, left_out = _results(workspace)
-    *committed, (page, text) = rendered(drawn, workspace.root).items()
-    # The page is not committed: it may be missing.
-    expected = dict([*committed, (page, text)] if page.is_file() else committed)
     stale = [
         display_path(path)
-        for path, text in expected.items()
+        for path, text in rendered(drawn, workspace.root).items()
+        # The page is not committed: it may be missing.
+        if path.is_file() or path.suffix != ".html"
         if (path.read_text() if path.is_file() else "") != (text if stored else "")
     ]
     if stale:
@@ -138,7 +137,7 @@ def current_locks(workspace: Workspace) -> dict[str, CurrentLock]:
 
 
 def rendered(view: View, root: Path) -> dict[Path, str]:
-    """Return {path: text} of the published files, the page the last; "" for a picture of nothing.
+    """Return {path: text} of the published files; "" for a picture of nothing.
 
     The same view gives the same bytes.
     """

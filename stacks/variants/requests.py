@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import io
 import re
+import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +66,7 @@ def file_requests(path: Path, where: str) -> list[str]:
         with path.open("rb") as file:
             data = file.read(MAX_REQUIREMENTS + 1)
         text = _decoded(data)
-    except (OSError, ValueError, LookupError) as error:
+    except (OSError, ValueError, SyntaxError) as error:
         raise UsageError(
             f"{name}: "
             + (error.strerror or "" if isinstance(error, OSError) else "it is not UTF-8"),
@@ -91,7 +93,7 @@ def file_requests(path: Path, where: str) -> list[str]:
 def _decoded(data: bytes) -> str:
     """Return the text of a requirements file, whose first bytes may name its encoding, as in pip.
 
-    Raises ValueError or LookupError if it has another encoding.
+    Raises ValueError or SyntaxError if it has another encoding.
     """
     # The mark of UTF-32 begins with that of UTF-16.
     for marks, coding in MARKS.items():
@@ -99,10 +101,8 @@ def _decoded(data: bytes) -> str:
             return data.decode(coding)
     if b"\0" in data:
         raise ValueError("UTF-16 without a byte order mark, or no text")
-    for line in data.split(b"\n", 2)[:2]:
-        if found := re.match(rb"\s*#.*coding[:=]\s*([-\w.]+)", line):
-            return data.decode(found[1].decode("ascii"))
-    return data.decode("utf-8-sig")
+    # Python's own files name their encoding in the same way.
+    return data.decode(tokenize.detect_encoding(io.BytesIO(data).readline)[0])
 
 
 def _joined_lines(text: str) -> Iterator[tuple[int, str]]:
