@@ -30,6 +30,7 @@ from stacks.core.disk import tmp_folder, write_atomically
 from stacks.core.errors import UsageError
 from stacks.core.process import put_off, start_in_session
 from stacks.environments.use import run as runs
+from stacks.environments.use.jobs import end_sessions
 from stacks.profiles.run import failure, hook_variables, read_processes
 from stacks.variants.variant import Variant
 
@@ -37,8 +38,6 @@ MARK = b"THEANO_STACKS_STEP"
 FOLDER_VARIABLE = "THEANO_STACKS_TIMES"
 # Seconds of marks that are averaged before the median is taken.
 SPAN = 0.01
-# Of a program that is interrupted. Seconds.
-GRACE, POLL = 1.0, 0.02
 # More than a pipe holds, so that one read empties it.
 PIECE = 1 << 20
 SCHEMA = 1
@@ -143,30 +142,24 @@ def _read(pipe: int, ended: int, text: list[bytes], marks: list[float]) -> None:
     text.append(line)
 
 
-def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> resource.struct_rusage:
-    """Kill what is left of a program's session, wait for the program; return what it has used."""
-    try:
-        if sys.exc_info()[0]:
-            _interrupt(process.pid)
-    finally:
+def _end(
+    process: subprocess.Popen[bytes], reader: threading.Thread
+) -> resource.struct_rusage | None:
+    """Kill what is left of a program's session, wait for the program; return what it has used.
+
+    After an interrupt that is None, and the program may first remove its files.
+    """
+    usage = None
+    if sys.exc_info()[0]:
+        end_sessions([process])
+    else:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
     if reader.ident:
         reader.join()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
     return usage
-
-
-def _interrupt(session: int) -> None:
-    """Let a program, and compilers that it runs, remove their temporary files within GRACE."""
-    with suppress(ProcessLookupError):
-        os.killpg(session, signal.SIGINT)
-    deadline = time.monotonic() + GRACE
-    while not os.waitid(os.P_PID, session, os.WEXITED | os.WNOWAIT | os.WNOHANG):
-        if time.monotonic() > deadline:
-            break
-        time.sleep(POLL)
 
 
 def bench(

@@ -197,7 +197,7 @@ def run_each(
                     record(job, status, time.monotonic() - start)
             time.sleep(POLL)
     finally:
-        _end([process for process, _ in running.values()])
+        end_sessions([process for process, _ in running.values()])
 
 
 def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
@@ -210,7 +210,7 @@ def _write_row(folder: Path, fields: Sequence[object], mode: str = "a") -> None:
         table.write(f"{row}\n")
 
 
-def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+def end_sessions(processes: Sequence[subprocess.Popen[bytes]]) -> None:
     """Interrupt the sessions of the processes, and kill what has not ended in time."""
     _signal(processes, signal.SIGINT)
     deadline = time.monotonic() + GRACE
