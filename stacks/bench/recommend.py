@@ -130,9 +130,7 @@ def recommend_for_stack(
     flavours = [name.rpartition("/")[2] for name in best]
     present = stack.read(variant.file).content.extends
     file = display_path(variant.file)
-    if flavours == [present]:
-        print(f"{file} has it already: extends: {present}")
-    elif present in flavours:
+    if present in flavours:
         print(f"leave {file} as it is: extends: {present}")
     else:
         print(f"put this line into {file} instead of `extends: {present}`, then lock and build it:")

@@ -194,7 +194,7 @@ def test_what_is_built_and_left_out_is_said(
     ("best", "line"),
     [
         (("mkl",), "put this line into {} instead of `extends: openblas`, then lock and build it:"),
-        (("openblas",), "has it already: extends: openblas"),
+        (("openblas",), "leave {} as it is: extends: openblas"),
         (("blis", "openblas"), "leave {} as it is: extends: openblas"),
         # A slower one does not stay where two others are equally fast.
         (("mkl", "blis"), "\nextends: mkl\n"),
