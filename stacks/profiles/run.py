@@ -15,7 +15,7 @@ from stacks.core.process import call, run_attached
 from stacks.core.workspace import Workspace
 from stacks.environments.folders import workload_reports
 from stacks.environments.make.settings import EXPECTATION
-from stacks.environments.programs import INTERRUPTED, NO_DEVICE, SUITE, environment, run_suite
+from stacks.environments.programs import INTERRUPTED, SUITE, environment, run_suite
 from stacks.environments.use import run as runs
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
@@ -29,7 +29,7 @@ FOLDER_VARIABLE = "THEANO_STACKS_PROFILE"
 
 
 class ProgramError(StacksError):
-    """A user's program failed; `exit_code` is its status."""
+    """A program failed; `exit_code` is its status."""
 
 
 def check_workload(name: str) -> None:
@@ -51,7 +51,7 @@ def profile(
 ) -> None:
     """Run a workload, print its tables, store its report.
 
-    words: the workload and its program's options. Raises StacksError if it fails.
+    words: the workload and its program's options. Raises ProgramError if it fails.
     """
     with tmp_folder() as folder:
         path = folder / "report.json"
@@ -62,15 +62,8 @@ def profile(
         status = run_suite(prefix / "bin/python", arguments, env)
         if status == INTERRUPTED:
             raise KeyboardInterrupt
-        if status != 0:
-            error = StacksError(
-                f"{words[0]} failed on {variant.id}",
-                found=f"exit status {status}",
-                fix="see the program's own message above",
-            )
-            if status == NO_DEVICE:
-                error.exit_code = NO_DEVICE
-            raise error
+        if status:
+            raise failure(variant, words, status)
         text = _text(read_report(path))
     write_atomically(_report_path(workspace, variant, words[0]), text)
     if json_file:
@@ -147,7 +140,8 @@ def read_processes(folder: Path) -> list[dict[str, Any]]:
 def failure(variant: Variant, command: Sequence[str], status: int) -> ProgramError:
     """Return the error for a program's exit status; a negative one is a signal's."""
     found = f"exit status {status}" if status > 0 else f"killed by signal {-status}"
-    error = ProgramError(f"{command[0]} failed on {variant.id}", found=found)
+    fix = "see the program's own message above"
+    error = ProgramError(f"{command[0]} failed on {variant.id}", found=found, fix=fix)
     error.exit_code = status if status > 0 else 128 - status
     return error
 
