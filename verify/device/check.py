@@ -16,11 +16,11 @@ import warnings
 
 from verify.core import configuration, fixes, process, progress
 from verify.core.configuration import compile_flags
+from verify.core.framework import FrameworkError
 from verify.core.portable import monotonic
 from verify.core.report import passed, skipped, timing
 from verify.device import drivers
 from verify.device import report as device_report
-from verify.device.drivers import NoDeviceError
 
 NAME = "device"
 KINDS = ("opencl", "cuda")
@@ -65,7 +65,8 @@ def check(context):
     message = messages[0] if messages else {}
     if "opened" in message:
         context.device = message["opened"]
-        return passed(NAME, device_report.describe(context.device, context.requested_device))
+        words = (context.requested_device, context.device["name"], context.device["driver"])
+        return passed(NAME, "%s: %s (%s)" % words)
     context.device_missing = True
     if "missing" in message:
         return skipped(NAME, "%s: %s" % (message["missing"], message["fix"]))
@@ -148,7 +149,7 @@ def main(argv):
     warnings.simplefilter("ignore")
     try:
         send({"opened": opened(name)})
-    except NoDeviceError as error:
+    except FrameworkError as error:
         send({"missing": str(error), "fix": error.fix})
         return
     for name in steps:
@@ -160,7 +161,7 @@ def main(argv):
 
 
 def opened(name):
-    """Let Theano open a device; return its Device as a dictionary. Raises NoDeviceError."""
+    """Let Theano open a device; return its Device as a dictionary. Raises FrameworkError."""
     device = find(name)
     try:
         import theano
@@ -170,12 +171,12 @@ def opened(name):
             raise
         theano = None
     if not getattr(getattr(theano, "gpuarray", None), "pygpu_activated", False):
-        raise NoDeviceError(
+        raise FrameworkError(
             "Theano could not open %s: %s" % (name, _reason_of(name)),
             "the device exists: see whether other programs hold its memory (`nvidia-smi`)",
         )
     if theano.config.device != name:
-        raise NoDeviceError(
+        raise FrameworkError(
             "Theano opened %s instead of %s" % (theano.config.device, name),
             "remove `device` from THEANO_FLAGS",
         )
@@ -225,7 +226,7 @@ def step(name):
 
 
 def find(name):
-    """Return the Device of a value of Theano's flag `device`. Raises NoDeviceError."""
+    """Return the Device of a value of Theano's flag `device`. Raises FrameworkError."""
     is_opencl = name.startswith("opencl")
     devices = drivers.opencl_devices() if is_opencl else drivers.cuda_devices()
     # `cuda` stands for the first one.
@@ -236,7 +237,7 @@ def find(name):
                 drivers.check_capability(device)
             return device
     available = ", ".join("%s (%s)" % (device.where, device.name) for device in devices)
-    raise NoDeviceError(
+    raise FrameworkError(
         "there is no device %s; there is: %s" % (name, available),
         "use an available one: THEANO_FLAGS=device=%s" % devices[0].where,
     )

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 
+from verify.core.framework import FrameworkError
 from verify.core.machine import read_text
 from verify.core.surroundings import matching, quote
 
@@ -42,25 +43,17 @@ INSTALLATION = (
 )
 
 
-class NoDeviceError(Exception):
-    """There is no such device; `fix` says what to install or to pass."""
-
-    def __init__(self, message, fix):
-        Exception.__init__(self, message)
-        self.fix = fix
-
-
 def cuda_devices():
     """Return the Devices of NVIDIA's driver.
 
-    Raises NoDeviceError if there are none, or if the driver is older than the compiler of the
+    Raises FrameworkError if there are none, or if the driver is older than the compiler of the
     environment, whose kernels it cannot read then.
     """
     driver = _driver()
     count, version, text = _count(driver), _version(driver), _described(driver)
     compiler = nvrtc()
     if compiler and version < compiler.version:
-        raise NoDeviceError(
+        raise FrameworkError(
             "NVIDIA's driver is too old: it is for %s, and cannot read the kernels that nvrtc "
             "%d.%d compiles" % ((text,) + compiler.version),
             "install a driver for CUDA %d.%d or newer" % compiler.version,
@@ -74,11 +67,11 @@ def cuda_devices():
 def cuda_device(number):
     """Return the Device of a number, for a program with a compiler and a BLAS of its own.
 
-    Raises NoDeviceError if there is none.
+    Raises FrameworkError if there is none.
     """
     driver = _driver()
     if number >= _count(driver):
-        raise NoDeviceError("there is no device cuda%d" % number, "use an available one")
+        raise FrameworkError("there is no device cuda%d" % number, "use an available one")
     return _device(driver, number, _described(driver))
 
 
@@ -86,7 +79,7 @@ def cuda_number_at(bus):
     """Return the number of the GPU at a PCI bus, such as `0000:00:06.0`."""
     status, number = _result(_driver().cuDeviceGetByPCIBusId, bus.encode("ascii"))
     if status != 0:
-        raise NoDeviceError("NVIDIA's driver has no GPU at %s" % bus, INSTALLATION)
+        raise FrameworkError("NVIDIA's driver has no GPU at %s" % bus, INSTALLATION)
     return number
 
 
@@ -121,7 +114,7 @@ def _driver():
     try:
         return ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise NoDeviceError("NVIDIA's driver cannot be loaded: %s" % error, INSTALLATION)
+        raise FrameworkError("NVIDIA's driver cannot be loaded: %s" % error, INSTALLATION)
 
 
 def _count(driver):
@@ -135,7 +128,7 @@ def _count(driver):
     if visible is not None:
         message += ": CUDA_VISIBLE_DEVICES=%s hides those that it does not name" % visible
         fix = "unset CUDA_VISIBLE_DEVICES"
-    raise NoDeviceError(message, fix)
+    raise FrameworkError(message, fix)
 
 
 def nvrtc():
@@ -183,13 +176,13 @@ def _device(driver, number, driver_text):
 
 
 def check_capability(device):
-    """Raise NoDeviceError for a Device that the environment cannot compile for."""
+    """Raise FrameworkError for a Device that the environment cannot compile for."""
     compiler, capability = nvrtc(), re.search(r"capability (\d+)\.(\d+)$", device.name)
     if not (compiler and capability):
         return
     most = min(compiler.most, MOST_OF_LIBGPUARRAY)
     if not compiler.least <= tuple(map(int, capability.groups())) <= most:
-        raise NoDeviceError(
+        raise FrameworkError(
             "%s is no GPU that kernels can be compiled for here: that takes compute capability "
             "%d.%d to %d.%d" % ((device.name,) + compiler.least + most),
             "use a GPU of that range, or the variant gpuarray with the GPU's own OpenCL",
@@ -197,11 +190,11 @@ def check_capability(device):
 
 
 def opencl_devices():
-    """Return the Devices of all OpenCL platforms. Raises NoDeviceError if there are none."""
+    """Return the Devices of all OpenCL platforms. Raises FrameworkError if there are none."""
     try:
         library = ctypes.CDLL("libOpenCL.so")
     except OSError as error:
-        raise NoDeviceError(
+        raise FrameworkError(
             "OpenCL's loader cannot be loaded: %s" % error,
             "install it (Debian, Ubuntu: ocl-icd-opencl-dev), or build the variant gpuarray",
         )
@@ -224,7 +217,7 @@ def opencl_devices():
             where, is_cpu = "opencl%d:%d" % (number, index), bool(kind.value & CPU_TYPE)
             found.append(Device(_text(get, device, DEVICE_NAME), driver, where, {}, is_cpu))
     if not found:
-        raise NoDeviceError("OpenCL's loader finds no device: " + _vendors(), _vendors_fix())
+        raise FrameworkError("OpenCL's loader finds no device: " + _vendors(), _vendors_fix())
     return found
 
 

@@ -36,11 +36,6 @@ ENTROPY = (
 LOSS = {ENTROPY[0], "Sum", "Elemwise of true_div", "Elemwise of TrueDiv", "Elemwise of Composite"}
 
 
-def describe(device, name):
-    """Return one line of text about a device; name: as Theano's flag `device` has it."""
-    return "%s: %s (%s)" % (name, device["name"], device["driver"])
-
-
 def checks_and_timings(context, results):
     """Return ([Check], [Timing]) of the steps, and add `operations` and `optimiser` to the device.
 

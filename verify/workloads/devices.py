@@ -14,7 +14,7 @@ import importlib
 from verify.core import framework as frameworks
 from verify.core import graph, machine
 from verify.device import drivers
-from verify.device.drivers import Device, NoDeviceError
+from verify.device.drivers import Device
 
 # The linker whose thunks Python can replace; they run the same C code.
 LINKER = "vm"
@@ -80,7 +80,7 @@ def find_jax():
         return Device(machine.describe({})["cpu"], version, "cpu", {}, True)
     try:
         found = drivers.cuda_device(device.id)
-    except NoDeviceError:
+    except frameworks.FrameworkError:
         # JAX computes on devices of other makers, too.
         where = "%s%d" % (device.platform, device.id)
         return Device(device.device_kind, version, where, {}, False)

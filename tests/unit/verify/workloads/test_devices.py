@@ -28,7 +28,7 @@ def test_the_device_of_jax(
 ) -> None:
     def cuda_device(number: int) -> Any:
         if platform != "gpu":
-            raise cuda.NoDeviceError("no driver", "install it")
+            raise cuda.FrameworkError("no driver", "install it")
         return [GPU][number]
 
     jax = SimpleNamespace(
