@@ -10,7 +10,7 @@ from verify.blas.threads import RUSAGE_THREAD, processor_time
 from verify.core import machine, progress
 from verify.core.fixes import library_fix
 from verify.core.portable import seconds_of, until_steady
-from verify.core.report import failed, measured, passed, skipped, speed_text, timing
+from verify.core.report import failed, passed, skipped, speed_text, timing
 
 CHECK_BLAS_CALLS = 10
 # Seconds that check_blas may take; with --full, twenty times as many.
@@ -178,7 +178,9 @@ def check_speed(context, dtype):
     varies = min(shares) < NOISY * reached
     # A low share beside something that took time says nothing of the library.
     is_unclear = varies or reached > MOST_SHARE or bool(reasons and reached < GOOD_SHARE)
-    speed = measured(max(context.gemm[dtype]), shares, (), is_unclear)
+    rate, remarks = max(context.gemm[dtype]), []
+    speed = {"gflops": rate, "share": reached, "least": min(shares)}
+    speed.update(remarks=remarks, disturbed=is_unclear)
     detail = "%s; a processor alone: %.0f %%" % (speed_text(speed), 100 * alone)
     if context.is_baseline:
         detail += "; the other variants are compared with this"
@@ -187,7 +189,6 @@ def check_speed(context, dtype):
         detail += ", less than %.0f %%" % (100 * LEAST_SHARE)
         fix = kernels.fix_if_slower(context.serving) or library_fix(context)
         return failed(name, detail, fix)._replace(speed=speed)
-    remarks = []
     if alone < GOOD_SHARE and not is_unclear:
         remarks.append("a good library reaches %.0f %%" % (100 * GOOD_SHARE))
     # Of a library that is slower by itself, a little less is noise.
@@ -195,11 +196,11 @@ def check_speed(context, dtype):
         threads = kernels.threads_used(context)
         # Where no other reason is seen, a comparison with one thread is one.
         if not reasons and threads > 1 and not varies and reached < 0.9 * alone:
-            times = max(context.gemm[dtype]) / context.alone[dtype]
-            reasons = ["its %d threads compute %.1f times as fast as one" % (threads, times)]
+            words = (threads, rate / context.alone[dtype])
+            reasons = ["its %d threads compute %.1f times as fast as one" % words]
         remarks += reasons
     detail += " (%s)" % "; ".join(remarks) if remarks else ""
-    return passed(name, detail)._replace(speed=dict(speed, remarks=list(remarks)))
+    return passed(name, detail)._replace(speed=speed)
 
 
 def by_numba(context, dtype):

@@ -16,7 +16,9 @@ SCHEMA = 2
 UNKNOWN = "not recognised"
 PASS, FAIL, SKIP = "pass", "fail", "skip"
 
-# speed: of a check of a speed what `measured` returns, else None.
+# speed: the figures of a check of a speed, else None: `gflops`; `share` and `least`, the best and
+# the worst of all pairs of a product and a peak; `remarks`; `disturbed`: the pairs differ too much,
+# or something that takes time was seen, so that no share can be told.
 Check = collections.namedtuple("Check", "name status detail fix speed")
 Check.__new__.__defaults__ = (None,)
 Timing = collections.namedtuple("Timing", "name unit samples median")
@@ -35,21 +37,6 @@ def failed(name, detail, fix):
 def skipped(name, reason):
     """Return a check that does not apply here, and why."""
     return Check(name, SKIP, reason, None)
-
-
-def measured(gflops, shares, remarks=(), disturbed=False):
-    """Return the figures of a speed: its rate, share of the peak, and remarks on them.
-
-    shares: those of all pairs of a product and a peak; the best one counts. disturbed: the pairs
-    differ too much, or something that takes time was seen, so that no share can be told.
-    """
-    return {
-        "gflops": gflops,
-        "share": max(shares),
-        "least": min(shares),
-        "remarks": list(remarks),
-        "disturbed": disturbed,
-    }
 
 
 def speed_text(speed, remarks=()):

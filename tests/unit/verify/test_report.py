@@ -120,7 +120,8 @@ def test_of_a_check_that_passed_the_first_line_is_shown_and_with_full_all() -> N
 
 
 def test_the_verdict_counts_skipped_checks_and_has_the_speed_of_gemm_and_the_advice() -> None:
-    speed = report.measured(83.14, (0.655, 0.714), ("busy", "not the fastest"))
+    figures = {"gflops": 83.14, "share": 0.714, "least": 0.655, "disturbed": False}
+    speed = {**figures, "remarks": ["busy", "not the fastest"]}
     gemm = report.passed("Gemm float64 speed", "8.1 GFLOP/s; (other words)")._replace(speed=speed)
     content = document(gemm, report.skipped("versions", "no lock"))
     assert table.verdict({**content, "advice": ["MKL is slow here"]}) == (
