@@ -166,7 +166,8 @@ def check_numbers(context, operation):
     for dtype in DTYPES:
         done = compiled(context, operation, dtype)
         if done.error:
-            return skipped(name, "%s does not compile: %s" % (dtype, done.error))
+            # The check before says why.
+            return skipped(name, "%s does not compile" % dtype)
         for shape, layouts, scalars in CASES:
             cases += 1
             try:

@@ -13,6 +13,7 @@ from verify.core import c_code
 from verify.core.fixes import (
     compiler_fix,
     fix_of_words,
+    has_compiler,
     ldflags_fix,
     library_fix,
     package_fix,
@@ -45,9 +46,10 @@ def check_ldflags(context):
     try:
         message = c_code.link(context.framework.flag("cxx"), value, context.folder)
     except c_code.NoCompilerError as error:
-        return failed(name, "%s: %s" % (value, error), compiler_fix(context))
+        message = str(error)
     if message:
-        fix = fix_of_words(context, message) or ldflags_fix(context)
+        fix = fix_of_words(context, message)
+        fix = fix or (ldflags_fix if has_compiler(context) else compiler_fix)(context)
         return failed(name, "%s does not link: %s" % (value, message), fix)
     # The linker finds the library in another folder. The serving library is checked by itself.
     folders = [word[2:] for word in shlex.split(value) if word.startswith("-L")]

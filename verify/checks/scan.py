@@ -9,7 +9,7 @@ import numpy
 
 from verify import context as contexts
 from verify.core import causes, process, progress, report
-from verify.core.fixes import compiler_fix, explained, repair_fix, verify_command
+from verify.core.fixes import compiler_fix, explained, has_compiler, repair_fix, verify_command
 from verify.core.report import failed, passed
 from verify.core.surroundings import quote
 
@@ -35,15 +35,17 @@ def start(context):
             return failed(NAME, "its process failed: %s" % error, _debug_fix(context))
         if found.status == report.FAIL and context.expectation:
             # The process does not know what the builder has locked.
-            fix, has_compiler = _fix(context), context.framework.flag("cxx")
-            found = found._replace(fix=causes.repaired(found.fix, fix) if has_compiler else fix)
+            fix = _fix(context)
+            if has_compiler(context):
+                fix = causes.repaired(found.fix, fix)
+            found = found._replace(fix=fix)
         return found
 
     return finish
 
 
 def _fix(context):
-    if not context.framework.flag("cxx"):
+    if not has_compiler(context):
         return compiler_fix(context)
     if context.expectation:
         return repair_fix(context.expectation)
@@ -63,7 +65,6 @@ def check(context):
         loop = _loop(framework)
     except Exception as error:
         detail, fix = explained(context, error)
-        fix = fix if context.framework.flag("cxx") else compiler_fix(context)
         return failed(NAME, "the compiled loop is missing: " + detail, fix)
     perform, calls = loop.perform, []
     if type(perform).__name__ == "function":

@@ -46,17 +46,15 @@ def explained(context, error):
         return "%s was removed meanwhile: %s" % (context.folder, detail), fix
     if UNLINKED.search(str(error)):
         return detail, ldflags_fix(context)
-    if getattr(error, "filename", None) in str(context.framework.flag("cxx") or "").split():
-        # It is missing, or cannot be started.
+    found = causes.of_error(error, _facts(context))
+    if not (found or has_compiler(context)):
         return detail, compiler_fix(context)
-    found = causes.of_error(error, _facts(context)) or context.culprit
+    found = found or context.culprit
     if found:
         what, fix = found
         return "%s: %s" % (detail, what), fix
     if context.expectation:
         return detail, own_fix(context, "blas.ldflags")
-    if not context.framework.flag("cxx"):
-        return detail, compiler_fix(context)
     return detail, causes.unknown(verify_command() + " --debug")
 
 
@@ -203,17 +201,33 @@ def package_fix(name, serving):
     return "install %s's wheel, which has OpenBLAS in it:\n%s" % (name, command)
 
 
+def has_compiler(context):
+    """Return whether the framework has a compiler that compiles anything."""
+    return _compiles(context.framework.flag("cxx"), context.folder)
+
+
+def _compiles(compiler, folder):
+    try:
+        return not c_code.link(compiler, "", folder)
+    except c_code.NoCompilerError:
+        return False
+
+
 def compiler_fix(context):
-    """Return how to give the framework a C++ compiler."""
+    """Return how to give the framework a C++ compiler that works."""
+    undo = undo_fix(context, "cxx")
+    if context.culprit and not undo:
+        # It is found, but a variable leads it to another one's files.
+        return context.culprit[1]
     if context.expectation:
         return own_fix(context, "cxx")
-    steps = [undo_fix(context, "cxx")]
-    if not packages.program("g++"):
-        framework = context.framework
-        command = packages.compiler_command(framework.name, framework.version)
-        steps.append("install a C++ compiler" + command)
-    steps = [step for step in steps if step]
-    return "\n".join(steps) or setting_fix(context, "cxx", packages.program("g++"))
+    found = packages.program("g++", lambda path: _compiles(path, context.folder))
+    if found:
+        return undo or setting_fix(context, "cxx", found)
+    framework, again = context.framework, " again" if packages.program("g++") else ""
+    command = packages.compiler_command(framework.name, framework.version)
+    install = "install a C++ compiler%s%s" % (again, command)
+    return "\n".join(step for step in (undo, install) if step)
 
 
 def repair_fix(expectation):

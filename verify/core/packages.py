@@ -65,11 +65,11 @@ def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def program(name):
-    """Return the path of a program on PATH, or None."""
+def program(name, works=lambda path: True):
+    """Return the path of the first program on PATH with a name that works, or None."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     paths = [os.path.join(folder, name) for folder in folders]
-    return next((path for path in paths if os.access(path, os.X_OK)), None)
+    return next((path for path in paths if os.access(path, os.X_OK) and works(path)), None)
 
 
 def pip_command(again=False):

@@ -1,5 +1,6 @@
 """Reports and contexts of the verification suite, made by hand."""
 
+import tempfile
 from types import SimpleNamespace
 from typing import Any
 
@@ -67,7 +68,8 @@ def context(flags: dict[str, Any] | None = None, **attributes: object) -> Simple
             "second_blas_fix": None,
             "is_by_numba": False,
             "serving": None,
-            "folder": None,
+            "folder": tempfile.gettempdir(),
+            "culprit": None,
             **attributes,
         }
     )

@@ -187,10 +187,13 @@ def test_a_missing_compiler_is_installed_or_comes_with_an_environment(
     error = AssertionError("/usr/lib/python3.11/distutils/core.py")
     assert fixes.explained(without, error) == (f"AssertionError: {error}", fix)
     assert fixes.explained(without, AssertionError()) == ("AssertionError", fix)
+    # One that compiles nothing is no fix.
+    programs("apt", "g++")
+    assert fixes.compiler_fix(without).startswith("install a C++ compiler again:\n")
 
 
-@pytest.mark.parametrize("cxx", ["/nowhere/g++", "/nowhere/g++ -m64"])
-def test_a_compiler_that_cannot_be_started_has_the_fix_of_its_setting(cxx: str) -> None:
+@pytest.mark.parametrize("cxx", ["/nowhere/g++", "/nowhere/g++ -m64", "false"])
+def test_a_compiler_that_does_not_work_has_the_fix_of_its_setting(cxx: str) -> None:
     """Then what does not compile is a consequence of it."""
     error = OSError(errno.ENOENT, "No such file", "/nowhere/g++")
     culprit = ("a setting in ~/.theanorc", "correct the lines of ~/.theanorc")
