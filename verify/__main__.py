@@ -43,6 +43,10 @@ PROGRAMS = {
 def main(argv):
     """Run the program that the first argument names, else the verification; return its status."""
     importlib.import_module("verify.core.surroundings").open_streams()
+    if sys.version_info[0] > 2:
+        # A library that is cut off ends Python before there is a supervisor: this says where.
+        handler = importlib.import_module("faulthandler")
+        handler.enable()
     # Their lines would stand between those of the programs that the suite starts.
     for name in ("LD_DEBUG", "LD_SHOW_AUXV"):
         os.environ.pop(name, None)
@@ -57,6 +61,8 @@ def main(argv):
         importlib.import_module("verify.core.progress").says_interrupted = False
     program = PROGRAMS.get(argv[0]) if argv else None
     module = importlib.import_module(program or "verify.cli")
+    if sys.version_info[0] > 2:
+        handler.disable()
     return module.main(argv[1:] if program else argv)
 
 

@@ -85,8 +85,7 @@ def _framework(expectation, folder, user_flags):
             return frameworks.load(expectation["module"], fixes.repair_fix(expectation))
         return frameworks.load(or_numpy=True)
     except frameworks.FrameworkError as error:
-        if not error.name or error.fix.startswith("correct"):
-            # There is none. Or its own words name the file, or the setting.
+        if not error.name:
             raise
         program = IMPORT % {"name": error.name}
         found = find_culprit(program, error.name, folder, user_flags.get(error.name, ""))

@@ -12,7 +12,14 @@ import sys
 
 from verify.core import framework as frameworks
 from verify.core import packages, process, surroundings
-from verify.core.configuration import compile_flags, flags_of, use_compile_folder
+from verify.core.configuration import (
+    compile_flags,
+    config_lines,
+    flags_of,
+    options_of,
+    use_compile_folder,
+)
+from verify.core.portable import native
 
 _UNTRIED = object()
 
@@ -172,7 +179,9 @@ def find_culprit(program, framework, folder, user_flags="", environ=None):
     for path in paths:
         others = os.pathsep.join(each for each in paths if each != path) or os.devnull
         if error_in(dict(environ, **{rc: others})) is None:
-            return "a setting in %s" % path, "correct the lines of %s" % path
+            copy = os.path.join(folder, "rc")
+            copied = dict(environ, **{rc: os.pathsep.join([others, copy])})
+            return _of_file(path, copy, lambda copied=copied: error_in(copied) is None)
     if len(names) > 1 and error_in({n: v for n, v in environ.items() if n not in names}) is None:
         text = " and ".join("%s=%s" % (name, environ[name]) for name in names)
         return text, "unset " + " ".join(names)
@@ -208,6 +217,26 @@ def _of_variable(environ, name, helps):
             fix = surroundings.without(name, os.path.realpath(part), environ=environ)
             return "%s in %s" % (part, name), fix
     return "%s=%s, which %s" % (name, environ[name], reason), "unset " + name
+
+
+def _of_file(path, copy, runs):
+    """Return the answer for a configuration file: for the setting that matters.
+
+    None if the file's form is wrong. runs: returns whether the program runs with the file `copy`.
+    """
+    options = options_of(os.path.expanduser(native(path)))
+    for left in [None] + sorted(option for option in options if option[1]):
+        lines = [
+            "%s = %s" % (option[1], value) if option[1] else "[%s]" % option[0]
+            for option, value in sorted(options.items())
+            if option != left
+        ]
+        with open(copy, "wb") as file:
+            file.write("\n".join(lines).encode("utf-8"))
+        if runs():
+            lines = left and config_lines(left[0], left[1], options[left])
+            return left and ("%s in %s" % (left[1], path), "remove from %s:\n%s" % (path, lines))
+    return "a setting in %s" % path, "correct the lines of %s" % path
 
 
 def _of_flags(environ, variable, user_flags, error_in):

@@ -108,8 +108,7 @@ def raise_for(status: int, what: str) -> NoReturn:
     error = VerifyError(what, fix=fixes.get(status, "see the suite's own message above"))
     if status < 0:
         # Before it was supervised: by a library that Python itself loads, for one.
-        found = f"signal {-status} has ended it, without a message"
-        shows = "run it again; " + "export PYTHONFAULTHANDLER=1 shows where" * (-status in CRASHES)
-        error = VerifyError(what, found=found, fix=shows.rstrip("; "))
+        shows = error.fix if -status in CRASHES else "run it again"
+        error = VerifyError(what, found=f"signal {-status} has ended it", fix=shows)
     error.exit_code = status if status in fixes else CANNOT_RUN
     raise error

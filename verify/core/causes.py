@@ -35,8 +35,7 @@ class Facts(object):
         self.framework = framework
         # Theano-PyMC is the module `theano`, too.
         names = (framework, "theano-pymc") if framework == "theano" else (framework,)
-        found = [packages.installed(name) for name in names]
-        self.version = version or next((each for each in found if each), None)
+        self.version = version or next(filter(None, map(packages.installed, names)), None)
         self.folders = folders
         self.ldflags, self.repair = ldflags, repair
         self.user_flags = os.environ.get(framework.upper() + "_FLAGS", "")
@@ -90,6 +89,12 @@ def of_error(error, facts):
     return None
 
 
+def damage(facts):
+    """Return the Cause of what is not recognised, where a file of a package is damaged, or None."""
+    found = mismatches.without_file(r"\.(py|so)[^,/]*,", facts)
+    return found and Cause(found[0], repaired(found[1], facts.repair))
+
+
 def message_of(error):
     """Return the type of an exception and its message; of a wrong syntax, the file's path too."""
     message = "%s: %s" % (type(error).__name__, error)
@@ -136,35 +141,31 @@ def _limit(match, facts):
                 return what, "look at the limits of the container or the batch job"
             names, fixes = ([each[number] for each in found] for number in (1, 2))
             return "%s: %s" % (what, " and ".join(names)), "; or ".join(fixes)
-    return None
 
 
 def _missing_header(match, facts):
-    """Python's header files, which every compiled module needs."""
-    if facts.has_headers():
+    """Python's header files, which every compiled module needs, or its library."""
+    is_library = "-lpython" in match.group(0)
+    if facts.has_headers() and not is_library:
         return None
     names = [form % mismatches.text(facts.python) for form in ("python%s-dev", "python%s-devel")]
     names.append("python=" + mismatches.text(facts.python))
-    fix = "install them" + packages.system_command(*names)
+    fix = "install %s" % ("it" if is_library else "them") + packages.system_command(*names)
     fix += packages.or_environment(facts.framework, facts.version)
-    return "Python's header files are missing", fix
+    return "Python's %s missing" % ("library is" if is_library else "header files are"), fix
 
 
 def _missing_tool(match, facts):
-    command = packages.system_command("g++", "gcc-c++", "gxx")
-    command += packages.or_environment(facts.framework, facts.version)
+    command = packages.compiler_command(facts.framework, facts.version)
     return "the compiler lacks its part %s" % match.group(1), "install it again" + command
 
 
 def _refused_value(match, facts):
-    """A flag whose value the framework refuses."""
-    flag = match.group("flag")
-    source = facts.source_of(flag)
+    flag, source = match.group("flag"), facts.source_of(match.group("flag"))
     return source and ("a value in %s" % source, "correct %s in %s" % (flag, source))
 
 
 def _unknown_option(match, facts):
-    """An option in gcc.cxxflags that the compiler does not know."""
     option, source = match.group("option"), facts.source_of("gcc.cxxflags", match.group("option"))
     fix = "take %s out of gcc.cxxflags in %s" % (option, source)
     return source and ("g++ does not know the option " + option, fix)
@@ -172,16 +173,11 @@ def _unknown_option(match, facts):
 
 def _shadowed(match, facts):
     """A file of the user's that has the name of a package."""
-    path, name = match.group("path"), match.group("module").split(".")[0]
-    if not path or "site-packages" in path or "dist-packages" in path:
+    path = match.group("path")
+    if not path or "-packages/" in path:
         return None
-    what = "%s hides the package %s" % (path, name)
+    what = "%s hides the package %s" % (path, match.group("module").split(".")[0])
     return what, "rename it, or take its folder off Python's path"
-
-
-def _no_blas_name(match, facts):
-    """Theano takes the BLAS from a NumPy that names none."""
-    return "the framework needs the name of a BLAS", packages.link_fix(facts.framework)
 
 
 # Bytes. With less, Python may wait for ever for a thread that had no memory to start.
@@ -197,7 +193,6 @@ LIMITS = (
 )
 RAISE = "raise it: ulimit -%s with a larger number, or with unlimited"
 CONTAINER = "raise the limit of the container or the batch job"
-CONFIG_FILE = ("%(file)s is not a valid configuration file", "correct, or remove, the file")
 # (a pattern, then a cause and a fix with the pattern's groups in them, or a function that returns
 # both, or None). The first row whose pattern is in the text, and that gives a cause, counts.
 ROWS = (
@@ -222,9 +217,14 @@ ROWS = (
     (
         r"(?:File contains no section headers\.\s+file: |Source contains parsing errors: "
         r"|While reading from )(?:PosixPath\()?'?(?P<file>[^',\n]+)",
-    )
-    + CONFIG_FILE,
-    (r"blas_opt_info|No section: '?blas", _no_blas_name),
+        "%(file)s is not a valid configuration file",
+        "correct, or remove, the file",
+    ),
+    (
+        # Theano takes the BLAS from a NumPy that names none.
+        r"blas_opt_info|No section: '?blas",
+        lambda _, facts: ("the framework needs a BLAS's name", packages.link_fix(facts.framework)),
+    ),
     (
         r"(?P<path>\S+): failed to map segment from shared object: Operation not permitted",
         "nothing may run in %(folder)s (noexec)",
@@ -284,7 +284,7 @@ ROWS = (
     ),
     (r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'", mismatches.old_name),
     (r"has no member named|was not declared in this scope|lvalue required", mismatches.old_c_code),
-    (r"fatal error: Python\.h: No such file", _missing_header),
+    (r"fatal error: Python\.h: No such file|cannot find -lpython", _missing_header),
     (r"(?:cannot execute|execvp[^\n]*)\W+(cc1plus|as|ld|collect2)\b", _missing_tool),
     (r"unrecognized command.line option \W*(?P<option>-[\w=+-]+)", _unknown_option),
     (r"SyntaxError|invalid syntax", mismatches.other_syntax),

@@ -21,7 +21,9 @@ from verify.core.portable import native
 # Optimisations that put calls of BLAS into graphs, by the names that leave them out.
 BLAS_NAMES = re.compile("(^|:)(BlasOpt|blas|c_blas|use_c_blas|fast_run|local_dot_to_dot22)(:|$)")
 # Of the linker or the loader: no BLAS, or another one than blas.ldflags names.
-UNLINKED = re.compile(r"cannot find -l|undefined symbol: (cblas_)?[sdcz](gemm|gemv|ger|dot|axpy)")
+UNLINKED = re.compile(
+    r"cannot find -l(?!python)|undefined symbol: (cblas_)?[sdcz](gemm|gemv|ger|dot|axpy)"
+)
 # The command that does it, from the builder, which knows by what name a person started it.
 REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
 # What `--variant NAME` builds for without `--framework`.
@@ -55,6 +57,9 @@ def explained(context, error):
         return "%s: %s" % (detail, what), fix
     if context.expectation:
         return detail, own_fix(context, "blas.ldflags")
+    found = causes.damage(_facts(context))
+    if found:
+        return "%s: %s" % (detail, found.what), found.fix
     return detail, causes.unknown(verify_command() + " --debug")
 
 

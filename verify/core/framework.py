@@ -216,6 +216,7 @@ def load(requested=None, repair=None, or_numpy=False):
     except Exception as error:
         facts = causes.Facts(name, repair=repair)
         cause, message = causes.of_error(error, facts), causes.message_of(error)
+        cause = cause or causes.damage(facts)
         # Of a long message the line that names the cause.
         message = next((line for line in message.splitlines() if causes.of(line, facts)), message)
         words = (name, message, "\n  cause: " + cause.what if cause else "")

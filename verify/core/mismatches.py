@@ -61,16 +61,14 @@ MKL_ALONE = "link MKL by its one library, mkl_rt, which loads the others:\n[blas
 BLAS_SYMBOL = re.compile(
     r"(cblas_)?[sdcz](gemm|gemv|ger|dot|axpy|scal|nrm2|syrk|symm|trsm)(64)?_*$"
 )
+PACKAGE = "install again the package that has it"
 PYTHON_SYMBOL = re.compile("_?Py[A-Z]|Py_")
 
 
 def support_of(framework, version):
     """Return the Support of a framework's version, None if it is not known."""
-    fitting = [
-        row
-        for row in SUPPORT
-        if row.framework == framework and number(version or "0") >= row.release
-    ]
+    release = number(version or "0")
+    fitting = [row for row in SUPPORT if row.framework == framework and row.release <= release]
     return fitting[-1] if fitting else None
 
 
@@ -118,7 +116,7 @@ def missing_module(match, facts):
 
 
 def without_file(pattern, facts):
-    """A package with a file that is gone, or has another size, than its installer has recorded."""
+    """A package with a file that is gone, or is not as its installer has recorded."""
     found = facts.lost(pattern)
     if not found:
         return None
@@ -133,7 +131,7 @@ def crashed(match, facts):
     for path in surroundings.matching(os.path.join(facts.prefix, "lib"), "*.so*"):
         # No record has the sizes of a conda client's files.
         if not damaged and c_code.is_cut_off(path):
-            return "%s is cut off" % path, "install again the package that has it"
+            return "%s is cut off" % path, PACKAGE
     return damaged
 
 
@@ -200,33 +198,36 @@ def _too_new(top, facts):
 
 def other_numpy(match, facts):
     """A package was compiled for another NumPy than the installed one."""
-    package = _last_package(facts.frames)
+    # The last one, other than NumPy, that the traceback leads through.
+    names = re.findall(r"(?:site|dist)-packages/([A-Za-z0-9_]+)", facts.frames)
+    package = ([DISTRIBUTIONS.get(name, name) for name in names if name != "numpy"] or [None])[-1]
     words = (package, facts.version_of("numpy"))
     fix = "install it for this NumPy:\n%s --no-deps %s" % (facts.pip(again=True), package)
     return package and ("%s was compiled for another NumPy than %s" % words, fix)
 
 
-def _last_package(frames):
-    """Return the last distribution, other than NumPy, that a traceback leads through, or None."""
-    names = re.findall(r"(?:site|dist)-packages/([A-Za-z0-9_]+)", frames)
-    return next((DISTRIBUTIONS.get(n, n) for n in reversed(names) if n != "numpy"), None)
-
-
 def other_syntax(match, facts):
-    """A file in the syntax of another Python."""
-    path = re.search(r"([^\s(]+\.py), line \d+$", match.string)
-    if path and re.search("EOF|never closed|unterminated", match.string):
-        return "%s is cut off" % path.group(1), "install again the package that has it"
+    """A file that is damaged, the user's, or in the syntax of another Python."""
+    path, line = (re.findall(r" in (/.*\.py), line (\d+)$", match.string) or [("", "")])[0]
+    inner = path.partition("-packages/")[2]
+    damaged = inner and without_file("^%s," % re.escape(inner), facts)
+    if damaged:
+        return damaged
+    is_half = re.search("EO[FL]|never closed|unterminated", match.string)
     support = support_of(facts.framework, facts.version)
-    if support and facts.python > support.python:
+    if support and facts.python > support.python and not is_half:
         return _old_framework("its source is not for Python %s" % text(facts.python), facts)
     if not path:
         return None
-    package = _last_package(facts.frames + path.group(1)) or os.path.basename(path.group(1))
-    return (
-        "%s is written for another Python than %s" % (package, text(facts.python)),
-        "install a version of it for this one:\n%s %s" % (facts.pip(True), package),
-    )
+    if not (inner or path.startswith(os.path.join(facts.prefix, "lib"))):
+        return "%s has a mistake in line %s" % (path, line), "correct the file"
+    what = "is cut off" if is_half else "is written for another Python than " + text(facts.python)
+    top = re.split("[/.]", inner)[0]
+    fix = "install this Python again"
+    if top:
+        words = (top, facts.pip(again=True), DISTRIBUTIONS.get(top, top))
+        fix = "install %s again, in a version for this Python:\n%s %s" % words
+    return "%s %s" % (path, what), fix
 
 
 def missing_library(match, facts):
@@ -241,7 +242,7 @@ def missing_library(match, facts):
     damaged = without_file(r"(^|/)%s," % re.escape(name), facts)
     if damaged:
         return damaged
-    fix = "install the package that has it"
+    fix = PACKAGE
     if name.startswith(("libmkl", "libiomp5")):
         distribution = "mkl" if name.startswith("libmkl") else "intel-openmp"
         fix = "%s %s" % (facts.pip(), distribution)

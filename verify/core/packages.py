@@ -2,6 +2,8 @@
 
 from __future__ import absolute_import, division, print_function
 
+import base64
+import hashlib
 import importlib
 import json
 import os
@@ -183,22 +185,32 @@ def _conda_version(name):
 def lost(pattern):
     """Return (package, version, path, problem) of the first file that is not as it was installed.
 
-    It is gone, or has another size. pattern: the regular expression of its line in a RECORD, which
-    has its path below a folder of packages, a digest and the size. None if there is none.
+    pattern: the regular expression of its line in a RECORD, which has its path below a folder of
+    packages, a digest and the size. None if there is none.
     """
     for folder in sys.path:
         for record in matching(folder, os.path.join("*.dist-info", "RECORD")):
             lines = [line for line in read_text(record).splitlines() if re.search(pattern, line)]
-            for name, _, size in (line.rsplit(",", 2) for line in lines if line.count(",") > 1):
+            for line in (line for line in lines if line.count(",") > 1):
+                name, digest, size = line.rsplit(",", 2)
                 path, problem = os.path.join(folder, name.strip('"')), None
                 if not os.path.exists(path):
                     problem = "is missing"
                 elif size.isdigit() and os.path.getsize(path) != int(size):
                     problem = "has %d bytes in place of %s" % (os.path.getsize(path), size)
+                elif digest.startswith("sha256=") and digest != "sha256=" + _digest(path):
+                    problem = "has other bytes than were installed"
                 if problem:
                     stem = os.path.basename(os.path.dirname(record))[: -len(".dist-info")]
                     return stem.partition("-")[::2] + (name.strip('"'), problem)
     return None
+
+
+def _digest(path):
+    """Return the SHA-256 of a file as a RECORD has it."""
+    with open(path, "rb") as file:
+        digest = hashlib.sha256(file.read()).digest()
+    return base64.urlsafe_b64encode(digest).decode("ascii").rstrip("=")
 
 
 def link_fix(framework):

@@ -148,8 +148,8 @@ def test_variables_are_named_where_a_suite_ends_without_a_word(
 def test_a_suite_that_dies_before_it_can_say_why(room: Room) -> None:
     room.runs("kill -BUS $$")
     error = room.fails("could not be verified")
-    assert (error.found, error.exit_code) == ("signal 7 has ended it, without a message", 2)
-    assert "PYTHONFAULTHANDLER" in str(error.fix)
+    assert (error.found, error.exit_code) == ("signal 7 has ended it", 2)
+    assert error.fix == "see the suite's own message above"
     room.runs("kill -KILL $$")
     assert room.fails("could not be verified").fix == "run it again"
 

@@ -222,9 +222,3 @@ def test_a_library_without_a_record_that_was_cut_off_is_named(tmp_path: Path) ->
     (folder / "libb.so.1").write_bytes(whole[:4096])
     cause = causes.of(died, facts(prefix=str(tmp_path)))
     assert cause == (f"{folder}/libb.so.1 is cut off", "install again the package that has it")
-
-
-def test_a_source_that_was_cut_off_is_not_of_another_python() -> None:
-    error = SyntaxError("EOF while scanning triple-quoted string literal", ("/x/a.py", 3, 1, "''"))
-    cause = causes.of_error(error, facts())
-    assert cause == ("/x/a.py is cut off", "install again the package that has it")

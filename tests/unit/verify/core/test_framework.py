@@ -32,16 +32,17 @@ def test_a_setting_that_the_error_names_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = 'Invalid value ("x") for configuration variable "floatX".'
-    text = f"import os\nif os.environ['BROKENRC'] != os.devnull: raise ValueError({error!r})"
+    file = "pathlib.Path(os.environ['BROKENRC'].split(':')[-1]).read_text().lower()"
+    text = f"import os, pathlib\nif 'floatx' in {file}: raise ValueError({error!r})"
     (tmp_path / "broken.py").write_text(text)
-    (tmp_path / "rc").write_text("[global]\nfloatX = x\n")
+    (tmp_path / "rc").write_text("[global]\nmode = y\nfloatX = x\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("BROKENRC", str(tmp_path / "rc"))
     names = {"module": "broken", "variant": "v", "framework": "f"}
     with pytest.raises(framework.FrameworkError, match="configuration variable") as caught:
         cli._framework(names, str(tmp_path), {})
-    assert caught.value.fix == f"correct floatX in {tmp_path}/rc"
+    assert caught.value.fix == f"remove from {tmp_path}/rc:\n[global]\nfloatx = x"
 
 
 def test_numpy_is_verified_only_where_no_framework_is_installed(
