@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from stacks.core import records, yamlfile
 from stacks.core.console import display_path
 from stacks.core.errors import StaleError, UsageError
@@ -150,7 +152,7 @@ class _Files(Strict):
     """files.json: the framework's files for pip, and those of a stack.yaml's own packages."""
 
     framework: tuple[IndexPin, ...] = ()
-    own: tuple[IndexPin, ...] = ()
+    user: tuple[IndexPin, ...] = Field((), alias="own")
 
 
 def read_folder(folder: Path) -> Lock:
@@ -165,7 +167,7 @@ def read_folder(folder: Path) -> Lock:
         return Lock(
             content.packages(records.parse_json(present[SIZES])),
             files.framework,
-            files.own,
+            files.user,
             content.metadata.channels[0].url,
             content.metadata.custom_metadata.specs,
             tuple(spec for spec in asked["dependencies"] if isinstance(spec, str)),

@@ -159,19 +159,23 @@ def split(prefix, comparison, locked):
 
 def _extra(paths, others):
     """Return a Difference for each path; one for all in a folder that has none of the others."""
-    folders, counts = {b""}, {}
-    for path in others:
-        while os.path.dirname(path) not in folders:
-            path = os.path.dirname(path)
-            folders.add(path)
+    inner = {os.path.dirname(path) for path in others}
+    folders, counts = {each for folder in inner for each in _upwards(folder)}, {}
     for path in paths:
-        while os.path.dirname(path) not in folders:
-            path = os.path.dirname(path)
-        counts[path] = counts.get(path, 0) + 1
+        top = [each for each in _upwards(path) if each not in folders][-1]
+        counts[top] = counts.get(top, 0) + 1
+    form = "extra, with {:,} file{}"
     return [
-        Difference(path, "extra" if path in paths else "extra, with {:,} files".format(count))
+        Difference(path, "extra" if path in paths else form.format(count, "s" * (count > 1)))
         for path, count in sorted(counts.items())
     ]
+
+
+def _upwards(path):
+    """Yield a path and the folders above it."""
+    while path:
+        yield path
+        path = os.path.dirname(path)
 
 
 def added_packages(prefix):

@@ -5,7 +5,6 @@ from __future__ import absolute_import, division, print_function
 import io
 import os
 import re
-import resource
 import signal
 import struct
 import time
@@ -60,8 +59,6 @@ def by_signal(number, folder, kills):
                 ": it was killed, and Linux ended %d programs as memory ran out" % kills,
                 NO_MEMORY,
             )
-        if _is_time_used():
-            return SIGNALS[signal.SIGXCPU]
         if kills is None:
             return ": it was killed", "the system's log says whether memory ran out: " + NO_MEMORY
         return ": it was killed, while there was memory", SENT[1]
@@ -71,14 +68,6 @@ def by_signal(number, folder, kills):
             if status.f_blocks and status.f_bavail * status.f_frsize < FULL:
                 return ": %s is full" % place, "free some space there"
     return SIGNALS.get(number, CRASH if number in CRASHES else SENT)
-
-
-def _is_time_used():
-    """Return whether the ended children have had the time of `ulimit -t`: its signal is SIGKILL."""
-    limit = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    used = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    # The kernel counts in ticks.
-    return 0 <= limit < used + 1
 
 
 def library_of(pid):

@@ -106,6 +106,7 @@ class _Supervisor(object):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
         process.end_with_parent(parent)
+        process.name_time_limit()
         progress.supervisor = self.step_writer
         progress.divert_errors(os.path.join(self.folder, ERRORS))
         try:

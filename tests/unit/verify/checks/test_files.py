@@ -73,11 +73,11 @@ def test_damage_is_named_and_undone_where_files_can_be_put_back(
 
 
 def test_a_folder_of_files_is_one_difference(prefix: Path) -> None:
-    for name in ("a/one", "a/b/two", "pandas/own"):
+    for name in ("a/one", "a/b/two", "b/c/d", "pandas/own"):
         add(prefix, f"{SITE_PACKAGES}/{name}")
     installed(prefix, "pandas-1.5.0", "pandas/__init__.py")
-    lines = [f"{SITE_PACKAGES}/a: extra, with 2 files", f"{SITE_PACKAGES}/pandas/own: extra"]
-    assert found(prefix) == lines
+    problems = ("a: extra, with 2 files", "b: extra, with 1 file", "pandas/own: extra")
+    assert found(prefix) == [f"{SITE_PACKAGES}/{each}" for each in problems]
 
 
 def test_a_folder_that_was_moved_does_not_hide_what_has_taken_its_place(prefix: Path) -> None:

@@ -241,7 +241,7 @@ def test_a_limit_of_processor_time_is_named(start: Start) -> None:
     with start("while True: pass", wrapper=["sh", "-c", 'ulimit -t 2; exec "$@"', "sh"]) as process:
         error = process.communicate(timeout=50)[1]
     used = ": its processor time is used up\n  fix: raise the limit: ulimit -t unlimited\n"
-    assert error == DIED % (signal.SIGKILL, used)
+    assert error == DIED % (signal.SIGXCPU, used)
 
 
 @pytest.mark.parametrize(
