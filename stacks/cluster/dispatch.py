@@ -229,15 +229,19 @@ def dispatch(
     try:
         while waiting or running:
             workers = cluster.workers()
-            gone = [one for one in running if one.worker.address not in workers]
-            for task in [one for one in running if one in gone or one.future.done()]:
+            for task in [t for t in running if t.worker.address not in workers or t.future.done()]:
                 answer = task.answer()
                 cluster.stop([task])
                 running.remove(task)
                 failures += _ended(task, answer, waiting, refused, take)
             busy = refused | {task.worker.machine for task in running}
             free = {one.machine: one for one in workers.values() if one.machine not in busy}
-            for job, worker in _next(waiting, dict(free)):
+            for job in list(waiting):
+                fitting = [machine for machine in free if job.machine in (None, machine)]
+                if not fitting:
+                    continue
+                # Of another machine, if one was lost with it.
+                worker = free.pop(min(fitting, key=job.lost.count))
                 done, every = len(jobs) - len(waiting) - len(running), len(jobs)
                 left = duration(seconds_left(begun, done, every))
                 progress = f"; {done} of {every} done, about {left} left" if done else ""
@@ -282,13 +286,3 @@ def _ended(
         print_line(worker.name, as_typed(f"is left out:\n{answer.errors[0]}"))
     waiting.append(job)
     return []
-
-
-def _next(waiting: Sequence[Job], free: dict[str, Worker]) -> list[tuple[Job, Worker]]:
-    """Return the jobs to start now, each with a worker: if one was lost, of another machine."""
-    pairs = []
-    for job in waiting:
-        fitting = [machine for machine in free if job.machine in (None, machine)]
-        if fitting:
-            pairs.append((job, free.pop(min(fitting, key=job.lost.count))))
-    return pairs

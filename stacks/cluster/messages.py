@@ -161,16 +161,9 @@ def check(order: Order, actual: Mapping[str, str], commit: str | None) -> None:
             fix="share its folder, or copy it there",
         )
     files = f"{plural(len(different), 'different file')}: {named}"
-    if order.commit == commit:
-        found = f"the same commit with {files}"
-        fix = "commit the changes, and check out that commit on both machines"
-    else:
-        found = f"commit {commit or 'unknown'} with {files}"
-        fix = f"on that machine: git checkout {order.commit}"
-        fix = fix if order.commit else "copy this checkout to that machine"
     raise StaleError(
         "the worker's checkout differs from this one",
         expected=f"commit {order.commit or 'unknown'} without changes",
-        found=found,
-        fix=fix,
+        found=f"commit {commit or 'unknown'} with {files}",
+        fix="commit changes, and check out the same commit on both machines",
     )
