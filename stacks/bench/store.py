@@ -188,22 +188,19 @@ def named(workspace: Workspace, machine: Machine, requested: str = "") -> Machin
         for one in read_all(workspace)[0]
         if not machine.same_hardware(one.result.machine)
     }
-    fix = "choose another --machine NAME"
     if not requested:
         names = (f"{machine.name}-{number}" if number > 1 else machine.name for number in count(1))
         requested = next(name for name in names if name not in taken)
-    elif not re.fullmatch(NAME, requested):
+    elif requested == DEVICES or not re.fullmatch(NAME, requested):
         raise UsageError(
             f"--machine {requested}: not the name of a folder of results",
             expected="small letters, digits, dots and hyphens",
         )
-    elif requested == DEVICES:
-        raise UsageError(f"--machine {requested}: this folder has the reports of devices", fix=fix)
     elif requested in taken:
         raise UsageError(
             f"results/{requested} has results of another machine",
             expected=f"the same processor, cores and memory: {_hardware(machine)}",
-            fix=fix,
+            fix="choose another --machine NAME",
         )
     return machine.model_copy(update={"name": requested})
 

@@ -36,7 +36,7 @@ def check_workload(name: str) -> None:
     """Raise UsageError unless this is the name of a workload."""
     if name not in PROGRAMS:
         raise UsageError(
-            f"no workload {name or 'is named'}",
+            f"no workload {name}",
             expected=", ".join(PROGRAMS),
             fix="./invoke profile --variant NAME --workload ntm",
         )

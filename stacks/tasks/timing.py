@@ -150,7 +150,7 @@ def publish(add: list[str], check: bool = False, prune: bool = False) -> None:
 )
 def profile(
     variant: str = "",
-    workload: str = "",
+    workload: str = "ntm",
     framework: str = "",
     linker: str = "",
     small: bool = False,
@@ -171,7 +171,6 @@ def profile(
             workspace, chosen, prefix, command, memory=memory, json_file=file_of(json)
         )
         return
-    workload = workload or "ntm"
     profile_runs.check_workload(workload)
     chosen, prefix = built(variant, framework)
     words = ["--linker", linker] if linker else []
@@ -193,7 +192,7 @@ def profile(
     takes_command=True,
 )
 def compare(
-    before: str, after: str, workload: str = "", framework: str = "", rounds: int = 0
+    before: str, after: str, workload: str = "ntm", framework: str = "", rounds: int = 0
 ) -> None:
     """Show two profiles side by side, or time your program after -- on two variants."""
     if program := remainder():
@@ -206,7 +205,6 @@ def compare(
     from stacks.profiles import compare as profile_compare
     from stacks.profiles import run as profile_runs
 
-    workload = workload or "ntm"
     profile_runs.check_workload(workload)
     reports = [
         profile_runs.find_report(default_workspace(), name, workload, framework or None)

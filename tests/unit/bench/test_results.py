@@ -121,7 +121,7 @@ def test_two_machines_of_one_name(own_workspace: Workspace) -> None:
     assert store.named(own_workspace, other, "mine").name == "mine"
     for name, message in (
         ("here-2-cores", "has results of another machine"),
-        ("devices", "has the reports of devices"),
+        ("devices", "not the name of a folder of results"),
         ("../mine", "small letters"),
         ("My box", "small letters"),
         (".x", "small letters"),
