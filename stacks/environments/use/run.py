@@ -22,6 +22,8 @@ from verify.core import surroundings
 LOGGER = logging.getLogger(__name__)
 SHELLS = Path(__file__).parent / "shells"
 ENTERED = ("bash", "zsh", "fish")
+# The shells of accounts that nobody uses, such as those of containers.
+NO_SHELLS = ("nologin", "false", "true")
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
@@ -66,12 +68,14 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
 def shell(variant: Variant, prefix: Path) -> None:
     """Replace this process by an interactive shell whose prompt names the variant.
 
-    Raises UsageError if the shell does not start.
+    Raises UsageError if the shell does not start, or is for accounts that may not log in.
     """
     env = variables(variant, prefix)
     command, shell_variables = shell_of(variant.name, env)
     name = Path(command[0]).name
     fix = f"name another one: SHELL=bash {as_typed(f'./invoke shell {variant.option}')}"
+    if name in NO_SHELLS:
+        raise UsageError(f"SHELL={command[0]} lets nobody in", expected="a shell", fix=fix)
     warn(variant, prefix)
     if name in ENTERED:
         print(f"{variant.id}: python, g++ and theano are this environment's; leave with `exit`")

@@ -139,6 +139,9 @@ def test_a_shell_says_where_one_is(
             assert env["PS1"] == "(openblas) $ "
             assert f"{shell} is not supported: your own files may put another python" in printed
             assert "`which python` prints /prefix/bin/python" in printed
+    monkeypatch.setenv("SHELL", "/usr/sbin/nologin")
+    with pytest.raises(UsageError, match=r"nologin lets nobody in(.|\n)*SHELL=bash \./invoke"):
+        run_module.shell(variant, Path("/prefix"))
 
 
 def test_an_environment_that_did_not_pass_is_named_once(
