@@ -32,8 +32,8 @@ from stacks.image.files import normalise, write
 from stacks.locks import lock
 from stacks.locks.solution import entries_of, packages_of
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import CHANNEL, DIGESTS, TOOLS, VARIABLE, pip_options, vendored_path
-from stacks.sources.pins import Pin
+from stacks.sources.mirrors import CHANNEL, DIGESTS, TOOLS, VARIABLE, pip_options
+from stacks.sources.pins import Pin, cached_path
 from stacks.variants.variant import Variant
 
 REQUIREMENTS = REPOSITORY / "requirements.lock"
@@ -81,7 +81,7 @@ def vendor(
         summaries.append(f"copying {plural(len(packages) + len(pins), 'file')}, part 1 of 3")
         write_channel(new / CHANNEL, entries)
         copies = {new / CHANNEL / path: package for path, package in packages.items()}
-        copies |= {vendored_path(new, pin): files[pin] for pin in pins}
+        copies |= {cached_path(new, pin): files[pin] for pin in pins}
         for target, source in copies.items():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)

@@ -16,7 +16,7 @@ def fetch(workspace: Workspace, pins: Iterable[Pin]) -> dict[Pin, Path]:
     Raises FetchError if a file is not available, IntegrityError if a mirror's bytes are not the
     pinned ones, DiskError.
     """
-    paths = {pin: cached_path(workspace, pin) for pin in pins}
+    paths = {pin: cached_path(workspace.cache, pin) for pin in pins}
     # One job for each path: two pins may be the same file (a deb in two suites).
     jobs = list({path: pin for pin, path in paths.items()}.values())
     stop = threading.Event()

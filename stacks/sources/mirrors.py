@@ -11,8 +11,6 @@ from urllib.parse import quote, urlsplit
 
 from stacks.core.errors import FetchError, UsageError
 from stacks.core.paths import check_is_file, expanded
-from stacks.core.workspace import Workspace
-from stacks.sources.pins import Pin, cached_path
 
 VARIABLE = "THEANO_STACKS_VENDOR"
 # In a vendored folder: the packages, the tools' wheels, and the digests of all other files.
@@ -76,8 +74,3 @@ def pip_options() -> list[str]:
     """Return the options by which pip takes the tools' wheels from the vendored folder, if any."""
     folder = vendored_folder()
     return ["--no-index", "--find-links", str(folder / TOOLS)] if folder else []
-
-
-def vendored_path(folder: Path, pin: Pin) -> Path:
-    """Return the path of a pinned file in a vendored folder, whether or not it is there."""
-    return cached_path(Workspace(folder, folder), pin)

@@ -26,7 +26,6 @@ from stacks.core.models import (
     Strict,
     Version,
 )
-from stacks.core.workspace import Workspace
 
 # Of the pins that are read from a file; what is made here is not checked again.
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -240,8 +239,8 @@ def _check_unique(key: str, labels: Sequence[str], positions: yamlfile.Positions
             raise UsageError(f"{where}: {label} is pinned twice, first at {other}")
 
 
-def cached_path(workspace: Workspace, pin: Pin) -> Path:
-    """Return the path of a pinned file in the cache, whether or not it is there.
+def cached_path(cache: Path, pin: Pin) -> Path:
+    """Return the path of a pinned file in the cache or vendored folder, whether or not it is there.
 
     Raises IntegrityError if the path would leave its folder: an index of the network may have named
     the file.
@@ -253,7 +252,7 @@ def cached_path(workspace: Workspace, pin: Pin) -> Path:
                 expected=IN_WORDS[pattern],
                 found=repr(text),
             )
-    folder = workspace.cache / "sources" / "sha256" / pin.sha256[:2] / pin.sha256
+    folder = cache / "sources" / "sha256" / pin.sha256[:2] / pin.sha256
     return folder / pin.filename
 
 

@@ -10,8 +10,10 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
@@ -24,10 +26,10 @@ from stacks.core.process import CommandError, call
 from stacks.core.workspace import Workspace
 from stacks.sources.download import get_document, size_at
 from stacks.sources.mirrors import VARIABLE as VENDOR
-from stacks.sources.mirrors import public_url, valid_url, vendored_folder, vendored_path
+from stacks.sources.mirrors import public_url, vendored_folder
 from stacks.sources.package_index import indexes_of, pip_settings
 from stacks.sources.parallel import parallel_map
-from stacks.sources.pins import DebPin, IndexPin, LockedPackage, Pin
+from stacks.sources.pins import DebPin, IndexPin, LockedPackage, Pin, cached_path
 from stacks.sources.registry import Tokens, is_registry, registry_at
 from stacks.sources.web import MissingError, TransientError, Web, environment_web
 
@@ -65,19 +67,14 @@ class Place:
     name: str
     web: Web
     kinds: tuple[type[Pin], ...]
-    urls: Callable[[Pin], Sequence[str]]
+    urls: Callable[[Any], Sequence[str]]
     check: Callable[[], None] = lambda: None
     warns: bool = False
 
 
 def mirror_place(web: Web, root: str) -> Place:
     """Return the place that a mirror of Debian's archive is, by its root."""
-
-    def urls(pin: Pin) -> Sequence[str]:
-        assert isinstance(pin, DebPin)
-        return [f"{root}/{pin.path}"]
-
-    return Place(public_url(root), web.for_place(), (DebPin,), urls)
+    return Place(public_url(root), web.for_place(), (DebPin,), lambda pin: [f"{root}/{pin.path}"])
 
 
 def index_places(stop: threading.Event) -> list[Place]:
@@ -90,8 +87,7 @@ def locked_places(web: Web, pins: Sequence[LockedPackage]) -> list[Place]:
     """Return the places of packages of another channel: each package's first address, then more."""
 
     def place(number: int) -> Place:
-        def urls(pin: Pin) -> Sequence[str]:
-            assert isinstance(pin, LockedPackage)
+        def urls(pin: LockedPackage) -> Sequence[str]:
             return pin.urls[number : number + 1]
 
         folders = (url.rpartition("/")[0] for pin in pins for url in urls(pin))
@@ -108,7 +104,7 @@ def vendored_places(stop: threading.Event) -> list[Place]:
         return []
 
     def urls(pin: Pin) -> Sequence[str]:
-        return [vendored_path(folder, pin).as_uri()]
+        return [cached_path(folder, pin).as_uri()]
 
     kinds = (DebPin, IndexPin, LockedPackage)
     return [Place(f"{folder}/sources", environment_web(stop), kinds, urls, warns=True)]
@@ -162,15 +158,15 @@ def channel_at(address: str, where: str, web: Web) -> Place:
         registry = registry_at(address, where)
         access = replace(access, tokens=Tokens(registry))
 
-        def blob(pin: Pin) -> list[str]:
-            return [registry.blob(_subdir(pin), pin.name, pin.sha256)]
+        def blob(pin: LockedPackage) -> list[str]:
+            return [registry.blob(pin.subdir, pin.name, pin.sha256)]
 
         return Place(public_url(address.rstrip("/")), access, (LockedPackage,), blob, warns=True)
     root = _checked(address, where).rstrip("/")
     folder = Path(url2pathname(urlsplit(root).path)) if root.startswith("file:") else None
 
-    def url(pin: Pin) -> list[str]:
-        return [f"{root}/{_subdir(pin)}/{_quoted(pin)}"]
+    def url(pin: LockedPackage) -> list[str]:
+        return [f"{root}/{pin.subdir}/{quote(pin.filename, safe='+!')}"]
 
     def check() -> None:
         if folder and not folder.is_dir():
@@ -187,8 +183,8 @@ def release_at(address: str, web: Web) -> Place:
     """
     access = web.for_place(quiet=True)
 
-    def url(pin: Pin) -> list[str]:
-        return [f"{address}/{_quoted(pin)}"]
+    def url(pin: LockedPackage) -> list[str]:
+        return [f"{address}/{quote(pin.filename, safe='+!')}"]
 
     def check() -> None:
         get_document(access, f"{address}/{LIST}", "*/*", LARGEST_LIST)
@@ -196,23 +192,12 @@ def release_at(address: str, web: Web) -> Place:
     return Place(public_url(address), access, (LockedPackage,), url, check)
 
 
-def _subdir(pin: Pin) -> str:
-    assert isinstance(pin, LockedPackage)
-    return pin.subdir
-
-
-def _quoted(pin: Pin) -> str:
-    return quote(pin.filename, safe="+!")
-
-
 def _checked(address: str, where: str) -> str:
     """Return the URL of a static channel."""
     if re.match(r"https?://", address):
-        try:
-            if urlsplit(valid_url(address, where)).hostname:
+        with suppress(ValueError):
+            if urlsplit(address).hostname:
                 return address
-        except FetchError as error:
-            raise UsageError(error.what, fix=error.fix) from error
     elif re.match(r"file:/", address):
         return Path(url2pathname(urlsplit(address).path)).as_uri()
     elif not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", address):

@@ -123,7 +123,7 @@ def _file_pin(
     pin = IndexPin(
         name=request.project, version=request.version, filename=filename, size=0, sha256=sha256
     )
-    cached = cached_path(workspace, pin)
+    cached = cached_path(workspace.cache, pin)
     if link.sha256 and digest_at(cached) == link.sha256:
         return replace(pin, size=cached.stat().st_size)
     part = workspace.cache / "sources" / "unpinned" / filename
@@ -141,7 +141,7 @@ def _file_pin(
                     found=f"sha256 {pin.sha256}",
                     fix="try again; if it persists, ask the operator of this index",
                 )
-            target = cached_path(workspace, pin)
+            target = cached_path(workspace.cache, pin)
             target.parent.mkdir(parents=True, exist_ok=True)
             part.chmod(0o444)
             part.replace(target)

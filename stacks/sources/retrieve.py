@@ -58,7 +58,7 @@ def retrieve(
     downloads resume next time. path_of: where a file is kept, by default as a source; its folder is
     for that file alone. Raises DiskError.
     """
-    target = path_of or partial(cached_path, workspace)
+    target = path_of or partial(cached_path, workspace.cache)
     found: dict[Pin, Place] = {}
     failures: Failures = {pin: [] for pin in pins}
     for place in places:
@@ -127,7 +127,7 @@ def _take(
             finally:
                 # Without a part that is to be continued it is empty.
                 with suppress(OSError):
-                    cached_path(workspace, pin).parent.rmdir()
+                    cached_path(workspace.cache, pin).parent.rmdir()
     except (FetchError, IntegrityError) as error:
         return error
     return _worst(errors) or NotListedError(place.name)
@@ -148,7 +148,7 @@ def _download(
     workspace: Workspace, url: str, place: Place, pin: Pin, progress: DownloadProgress
 ) -> Path:
     """Return a file with all of the pinned bytes; a part, or wrong bytes, are fetched again."""
-    target = cached_path(workspace, pin)
+    target = cached_path(workspace.cache, pin)
     part = target.with_name(f"{target.name}.part")
     with explain_disk_errors(part):
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -177,12 +177,12 @@ def address_wheel(workspace: Workspace) -> Wheel:
 
     def wheel() -> Path:
         pin = read_pins(workspace.sources_lock).file(WHEEL_FILE)
-        if digest_at(cached_path(workspace, pin)) != pin.sha256:
+        if digest_at(cached_path(workspace.cache, pin)) != pin.sha256:
             note = f"fetching the addresses of Debian's archive: {WHEEL_ORIGIN}, once"
             print(note, file=sys.stderr, flush=True)
             # Its failure must not stop the run that it is for.
             _raise(retrieve(workspace, [pin], index_places(threading.Event()))[1])
-        return cached_path(workspace, pin)
+        return cached_path(workspace.cache, pin)
 
     return wheel
 

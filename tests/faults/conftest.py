@@ -93,9 +93,9 @@ def keep_sources(tiny: Tiny) -> None:
         candidate for candidate in channel.candidates.values() if candidate.file_name in names
     ]
     pins = [pin for candidate in candidates for pin in candidate.recipe.pins(channel.pins)]
-    sources = {cached_path(tiny.workspace, pin): BODIES[pin.filename] for pin in INVENTED}
+    sources = {cached_path(tiny.workspace.cache, pin): BODIES[pin.filename] for pin in INVENTED}
     for pin, path in fetch(default_workspace(), pins).items():
-        sources[cached_path(tiny.workspace, pin)] = path.read_bytes()
+        sources[cached_path(tiny.workspace.cache, pin)] = path.read_bytes()
     for target, body in sources.items():
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(body)

@@ -78,7 +78,7 @@ class Mirror:
         pins: list[DebPin | IndexPin] = [*self.pins.debs, *self.pins.files]
         for pin in pins:
             if rest == (getattr(pin, "path", "") if kind == "debian" else pin.filename):
-                file = cached_path(self.workspace, pin)
+                file = cached_path(self.workspace.cache, pin)
                 return file.read_bytes() if file.is_file() else None
         return None
 

@@ -99,7 +99,7 @@ def not_at_mirrors(workspace: Workspace, pins: Sequence[DebPin]) -> frozenset[De
     An archive of ended releases may be out of reach. A mirror that does not answer counts as
     having them: the fetch then fails and says why.
     """
-    wanted = [pin for pin in pins if digest_at(cached_path(workspace, pin)) != pin.sha256]
+    wanted = [pin for pin in pins if digest_at(cached_path(workspace.cache, pin)) != pin.sha256]
     if not wanted:
         return frozenset()
     stop, wheel = threading.Event(), address_wheel(workspace)

@@ -59,7 +59,7 @@ def candidate() -> Candidate:
 def staged(workspace: Workspace, room: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a cache with the source."""
     monkeypatch.setattr(assemble, "_code_hash", lambda stage: "0")
-    source = cached_path(workspace, PIN)
+    source = cached_path(workspace.cache, PIN)
     source.parent.mkdir(parents=True)
     source.write_bytes(BODY)
     return room

@@ -56,7 +56,7 @@ def closed_port() -> int:
 
 
 def part_of(workspace: Workspace, pin: DebPin, body: bytes) -> Path:
-    part = cached_path(workspace, pin).with_name(f"{pin.filename}.part")
+    part = cached_path(workspace.cache, pin).with_name(f"{pin.filename}.part")
     part.parent.mkdir(parents=True)
     part.write_bytes(body)
     return part

@@ -22,8 +22,7 @@ from stacks.image import base, builder, engine, layout, metadata
 from stacks.image.metadata import ENTRY, config_of
 from stacks.locks import lock
 from stacks.locks.lock import Lock
-from stacks.sources.mirrors import vendored_path
-from stacks.sources.pins import IndexPin, Pins
+from stacks.sources.pins import IndexPin, Pins, cached_path
 from stacks.variants.load import all_variants, load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.archives import deb, member
@@ -240,7 +239,7 @@ def test_each_file_of_the_lock_is_compared_with_its_digest(
     expected = [
         f"{package.sha256}  channel/{'/'.join(package.url.rsplit('/', 2)[1:])}"
         for package in locked.packages
-    ] + [f"{pin.sha256}  {vendored_path(Path(), pin)}" for pin in locked.requirements]
+    ] + [f"{pin.sha256}  {cached_path(Path(), pin)}" for pin in locked.requirements]
     assert sorted((tmp_path / "files").read_text().splitlines()) == sorted(expected)
     assert "sha256sum --check --quiet /files" in script
 

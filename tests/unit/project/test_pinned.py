@@ -12,9 +12,16 @@ from stacks.core.workspace import Workspace
 from stacks.locks.texts import requirements_of
 from stacks.project import pinned
 from stacks.sources import debian_mirrors, places
-from stacks.sources.mirrors import vendored_path
 from stacks.sources.package_index import PipSettings
-from stacks.sources.pins import DebPin, IndexPin, LockedPackage, Pins, read_pins, write_pins
+from stacks.sources.pins import (
+    DebPin,
+    IndexPin,
+    LockedPackage,
+    Pins,
+    cached_path,
+    read_pins,
+    write_pins,
+)
 from stacks.sources.places import LIST, channel_at, release_at
 from stacks.sources.web import Web
 from stacks.variants.load import all_variants
@@ -189,7 +196,7 @@ def test_a_vendored_folder_is_a_place(
     monkeypatch.setenv("THEANO_STACKS_VENDOR", str(tmp_path / "vendored"))
     monkeypatch.setattr(pinned, "packages_by_source", lambda *_: {})
     del full.files[FOO]
-    kept = vendored_path(tmp_path / "vendored", pins.deb("bullseye", "libfoo"))
+    kept = cached_path(tmp_path / "vendored", pins.deb("bullseye", "libfoo"))
     kept.parent.mkdir(parents=True)
     for content, ended in ((b"fo", pytest.raises(ScarceError)), (b"foo", nullcontext())):
         kept.write_bytes(content)

@@ -15,7 +15,7 @@ from stacks.core.errors import DiskError, FetchError, IntegrityError, UsageError
 from stacks.core.workspace import Workspace
 from stacks.sources import download
 from stacks.sources.fetch import fetch
-from stacks.sources.mirrors import VARIABLE, vendored_folder, vendored_path
+from stacks.sources.mirrors import VARIABLE, vendored_folder
 from stacks.sources.parallel import parallel_map
 from stacks.sources.pins import DebPin, cached_path
 from unit.helpers.processes import started
@@ -48,7 +48,7 @@ def test_a_pin_cannot_name_a_path_outside_its_folder(
     workspace: Workspace, change: dict[str, Any]
 ) -> None:
     with pytest.raises(IntegrityError, match="cannot be a file of the cache") as caught:
-        cached_path(workspace, replace(deb(), **change))
+        cached_path(workspace.cache, replace(deb(), **change))
     assert caught.value.expected and caught.value.found
 
 
@@ -210,7 +210,7 @@ def test_a_stopped_fetch_is_resumed_once(
 @pytest.fixture
 def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Have a vendored folder; give the path of the deb in it."""
-    path = vendored_path(tmp_path / "carried", deb())
+    path = cached_path(tmp_path / "carried", deb())
     path.parent.mkdir(parents=True)
     path.write_bytes(BODY)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "carried"))
@@ -220,7 +220,7 @@ def carried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.usefixtures("carried")
 def test_a_vendored_file_is_copied_into_the_cache(workspace: Workspace) -> None:
     path = fetch(workspace, [deb()])[deb()]
-    assert path == cached_path(workspace, deb()) and path.read_bytes() == BODY
+    assert path == cached_path(workspace.cache, deb()) and path.read_bytes() == BODY
     assert stat.S_IMODE(path.stat().st_mode) == 0o444
 
 
@@ -248,7 +248,7 @@ def test_a_vendored_file_that_is_wrong_is_warned_of_and_not_taken(
     assert len(lines) == (warning is not None)
     for line in lines:
         assert carried.name in line and str(warning) in line and "next place is tried" in line
-    path = cached_path(workspace, deb())
+    path = cached_path(workspace.cache, deb())
     assert not path.exists() and not list(path.parent.glob("*.part"))
 
 

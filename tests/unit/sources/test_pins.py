@@ -138,8 +138,8 @@ def test_a_file_is_pinned_by_its_own_bytes(
 ) -> None:
     offer(index, digest)
     assert repin(workspace, [], [IndexFile("foo", "1.0", FOO)]) == Pins(files=(PINNED,))
-    assert cached_path(workspace, PINNED).read_bytes() == BODY
-    assert stat.S_IMODE(cached_path(workspace, PINNED).stat().st_mode) == 0o444
+    assert cached_path(workspace.cache, PINNED).read_bytes() == BODY
+    assert stat.S_IMODE(cached_path(workspace.cache, PINNED).stat().st_mode) == 0o444
     # One in the cache is not fetched again.
     assert repin(workspace, [], [IndexFile("foo", "1.0", FOO)]) == Pins(files=(PINNED,))
     assert index.paths().count(f"/simple/foo/{FOO}") == (1 if digest else 2)
