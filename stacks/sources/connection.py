@@ -140,8 +140,16 @@ def redirect_target(
         raise FetchError(
             what, expected="https, as before", found=public_url(target), fix=OTHER_SERVER
         )
-    target = requests.utils.requote_uri(target)
-    user, at, host = asked.netloc.rpartition("@")
-    if at and parts.netloc == host and parts.scheme in ("https", asked.scheme):
-        return urlsplit(target)._replace(netloc=f"{user}@{host}").geturl()
-    return str(target)
+    return with_user(requests.utils.requote_uri(target), address)
+
+
+def with_user(url: str, address: str) -> str:
+    """Return a URL with the user and password of an address, if it is on the same host.
+
+    After https they are not sent by http.
+    """
+    ours, theirs = urlsplit(address), urlsplit(url)
+    user, at, host = ours.netloc.rpartition("@")
+    if at and theirs.netloc == host and theirs.scheme in ("https", ours.scheme):
+        return theirs._replace(netloc=f"{user}@{host}").geturl()
+    return url

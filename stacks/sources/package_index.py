@@ -22,7 +22,7 @@ from stacks.core import records
 from stacks.core.errors import FetchError, IntegrityError
 from stacks.core.paths import expanded
 from stacks.core.process import CommandError, call
-from stacks.sources.connection import OTHER_SERVER, check_address
+from stacks.sources.connection import OTHER_SERVER, check_address, with_user
 from stacks.sources.download import get_document
 from stacks.sources.mirrors import BUNDLES, check_access_files, public_url, valid_url
 from stacks.sources.pins import Pin, canonical
@@ -199,7 +199,7 @@ def _links(web: Web, address: str, flat: bool) -> Iterator[Link]:
         )
     body, kind, last_url = get_document(web, address, ACCEPT)
     links = _json_links if "json" in kind else _html_links
-    yield from links(body, _same_user(last_url, address))
+    yield from links(body, with_user(last_url, address))
 
 
 def _may_be_trusted(web: Web, url: str) -> bool:
@@ -210,15 +210,6 @@ def _may_be_trusted(web: Web, url: str) -> bool:
         return ipaddress.ip_address(parts.hostname or "").is_loopback
     except ValueError:
         return False
-
-
-def _same_user(url: str, address: str) -> str:
-    """Return a URL with the user and password of the index, if it is on the same host."""
-    ours, theirs = urlsplit(address), urlsplit(url)
-    user, at, host = ours.netloc.rpartition("@")
-    if at and theirs.netloc == host and theirs.scheme == ours.scheme:
-        return theirs._replace(netloc=f"{user}@{host}").geturl()
-    return url
 
 
 def _link(
@@ -236,7 +227,7 @@ def _link(
     digest = sha256 or parts.fragment.partition("sha256=")[2].partition("&")[0]
     yield Link(
         filename or unquote(parts.path.rpartition("/")[2]),
-        _same_user(url, base),
+        with_user(url, base),
         digest if re.fullmatch("[0-9a-f]{64}", digest) else None,
     )
 
