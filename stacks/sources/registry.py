@@ -28,7 +28,7 @@ from stacks.core.paths import check_is_file
 from stacks.sources.connection import Allowance
 from stacks.sources.download import size_at
 from stacks.sources.mirrors import public_url
-from stacks.sources.web import Authorize, Get, MissingError, environment_web
+from stacks.sources.web import Get, MissingError, environment_web
 
 # The specification's form of a repository's name, and a host with an optional port.
 _NAME = r"[a-z0-9]+(?:[._-][a-z0-9]+)*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)*"
@@ -92,20 +92,10 @@ class Tokens:
         self.registry, self.access = registry, access
         self._tokens: dict[str, str] = {}
 
-    def authorize(self, url: str) -> Authorize | None:
-        """Return what adds the token to a request: only to the registry, not to other servers.
-
-        It goes before ~/.netrc, which `requests` would use without it.
-        """
+    def headers(self, url: str) -> dict[str, str]:
+        """Return the header with the token: only for the registry, not for other servers."""
         token = self._tokens.get(self._repository(url)) if self._is_own(url) else None
-        if token is None:
-            return None
-
-        def add(request: requests.PreparedRequest) -> requests.PreparedRequest:
-            request.headers["Authorization"] = token
-            return request
-
-        return add
+        return {"Authorization": token} if token else {}
 
     def _is_own(self, url: str) -> bool:
         return url.startswith(f"{self.registry.root}/v2/")

@@ -26,7 +26,6 @@ from stacks.sources.connection import (
 )
 from stacks.sources.mirrors import BUNDLES, check_access_files, public_url
 
-Authorize = Callable[[requests.PreparedRequest], requests.PreparedRequest]
 # Gets a document's bytes by its URL and headers, and raises what it likes.
 Get = Callable[[str, dict[str, str]], bytes]
 # Bytes: a token, or what a registry says of itself.
@@ -71,8 +70,8 @@ class StoppedError(Exception):
 class Login(Protocol):
     """What adds to requests the tokens that a server wants."""
 
-    def authorize(self, url: str) -> Authorize | None:
-        """Return what adds the token for a URL to a request, if there is one."""
+    def headers(self, url: str) -> dict[str, str]:
+        """Return the header with the token for a URL, if there is one."""
 
     def answer(self, url: str, challenge: str, get: Get) -> bool:
         """Get what a server asks for in WWW-Authenticate; return whether there is any."""
@@ -189,6 +188,8 @@ class Web:
         trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+        if self.tokens:
+            headers = {**headers, **self.tokens.headers(address)}
         # Without it, requests prefers ~/.netrc to the header.
         given = (lambda request: request) if "Authorization" in headers else None
         limit = max(0.001, min(self.timeout, allowance.left))
@@ -199,7 +200,7 @@ class Web:
                     address,
                     data=data,
                     headers=headers,
-                    auth=self.tokens.authorize(address) if self.tokens else given,
+                    auth=given,
                     stream=True,
                     timeout=(min(limit, LONGEST_CONNECT), limit),
                     verify=False if trusted else self.verify,
