@@ -188,8 +188,7 @@ class Web:
         trusted = self.trusts(address)
         if trusted:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
-        if self.tokens:
-            headers = {**headers, **self.tokens.headers(address)}
+        headers = {**headers, **(self.tokens.headers(address) if self.tokens else {})}
         # Without it, requests prefers ~/.netrc to the header.
         given = (lambda request: request) if "Authorization" in headers else None
         limit = max(0.001, min(self.timeout, allowance.left))
