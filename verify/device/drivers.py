@@ -75,19 +75,16 @@ def cuda_device(number):
     return _device(driver, number, _described(driver))
 
 
-def cuda_number_at(bus):
-    """Return the number of the GPU at a PCI bus, such as `0000:00:06.0`."""
-    status, number = _result(_driver().cuDeviceGetByPCIBusId, bus.encode("ascii"))
-    if status != 0:
-        raise FrameworkError("NVIDIA's driver has no GPU at %s" % bus, INSTALLATION)
-    return number
-
-
 def cuda_number_opened():
     """Return the number of the GPU that Theano has opened: of several, the first that it can."""
     import theano
 
-    return cuda_number_at(str(theano.gpuarray.get_context(None).unique_id))
+    # Its PCI bus, such as `0000:00:06.0`.
+    bus = str(theano.gpuarray.get_context(None).unique_id)
+    status, number = _result(_driver().cuDeviceGetByPCIBusId, bus.encode("ascii"))
+    if status != 0:
+        raise FrameworkError("NVIDIA's driver has no GPU at %s" % bus, INSTALLATION)
+    return number
 
 
 def _result(function, *more):

@@ -80,9 +80,9 @@ def test_a_step_that_aborts_or_hangs_does_not_stop_the_others(
     assert {check.status for check in by_name.values()} == {"pass"}
 
 
-def theano(device: str, is_open: bool = True) -> Any:
+def theano(device: str, is_open: bool = True, bus: str = "0000:00:07.0") -> Any:
     """Return a Theano that has opened a device, libgpuarray's second GPU."""
-    opened = SimpleNamespace(unique_id="0000:00:07.0")
+    opened = SimpleNamespace(unique_id=bus)
     gpuarray = SimpleNamespace(pygpu_activated=is_open, get_context=lambda name: opened)
     return SimpleNamespace(gpuarray=gpuarray, config=SimpleNamespace(device=device))
 
@@ -104,7 +104,7 @@ def test_the_device_that_theano_opens(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(device_check, "find", found)
-    monkeypatch.setattr(device_check.drivers, "cuda_number_at", {"0000:00:07.0": 1}.__getitem__)
+    monkeypatch.setattr(device_check.drivers, "cuda_number_opened", lambda: 1)
     monkeypatch.setitem(sys.modules, "theano", module)
     monkeypatch.setitem(sys.modules, "pygpu", None)
     device_check.main(["cuda"])
@@ -244,6 +244,8 @@ def test_a_gpu_by_its_number_and_by_its_bus(monkeypatch: pytest.MonkeyPatch) -> 
     assert drivers.cuda_device(0).driver == "CUDA 12.0, driver 550.54.15"
     with pytest.raises(drivers.FrameworkError, match="no device cuda1"):
         drivers.cuda_device(1)
-    assert drivers.cuda_number_at("0000:00:06.0") == 1
+    monkeypatch.setitem(sys.modules, "theano", theano("cuda", bus="0000:00:06.0"))
+    assert drivers.cuda_number_opened() == 1
+    monkeypatch.setitem(sys.modules, "theano", theano("cuda"))
     with pytest.raises(drivers.FrameworkError, match=r"no GPU at 0000:00:07\.0"):
-        drivers.cuda_number_at("0000:00:07.0")
+        drivers.cuda_number_opened()
