@@ -28,7 +28,6 @@ class Ops(object):
         self.tensor = framework.tensor
         self.dtype = dtype
         self.profile = profile
-        self.is_theano = framework.name == "theano"
         # Constants and means get this precision; some would be float64 else.
         framework.config.floatX = dtype
         self.module = framework.module
@@ -49,7 +48,7 @@ class Ops(object):
 
         PyTensor's scan requires that a state is broadcastable on the same axes in every step.
         """
-        return self.shared(value, is_static=not self.is_theano)
+        return self.shared(value, is_static=self.framework.name != "theano")
 
     def minibatch(self, arrays, number, size):
         """Return the `size` rows of each shared array from row `number` * `size` on, both symbolic.
@@ -84,7 +83,6 @@ class Ops(object):
             kernels.dimshuffle(0, "x", "x", 1),
             input_shape=(rows, 1, 1, 2 * width - 1),
             filter_shape=(rows, 1, 1, width),
-            border_mode="valid",
         )
         # Each row is convolved with each kernel: the results with its own are on the diagonal.
         diagonal = self.tensor.arange(rows)
@@ -97,19 +95,10 @@ class Ops(object):
         """
         if self.framework.name != "pytensor":
             nnet = importlib.import_module(self.framework.name + ".tensor.nnet")
-            return nnet.conv2d(
-                images,
-                filters,
-                input_shape=image_shape,
-                filter_shape=filter_shape,
-                border_mode="valid",
-            )
+            return nnet.conv2d(images, filters, input_shape=image_shape, filter_shape=filter_shape)
         count, channels, rows, columns = filter_shape
-        batch, height, width = (
-            image_shape[0],
-            image_shape[2] - rows + 1,
-            image_shape[3] - columns + 1,
-        )
+        batch, _, height, width = image_shape
+        height, width = height - rows + 1, width - columns + 1
         # The last pixel of a patch meets the first of a filter.
         shifted = [
             images[:, :, row : row + height, column : column + width]
