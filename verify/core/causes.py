@@ -35,7 +35,7 @@ class Facts(object):
         self.framework = framework
         # Theano-PyMC is the module `theano`, too.
         names = (framework, "theano-pymc") if framework == "theano" else (framework,)
-        self.version = version or next(filter(None, map(packages.installed, names)), None)
+        self.version = version or next((v for v in map(packages.installed, names) if v), None)
         self.folders = folders
         self.ldflags, self.repair = ldflags, repair
         self.user_flags = os.environ.get(framework.upper() + "_FLAGS", "")

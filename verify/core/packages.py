@@ -15,6 +15,7 @@ import sysconfig
 from verify.core import process
 from verify.core.configuration import config_file, config_lines
 from verify.core.machine import read_text
+from verify.core.portable import native
 from verify.core.surroundings import matching, quote
 
 PY2 = sys.version_info[0] == 2
@@ -192,7 +193,7 @@ def lost(pattern):
         for record in matching(folder, os.path.join("*.dist-info", "RECORD")):
             lines = [line for line in read_text(record).splitlines() if re.search(pattern, line)]
             for line in (line for line in lines if line.count(",") > 1):
-                name, digest, size = line.rsplit(",", 2)
+                name, digest, size = native(line).rsplit(",", 2)
                 path, problem = os.path.join(folder, name.strip('"')), None
                 if not os.path.exists(path):
                     problem = "is missing"
