@@ -17,13 +17,12 @@ from verify.core import expectation as expectations
 from verify.core import fixes, machine, manifest, program, progress, report
 from verify.core.machine import read_text
 from verify.core.manifest import Difference, display, load, printable, scan, to_bytes
-from verify.core.packages import normal
+from verify.core.packages import INSTALLERS, normal
 from verify.core.report import failed, passed, skipped
 
 NAME = "files"
 EXPECTATION = "etc/theano-stacks/expect.json"
 COMPILED = "compiled Python files"
-INSTALLERS = ("pip", "uv")
 PASSED, FAILED = 0, 1
 
 

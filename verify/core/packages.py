@@ -27,6 +27,8 @@ LIBRARIES = ("openblas", "mkl_rt", "blis", "flexiblas")
 PIP_MKL, PIP_FILE = "mkl==2024.2.2", "libmkl_rt.so.2"
 # The frameworks split their flags at blanks: they cannot link from a folder with one.
 BLANK = re.compile(r"\s")
+# Those whose RECORD says what is there: conda changes the paths in libraries afterwards.
+INSTALLERS = ("pip", "uv")
 # (module, how its version begins, the variant that has a compiler and a BLAS with it).
 VARIANTS = (
     ("theano", "0.", "theano-0.8.2/openblas"),
@@ -192,11 +194,14 @@ def lost(pattern):
     for folder in sys.path:
         for record in matching(folder, os.path.join("*.dist-info", "RECORD")):
             lines = [line for line in read_text(record).splitlines() if re.search(pattern, line)]
+            installer = read_text(os.path.join(os.path.dirname(record), "INSTALLER")).strip()
             for line in (line for line in lines if line.count(",") > 1):
                 name, digest, size = native(line).rsplit(",", 2)
                 path, problem = os.path.join(folder, name.strip('"')), None
                 if not os.path.exists(path):
                     problem = "is missing"
+                elif installer not in INSTALLERS:
+                    continue
                 elif size.isdigit() and os.path.getsize(path) != int(size):
                     problem = "has %d bytes in place of %s" % (os.path.getsize(path), size)
                 elif digest.startswith("sha256=") and digest != "sha256=" + _digest(path):

@@ -16,6 +16,7 @@ import pytest
 
 from unit.helpers.verification import REPAIR, context
 from verify.checks import framework_faults, versions
+from verify.core import packages
 
 
 @pytest.fixture(autouse=True)
@@ -211,3 +212,28 @@ def test_of_a_graph_that_cannot_be_compiled_the_fix_is_that_of_the_compiler(
     fixes = None, "ulimit -n"
     accelerated.operations = {("Gemm", fix or ""): SimpleNamespace(fix=fix) for fix in fixes}
     assert framework_faults.check_accelerator(accelerated).fix == "ulimit -n"
+
+
+@pytest.mark.parametrize(
+    ("installer", "content", "problem"),
+    [
+        ("pip", None, "is missing"),
+        ("conda", None, "is missing"),
+        ("pip", b"abcd", "has 4 bytes in place of 3"),
+        ("uv", b"abd", "has other bytes than were installed"),
+        # It writes its own paths into libraries.
+        ("conda", b"abcd", None),
+        ("pip", b"abc", None),
+    ],
+)
+def test_a_damaged_file_of_a_package(
+    installer: str, content: bytes | None, problem: str | None, tmp_path: Path
+) -> None:
+    folder = tmp_path / "twice-1.2.dist-info"
+    (folder / "INSTALLER").write_text(f"{installer}\n")
+    line = "twice.so,sha256=ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0,3\n"
+    (folder / "RECORD").write_text(line)
+    if content is not None:
+        (tmp_path / "twice.so").write_bytes(content)
+    found = packages.lost(r"\.so,")
+    assert found == (problem and ("twice", "1.2", "twice.so", problem))
