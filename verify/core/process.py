@@ -12,7 +12,6 @@ import io
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -245,13 +244,6 @@ def end_with_parent(parent=None, number=signal.SIGKILL):
     _prctl(SET_PARENT_DEATH_SIGNAL, int(number), 0, 0, 0)
     if parent is not None and os.getppid() != parent:
         os.kill(os.getpid(), number)
-
-
-def name_time_limit():
-    """Have the limit of `ulimit -t` end this process by a signal of its own, not by SIGKILL."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if soft == hard > 1:
-        resource.setrlimit(resource.RLIMIT_CPU, (hard - 1, hard))
 
 
 def pipe():

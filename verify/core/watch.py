@@ -11,6 +11,7 @@ from __future__ import absolute_import, division, print_function
 import contextlib
 import errno
 import os
+import resource
 import select
 import signal
 import sys
@@ -81,6 +82,13 @@ def _kept_signals():
             signal.signal(number, handler)
 
 
+def _name_time_limit():
+    """Have the limit of `ulimit -t` end this process by a signal of its own, not by SIGKILL."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if soft == hard > 1:
+        resource.setrlimit(resource.RLIMIT_CPU, (hard - 1, hard))
+
+
 class _Supervisor(object):
     def __init__(self, name, limit, folder, cause_of, signals):
         self.name, self.limit, self.folder, self.cause_of = name, limit, folder, cause_of
@@ -106,7 +114,7 @@ class _Supervisor(object):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, signal.SIG_DFL)
         process.end_with_parent(parent)
-        process.name_time_limit()
+        _name_time_limit()
         progress.supervisor = self.step_writer
         progress.divert_errors(os.path.join(self.folder, ERRORS))
         try:
