@@ -189,10 +189,12 @@ def ready_environment(
     variant = load_variant(workspace, name, framework)
     target = folder_of(workspace, variant)
     if not is_ready(workspace, variant, current_key(workspace, variant)):
-        raise UsageError(
-            f"{variant.id} is not built" + (" from its current lock" if target.is_dir() else ""),
-            fix=f"./invoke build {variant.option}",
-        )
+        what = f"{variant.id} is not built"
+        if key_in(target):
+            what += " from its current lock"
+        elif target.is_dir():
+            what += f" completely: {display_path(target / READY)} is gone, or not valid"
+        raise UsageError(what, fix=f"./invoke build {variant.option}")
     return variant, target
 
 

@@ -13,8 +13,16 @@ from verify.core.machine import read_text
 
 # By which the code of a process ends it, each as a crash. OpenBLAS interrupts its process where it
 # cannot start a thread.
-CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGTRAP, signal.SIGSYS)
-CRASHES += (signal.SIGINT,)
+CRASHES = (
+    signal.SIGSEGV,
+    signal.SIGABRT,
+    signal.SIGFPE,
+    signal.SIGTRAP,
+    signal.SIGSYS,
+    signal.SIGINT,
+)
+# Which a variable may lead to: another one may choose the code that runs.
+OF_CODE = CRASHES + (signal.SIGILL,)
 CRASH = (
     "",
     "a library that it calls crashed: try another one (`dmesg` names it, if you may read it)",

@@ -169,7 +169,8 @@ class _Supervisor(object):
             kills = ends.memory_kills()
             kills = None if None in (kills, self.kills) else kills - self.kills
             what, fix = ends.by_signal(number, self.folder, kills)
-            return self.fail(DEATH % (number, native(self.step), what), fix)
+            message = DEATH % (number, native(self.step), what)
+            return self.fail(message, fix, number in ends.OF_CODE)
         status = os.WEXITSTATUS(self.status)
         if not self.finished:
             message = ", and its message is above" if self.errors() else ""
@@ -210,14 +211,17 @@ class _Supervisor(object):
         """Return what C code has written to standard error."""
         return native(read_text(os.path.join(self.folder, ERRORS)))
 
-    def fail(self, message, fix):
-        """Print what went wrong, its cause if it is known, and the fix; return the exit status."""
+    def fail(self, message, fix, is_of_code=True):
+        """Print what went wrong, its cause if it is known, and the fix; return the exit status.
+
+        is_of_code: whether a variable may be the reason, as it changes what code runs.
+        """
         progress.end()
         errors = self.errors()
         cause = self.cause_of("%s\n%s" % (errors, message))
         if cause:
             message, fix = "%s\n  cause: %s" % (message, native(cause.what)), native(cause.fix)
-        else:
+        elif is_of_code:
             names = surroundings.suspects(os.environ)
             message += _names_set()
             if names:

@@ -68,9 +68,11 @@ def test_a_summary_is_no_change_of_an_environment_and_a_flag_is(
 def test_an_environment_that_is_not_built(workspace: Workspace, variant: Variant) -> None:
     with pytest.raises(UsageError, match=r"openblas is not built\n.*--variant openblas"):
         folders.ready_environment(workspace, "openblas", None)
-    folder_of(workspace, variant).mkdir(parents=True)
-    with pytest.raises(UsageError, match="is not built from its current lock"):
-        folders.ready_environment(workspace, "openblas", None)
+    ready = mark_built(workspace, variant) / READY
+    for content, reason in (('{"key": "1", "local": null}', "from its current lock"), ("{", "comp")):
+        ready.write_text(content)
+        with pytest.raises(UsageError, match="is not built " + reason):
+            folders.ready_environment(workspace, "openblas", None)
 
 
 def test_what_a_key_depends_on(workspace: Workspace, variant: Variant) -> None:

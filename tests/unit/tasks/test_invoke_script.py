@@ -109,6 +109,9 @@ FIX = (
          "  found:    BIN/python3 (Python 3.11)\n"
          "  fix:      Debian, Ubuntu: apt install python3.11-venv; "
          "or choose another: PYTHON=/path/to/python3 ./invoke\n"),
+        ("", {"PATH": ""},
+         "PATH leads to none of the system's programs\n  found:    PATH=\n"
+         "  fix:      export PATH=/usr/bin:/bin\n"),
         ("", {"PYTHON": "/no/such/python"},
          "the interpreter that PYTHON names does not run\n  found:    PYTHON=/no/such/python\n"
          "  fix:      give the path of a Python 3.10 or newer, or unset PYTHON\n"),

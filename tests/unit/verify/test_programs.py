@@ -70,6 +70,16 @@ def test_a_suite_that_cannot_start_names_the_file(
     assert done.stderr.endswith(f"{fix}\n")
 
 
+def test_a_module_that_ends_python_is_named(tmp_path: Path) -> None:
+    (tmp_path / "argparse.py").write_text("import os\nos.kill(os.getpid(), 7)\n")
+    done = called(
+        [sys.executable, REPOSITORY / "verify"],
+        env={"PATH": os.defpath, "PYTHONPATH": str(tmp_path)},
+    )
+    assert done.returncode == -7
+    assert f'File "{tmp_path}/argparse.py", line 2' in done.stderr
+
+
 def test_the_suite_takes_ctrl_c_that_was_ignored_while_python_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

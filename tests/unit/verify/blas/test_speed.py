@@ -106,6 +106,13 @@ def test_the_peak_is_measured_again_where_a_product_is_faster(
     assert given.peaks["float64"][4] == 1.25
 
 
+def test_a_thread_that_never_starts_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed.kernels, "LONGEST", 0)
+    monkeypatch.setattr(speed.kernels, "start_thread", lambda work, words: None)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        speed.kernels.rate_of(None, "float64", 0, 2, 0.01)
+
+
 def test_a_slow_library_gets_smaller_matrices_and_no_check_blas(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -237,7 +237,11 @@ def test_ignored_signals_stay_ignored(start: Start) -> None:
     assert process.returncode == -signal.SIGTERM
 
 
-def test_a_limit_of_processor_time_is_named(start: Start) -> None:
+def test_a_limit_of_processor_time_is_named(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No variable is its reason.
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     with start("while True: pass", wrapper=["sh", "-c", 'ulimit -t 2; exec "$@"', "sh"]) as process:
         error = process.communicate(timeout=50)[1]
     used = ": its processor time is used up\n  fix: raise the limit: ulimit -t unlimited\n"
