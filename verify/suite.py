@@ -14,6 +14,8 @@ from verify.core.fixes import explained
 from verify.device import check as device_check
 from verify.elementwise import libm, loops, registers
 
+COMPILE_FAILED = ("compile", report.FAIL)
+
 
 def run(context, debug=False):
     """Run every check and timing; return ([Check], [Timing])."""
@@ -56,7 +58,8 @@ def _check_framework(context, results):
     results.check("blas.ldflags", serving.check_ldflags)
     results.time("compile", compile_time.compilation)
     # Other processes do these beside this one, before what is timed.
-    finish_scan = results.start(scan.NAME, scan.start)
+    fixes = [check.fix for check in results.checks if (check.name, check.status) == COMPILE_FAILED]
+    finish_scan = results.start(scan.NAME, scan.start, *fixes)
     finish_numba = registers.start_compiling(context, configuration.NUMBA)
     finish_compiling = registers.start_compiling(context)
     results.check(serving.NAME, serving.check)

@@ -9,6 +9,7 @@ import signal
 import struct
 import time
 
+from verify.core import machine
 from verify.core.machine import read_text
 
 # By which the code of a process ends it, each as a crash. OpenBLAS interrupts its process where it
@@ -63,10 +64,10 @@ def by_signal(number, folder, kills):
     """
     if number == signal.SIGKILL:
         if kills:
-            return (
-                ": it was killed, and Linux ended %d programs as memory ran out" % kills,
-                NO_MEMORY,
-            )
+            size, path = machine.memory_and_file()
+            what = "%d program%s as memory ran out" % (kills, "s" * (kills > 1))
+            what += ", which is %d MiB by %s" % (size >> 20, path) if path else ""
+            return ": it was killed, and Linux ended " + what, NO_MEMORY
         if kills is None:
             return ": it was killed", "the system's log says whether memory ran out: " + NO_MEMORY
         return ": it was killed, while there was memory", SENT[1]

@@ -12,6 +12,8 @@ import resource
 # Relative: theano_stacks_program.py imports this module by another name of the package.
 from .portable import monotonic
 
+MEMORY = "/proc/meminfo"
+
 
 def describe(peaks):
     """Return the machine for the report; `peaks` is {dtype: {threads: GFLOP/s}}."""
@@ -19,7 +21,7 @@ def describe(peaks):
         "cpu": cpu_field("model name") or platform.processor() or platform.machine(),
         "vendor": cpu_field("vendor_id") or "unknown",
         "cores": usable_cores(),
-        "memory": memory_bytes(),
+        "memory": memory_and_file()[0],
         "kernel": platform.release(),
         "glibc": glibc(),
         "peak": [
@@ -127,13 +129,16 @@ def cgroup_folders():
     return folders
 
 
-def memory_bytes():
-    """Return the bytes of memory this process may use: the machine's, bounded by cgroup limits."""
-    total = re.search(r"^MemTotal:\s*(\d+) kB", read_text("/proc/meminfo"), re.MULTILINE)
-    sizes = [int(total.group(1)) * 1024] if total else []
-    limits = [text for _, text in cgroup_files("memory.max", "memory.limit_in_bytes")]
-    sizes += [int(text) for text in limits if text.isdigit()]
-    return min(sizes) if sizes else 0
+def memory_and_file():
+    """Return (bytes of memory that this process may use, the file that says so).
+
+    They are the machine's, or the lowest limit of its control groups; (0, None) if none is shown.
+    """
+    total = re.search(r"^MemTotal:\s*(\d+) kB", read_text(MEMORY), re.MULTILINE)
+    sizes = [(int(total.group(1)) * 1024, MEMORY)] if total else []
+    limits = cgroup_files("memory.max", "memory.limit_in_bytes")
+    sizes += [(int(text), path) for path, text in limits if text.isdigit()]
+    return min(sizes) if sizes else (0, None)
 
 
 def glibc():

@@ -69,7 +69,10 @@ def test_an_environment_that_is_not_built(workspace: Workspace, variant: Variant
     with pytest.raises(UsageError, match=r"openblas is not built\n.*--variant openblas"):
         folders.ready_environment(workspace, "openblas", None)
     ready = mark_built(workspace, variant) / READY
-    for content, reason in (('{"key": "1", "local": null}', "from its current lock"), ("{", "comp")):
+    for content, reason in (
+        ('{"key": "1", "local": null}', "from its current lock"),
+        ("{", "comp"),
+    ):
         ready.write_text(content)
         with pytest.raises(UsageError, match="is not built " + reason):
             folders.ready_environment(workspace, "openblas", None)

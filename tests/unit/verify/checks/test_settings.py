@@ -1,5 +1,6 @@
 """What sets a flag, and how to undo it; what scan's own process finds."""
 
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -186,9 +187,13 @@ def test_the_result_of_the_other_process(
         return ["sh", "-c", script]
 
     monkeypatch.setattr(scan.process, "suite_command", command)
-    check = scan.start(Context(framework, None, str(tmp_path), "cxx="))()
+    context = Context(framework, None, str(tmp_path), "cxx=")
+    check = scan.start(context)()
     assert commands == [("probe", "checks.scan:checked", "theano", f"{tmp_path}/scan", "cxx=")]
     assert (tmp_path / "scan/one").is_dir(), "it begins with what is compiled"
     assert check.status == status and check.detail.startswith(detail)
     command_again = '/verify probe checks.scan:checked theano "$(mktemp -d)" cxx='
     assert status == "pass" or check.fix.endswith(command_again)
+    # Where nothing compiles, it is a consequence.
+    shutil.rmtree(tmp_path / "scan")
+    assert scan.start(context, "raise it")().fix == ("raise it" if status == "fail" else None)

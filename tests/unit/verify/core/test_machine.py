@@ -65,9 +65,9 @@ def test_a_quota_bounds_the_cores(
 
 def test_a_limit_of_a_cgroup_bounds_the_memory(files: dict[str, str]) -> None:
     files["/sys/fs/cgroup/memory.max"] = "max\n"
-    assert machine.memory_bytes() == 8 << 30
-    files["/sys/fs/cgroup/memory/memory.limit_in_bytes"] = f"{1 << 30}\n"
-    assert machine.memory_bytes() == 1 << 30
+    assert machine.memory_and_file() == (8 << 30, "/proc/meminfo")
+    files[limit := "/sys/fs/cgroup/memory/memory.limit_in_bytes"] = f"{1 << 30}\n"
+    assert machine.memory_and_file() == (1 << 30, limit)
 
 
 # Of a machine with more processors than this process may use: user and steal of each of its two.

@@ -237,9 +237,7 @@ def test_ignored_signals_stay_ignored(start: Start) -> None:
     assert process.returncode == -signal.SIGTERM
 
 
-def test_a_limit_of_processor_time_is_named(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_of_processor_time_is_named(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     # No variable is its reason.
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
     with start("while True: pass", wrapper=["sh", "-c", 'ulimit -t 2; exec "$@"', "sh"]) as process:
@@ -251,7 +249,7 @@ def test_a_limit_of_processor_time_is_named(
 @pytest.mark.parametrize(
     ("number", "kills", "free", "what", "fix"),
     [
-        (signal.SIGKILL, 2, 1 << 30, "Linux ended 2 programs as memory ran", "free some memory"),
+        (signal.SIGKILL, 2, 1 << 30, "ended 2 programs as memory ran out, which is 5 MiB by F", ""),
         (signal.SIGKILL, 0, 1 << 30, "it was killed, while there was memory", "limits the time"),
         (signal.SIGKILL, None, 1 << 30, ": it was killed", "whether memory ran out"),
         (signal.SIGBUS, 0, 0, "/tmp is full", "free some space"),
@@ -263,5 +261,6 @@ def test_of_a_signal_what_was_observed_is_said(
 ) -> None:
     disk = SimpleNamespace(f_blocks=1, f_bavail=free, f_frsize=1)
     monkeypatch.setattr(ends.os, "statvfs", lambda place: disk)
+    monkeypatch.setattr(ends.machine, "memory_and_file", lambda: (5 << 20, "F"))
     found = ends.by_signal(number, "/tmp", kills)
     assert what in found[0] and fix in found[1]
