@@ -20,7 +20,7 @@ LOGGER = logging.getLogger(__name__)
 TAIL = 30
 # Of a program that runs when this one is interrupted: in the first it ends by itself, in the second
 # after an interrupt. Seconds.
-ENDS = (0.6, 4.0)
+ENDS = (0.6, 30.0)
 
 
 class CommandError(StacksError):

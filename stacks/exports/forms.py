@@ -133,7 +133,7 @@ def as_modulefile(subject: Subject) -> Export:
         # Before 5.1, Environment Modules have no families.
         'if {[info commands family] ne ""} {family theano_stacks}',
         f"prepend-path PATH {_tcl_word(f'{prefix}/bin')}",
-        *(f"unsetenv {name}" for name in surroundings.dropped() if name.startswith("PYTHON")),
+        *(f"unsetenv {name}" for name in surroundings.OTHER_PYTHON),
         *(f"setenv {k} {_tcl_word(v)}" for k, v in own_variables(subject.environment).items()),
     ]
     for name, value in subject.variant.exported(subject.environment).items():

@@ -283,7 +283,7 @@ ROWS = (
         mismatches.old_name,
     ),
     (r"module '(?P<module>[\w.]+)' has no attribute '(?P<name>\w+)'", mismatches.old_name),
-    (r"has no member named|was not declared in this scope|lvalue required", mismatches.old_c_code),
+    (r"has no member named|was not declared in|lvalue required|longintrepr", mismatches.old_c_code),
     (r"fatal error: Python\.h: No such file|cannot find -lpython", _missing_header),
     (r"(?:cannot execute|execvp[^\n]*)\W+(cc1plus|as|ld|collect2)\b", _missing_tool),
     (r"unrecognized command.line option \W*(?P<option>-[\w=+-]+)", _unknown_option),

@@ -4,14 +4,14 @@ from __future__ import absolute_import, division, print_function
 
 import contextlib
 import importlib
+import os
 import sys
 import warnings
 
-from verify.core import causes
+from verify.core import causes, surroundings
 from verify.core.configuration import MODULES, NUMBA
 from verify.core.packages import is_installed
 from verify.core.portable import text
-from verify.core.surroundings import quote
 
 JAX = "jax"
 # These compile a whole graph, and keep no profile of its nodes.
@@ -206,9 +206,12 @@ def load(requested=None, repair=None, or_numpy=False):
     names = (requested,) if requested else MODULES + (NumPyAlone.name,) * or_numpy
     name = next((each for each in names if is_installed(each)), None)
     if name is None:
+        others = [each for each in surroundings.OTHER_PYTHON if os.environ.get(each)]
         raise FrameworkError(
             "this Python has no %s" % (requested or "Theano, Aesara, PyTensor or NumPy"),
-            "run verify with the Python of the environment that has it",
+            "unset " + " ".join(others) + ": it makes another Python of this one"
+            if others
+            else "run verify with the Python of the environment that has it",
         )
     try:
         module = importlib.import_module(name)
@@ -220,7 +223,7 @@ def load(requested=None, repair=None, or_numpy=False):
         # Of a long message the line that names the cause.
         message = next((line for line in message.splitlines() if causes.of(line, facts)), message)
         words = (name, message, "\n  cause: " + cause.what if cause else "")
-        program = "%s -c 'import %s'" % (quote(text(sys.executable)), name)
+        program = "%s -c 'import %s'" % (surroundings.quote(text(sys.executable)), name)
         fix = cause.fix if cause else causes.unknown(program)
         failure = FrameworkError("import of %s fails: %s%s" % words, fix)
         failure.name, failure.message = name, message

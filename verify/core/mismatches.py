@@ -162,8 +162,8 @@ def old_name(match, facts):
 
 
 def old_c_code(match, facts):
-    """C code that uses what later Pythons no longer have."""
-    return _old_framework("C code for an earlier Python", facts)
+    """C code that uses what later Pythons, or NumPys, no longer have."""
+    return _old_framework("C code for an earlier Python", facts) or _too_new("numpy", facts)
 
 
 def _old_framework(what, facts):

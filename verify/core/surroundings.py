@@ -14,10 +14,13 @@ import os
 import re
 import sys
 
+OTHER_PYTHON = ("PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__")
 # (names with blanks between, what each does, as a sentence's end). No program of an environment
 # gets these.
 DROPPED = (
-    ("PYTHONHOME PYTHONPLATLIBDIR PYTHONEXECUTABLE", "is meant for another Python"),
+    (" ".join(OTHER_PYTHON), "is meant for another Python"),
+    # Set by the compilers of an active conda environment.
+    ("_PYTHON_SYSCONFIGDATA_NAME", "has Python read how another one was built"),
     # Of another environment that is active: uv installs into the folder that they name.
     ("VIRTUAL_ENV CONDA_DEFAULT_ENV", "names another environment"),
     (
@@ -51,10 +54,14 @@ NAMED = (
     ("PYTHONDEVMODE", ANY, "turns on slow checks of Python's memory"),
     ("PYTHONTRACEMALLOC", ANY, _SLOW_MEMORY),
     ("MALLOC_CHECK_ MALLOC_PERTURB_", "[1-9]*", _SLOW_MEMORY),
+    ("NPY_DISABLE_CPU_FEATURES", ANY, "keeps NumPy from a part of the processor's instructions"),
+    ("NPY_PROMOTION_STATE", "weak*", "has NumPy 1 choose other types of results"),
     ("PYTHONINSPECT", ANY, "keeps Python at a prompt when a program has ended"),
     ("PYTHONVERBOSE PYTHONPROFILEIMPORTTIME LD_DEBUG NUMBA_DUMP_* NUMBA_TRACE", ANY, _PRINTS),
-    ("NUMBA_DEBUG NUMBA_DEBUG_*", "[1-9]*", _PRINTS),
-    ("MKL_VERBOSE KMP_SETTINGS OPENBLAS_VERBOSE BLIS_ARCH_DEBUG", "[1-9]* t*", _PRINTS),
+    ("PYTHONMALLOCSTATS", ANY, _PRINTS),
+    ("NUMBA_DEBUG NUMBA_DEBUG_* NUMBA_PARALLEL_DIAGNOSTICS", "[1-9]*", _PRINTS),
+    ("MKL_VERBOSE KMP_SETTINGS KMP_VERSION OPENBLAS_VERBOSE", "[1-9]* t*", _PRINTS),
+    ("BLIS_ARCH_DEBUG GOMP_DEBUG", "[1-9]* t*", _PRINTS),
     ("OMP_DISPLAY_ENV OMP_DISPLAY_AFFINITY", "t* v* 1", _PRINTS),
     ("GLIBC_TUNABLES", "*hwcap*", "selects the C library's functions for another processor"),
     ("GLIBC_TUNABLES", "*static_tls*", "limits the memory for variables of threads"),

@@ -189,9 +189,8 @@ def _without_another_python(variant: Variant, target: Path) -> dict[str, str]:
 
     Python 2 takes even an empty PYTHONHOME for a folder.
     """
-    names = [name for name in surroundings.dropped() if name.startswith("PYTHON")]
     home = str(target) if variant.framework.python == "2.7" else ""
-    return {**dict.fromkeys(names, ""), "PYTHONHOME": home}
+    return {**dict.fromkeys(surroundings.OTHER_PYTHON, ""), "PYTHONHOME": home}
 
 
 def _other_owner(folder: Path, target: Path) -> str:

@@ -23,6 +23,7 @@ from stacks.tasks import use
 from stacks.variants.load import load_variant
 from stacks.variants.variant import on_other_channel
 from unit.helpers.checkout import CHECKOUT
+from verify.core import surroundings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -187,7 +188,7 @@ def test_modulefile_sets_what_activation_sets() -> None:
     assert about.startswith(
         'module-whatis "it\'s \\"quoted\\" \\$HOME `id` \\$(id) \\[exit\\] : # '
     )
-    unset = [f"unsetenv PYTHON{name}" for name in ("HOME", "PLATLIBDIR", "EXECUTABLE")]
+    unset = [f"unsetenv {name}" for name in surroundings.OTHER_PYTHON]
     setting = [f'setenv CONDA_PREFIX "{place}"', 'setenv PYTHONNOUSERSITE "1"']
     assert lines == [f'prepend-path PATH "{place}/bin"', *unset, *setting]
     [text] = files("modulefile", STACK).values()

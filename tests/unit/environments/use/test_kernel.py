@@ -105,6 +105,7 @@ def test_a_kernel_and_a_second_one_that_installs_nothing_again(
             "PYTHONHOME": "",
             "PYTHONPLATLIBDIR": "",
             "PYTHONEXECUTABLE": "",
+            "__PYVENV_LAUNCHER__": "",
         },
         "metadata": {"debugger": True, "theano-stacks": {"variant": "theano-1.0.5/openblas"}},
     }

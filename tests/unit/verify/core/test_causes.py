@@ -61,6 +61,8 @@ REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
     [
         (SCAN_C, facts(version="0.9.0", python=(3, 7)), "for Python up to 3.6", "theano==1.0.5"),
         (SCAN_C, facts(python=(3, 12)), "for Python up to 3.9", "pip install pytensor"),
+        (SCAN_C, facts(**NEW), "NumPy 1.26.4 is too new for theano 1.0.5", "'numpy<1.23'"),
+        ("fatal error: longintrepr.h: No", facts(python=(3, 11)), "for Python up to 3.9", "pyte"),
         ("No module named 'six'", facts(), "six is missing", "pip install six"),
         ("ImportError: No module named yaml", facts(), "PyYAML", "pip install PyYAML"),
         ("No module named 'numpy'", NOTHING, "numpy is missing", "pip install 'numpy<1.23'"),

@@ -57,12 +57,14 @@ def test_numpy_is_verified_only_where_no_framework_is_installed(
     def error(expectation: object = None) -> str:
         with pytest.raises(framework.FrameworkError) as caught:
             cli._framework(expectation, str(tmp_path), {})
-        return str(caught.value)
+        return f"{caught.value}\n{caught.value.fix}"
 
     # An environment of theano-stacks has a framework.
     assert "has no theano" in error({"module": "theano", "variant": "v", "framework": "f"})
     installed.clear()
     assert "has no Theano, Aesara" in error()
+    monkeypatch.setenv("PYTHONEXECUTABLE", sys.executable)
+    assert "\nunset PYTHONEXECUTABLE" in error()
     # One that works does not hide one that does not.
     installed.update({"numpy", "theano", "aesara"})
     monkeypatch.setitem(sys.modules, "theano", sys)

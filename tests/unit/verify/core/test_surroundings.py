@@ -18,7 +18,8 @@ from verify.core import surroundings
     [
         ("PYTHONHOME PYTHONPATH LD_LIBRARY_PATH LD_PRELOAD LD_AUDIT LD_RUN_PATH", "/x", ""),
         ("PIP_DRY_RUN PYTHONSAFEPATH LD_BIND_NOW LD_BIND_NOT LD_SHOW_AUXV", "1", ""),
-        ("GCONV_PATH", "/x", ""),
+        ("GCONV_PATH PYTHONEXECUTABLE __PYVENV_LAUNCHER__ _PYTHON_SYSCONFIGDATA_NAME", "/x", ""),
+        ("PYTHONMALLOCSTATS NPY_DISABLE_CPU_FEATURES GOMP_DEBUG KMP_VERSION", "1", ""),
         ("PYTHONOPTIMIZE", "1 2", "0"),
         ("PYTHONWARNINGS", "error::DeprecationWarning", "ignore"),
         ("PYTHONMALLOC", "pymalloc_debug malloc", "pymalloc"),
