@@ -174,10 +174,14 @@ def start(
     try:
         return subprocess.Popen([str(argument) for argument in arguments], **options)
     except OSError as error:
-        raise CommandError(
-            f"cannot run {arguments[0]}: {error.strerror}",
-            fix=fix or f"the whole command: {quoted(arguments)}",
-        ) from error
+        fix = how_to_start(arguments[0]) or fix or f"the whole command: {quoted(arguments)}"
+        raise CommandError(f"cannot run {arguments[0]}: {error.strerror}", fix=fix) from error
+
+
+def how_to_start(program: str | Path) -> str:
+    """Return what to type for a file that is no program, such as a script; "" if there is none."""
+    is_file = Path(program).is_file()
+    return f"name what runs the file: -- python {quoted([program])}" if is_file else ""
 
 
 # Programs that other threads than the main one run, and wait for.

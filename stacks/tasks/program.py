@@ -146,6 +146,8 @@ def command_line_error(
         if word == "--":
             break
         name, _, value = word.partition("=")
+        if f"-{name}" in flags:
+            return UsageError(f"{task} has no option {name}", fix=f"did you mean -{name}?")
         if not name.startswith("--"):
             continue
         if name not in flags:
@@ -167,7 +169,8 @@ def command_line_error(
         named = words[1].startswith("-") or is_variant(words[1])
         word = unknown[1] if named else words[1]
         at = words.index(word)
-        fix = quoted(["./invoke", *words[:at], "--", *words[at:]])
+        python = ["python"] if word.endswith(".py") else []
+        fix = quoted(["./invoke", *words[:at], "--", *python, *words[at:]])
         return UsageError(
             f"{task} has no use for the word {word!r}",
             fix=f"a program comes after --: {fix}" if DECLARED[task].takes_command else help_of,
@@ -184,7 +187,7 @@ def with_variant(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> li
     for word in words:
         flags = tasks[given[-1]].flags if given and given[-1] in tasks else {}
         is_optional = "--variant" in flags and not flags["--variant"].positional
-        if is_optional and not (word.startswith("-") or word in tasks):
+        if is_optional and not (word.startswith("-") or word.endswith(".py") or word in tasks):
             given.append("--variant")
         given.append(word)
     return given

@@ -37,11 +37,13 @@ STANDARD = ("ast", "collections", "configparser", "fractions", "gettext", "inspe
 STANDARD += ("random", "threading", "time", "types", "typing", "unittest")
 # Modules whose distribution has another name. What is not in the list has its module's name.
 DISTRIBUTIONS = {
-    "cons": "logical-unification",
+    "attr": "attrs",
+    "dateutil": "python-dateutil",
     "distutils": "setuptools",
     "kanren": "miniKanren",
     "pkg_resources": "setuptools",
     "sklearn": "scikit-learn",
+    "tlz": "toolz",
     "unification": "logical-unification",
     "yaml": "PyYAML",
 }

@@ -139,7 +139,7 @@ class _Supervisor(object):
             part = min(self.limit / 20.0, POLL if sources else POLL / 10)
             has_step = _readable(sources, part)
             quiet = 0.0 if has_step else quiet + part
-            if time.time() - said >= progress.BEAT:
+            if time.time() - said >= progress.BEAT and not self.finished:
                 said = time.time()
                 progress.still(native(self.step), said - began)
             if has_step and not self.read_step():

@@ -156,7 +156,7 @@ def verify_python(
         raise UsageError(
             f"{python} is a folder",
             expected="a Python interpreter",
-            fix=f"give the interpreter: {path / 'bin' / 'python'}",
+            fix=f"give the interpreter: {_interpreter_of(path)}",
         )
     # No file may be written into another environment, not even compiled modules.
     env = {**surroundings.program(os.environ), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -177,6 +177,12 @@ def verify_python(
             write_atomically(json_file, report.read_bytes())
     if status != PASSED:
         raise_for(status, f"{python} did not pass")
+
+
+def _interpreter_of(folder: Path) -> Path:
+    """Return the interpreter of an environment's folder, or of its bin; it may be missing."""
+    names = ("bin/python", "python", "bin/python3", "python3")
+    return next((folder / name for name in names if paths.exists(folder / name)), folder / names[0])
 
 
 def _options(full: bool, limit: int) -> list[str]:

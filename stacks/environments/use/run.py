@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stacks.core.console import as_typed
-from stacks.core.errors import UsageError
-from stacks.core.process import quoted
+from stacks.core.errors import UsageError, nearest
+from stacks.core.process import how_to_start, quoted
 from stacks.core.workspace import Workspace
 from stacks.environments import folders
 from stacks.environments.folders import read_report
@@ -60,8 +60,8 @@ def run(variant: Variant, prefix: Path, command: Sequence[str]) -> None:
             f"the environment of {variant.id} is damaged: {own} leads to nothing",
             fix=f"./invoke build {variant.option} --repair",
         )
-    words = quoted(command[:1])
-    fix = f"check the spelling, or name what runs the file: -- python {words}"
+    near = nearest(command[0], (path.name for path in (prefix / "bin").glob("*")))
+    fix = how_to_start(command[0]) or (f"did you mean {near}?" if near else "check the spelling")
     _replace_by(list(command), variables(variant, prefix), fix)
 
 

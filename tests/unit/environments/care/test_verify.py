@@ -230,10 +230,13 @@ def test_a_file_that_keeps_python_from_starting_is_named(
 def test_a_path_that_is_no_program_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no-such-python does not start: "):
         verification.verify_python("no-such-python")
-    with pytest.raises(UsageError, match="is a folder") as caught:
-        verification.verify_python(str(tmp_path))
-    assert caught.value.fix == f"give the interpreter: {tmp_path}/bin/python"
-    assert caught.value.expected and caught.value.exit_code == 2
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python3").touch()
+    for folder in (tmp_path, tmp_path / "bin"):
+        with pytest.raises(UsageError, match="is a folder") as caught:
+            verification.verify_python(str(folder))
+        assert caught.value.fix == f"give the interpreter: {tmp_path}/bin/python3"
+        assert caught.value.expected and caught.value.exit_code == 2
 
 
 def test_the_suite_ends_with_a_killed_builder(tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ def test_a_program_ends_with_its_reader_as_in_a_shell() -> None:
     ("words", "text", "mode", "what", "fix"),
     [
         (["no-such"], "", 0, "cannot run no-such: No such", "check the spelling"),
+        (["pyhton"], "", 0, "cannot run pyhton: No such", "did you mean python?"),
+        (["my.py"], "", 0o644, "cannot run my.py: No such", "-- python my.py"),
         (["./a b.py"], "print()", 0o644, "cannot run .*/a b.py: Perm", "-- python './a b.py'"),
         (["./train.py"], "print()", 0o755, "cannot run .*/train.py: Exec", "-- python ./train.py"),
         (["python"], "", 0, "is damaged: .*/bin/python leads to nothing", "openblas --repair"),

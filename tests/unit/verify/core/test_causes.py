@@ -66,6 +66,7 @@ REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
         ("No module named 'six'", facts(), "six is missing", "pip install six"),
         ("ImportError: No module named yaml", facts(), "PyYAML", "pip install PyYAML"),
         ("No module named 'numpy'", NOTHING, "numpy is missing", "pip install 'numpy<1.23'"),
+        ("No module named 'cons.core'", facts(), "package cons is missing", "pip install cons"),
         ("No module named '_lzma'", facts(), "3.9 has no module _lzma", "install another"),
         ("No module named 'distutils.msvccompiler'", MSVC, "setuptools 82", "'setuptools<74'"),
         ("No module named 'distutils'", PYTENSOR, "no module distutils", "install setuptools"),
