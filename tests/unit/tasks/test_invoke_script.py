@@ -22,7 +22,8 @@ WAITING = "waiting: another ./invoke prepares the tools\n"
 
 def test_runs_invoke_where_the_user_stands_with_the_users_words(machine: Machine) -> None:
     machine.python()
-    other = {"PYTHONEXECUTABLE": "/bin/sh", "__PYVENV_LAUNCHER__": "/bin/sh"}
+    names = ("PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__", "_PYTHON_SYSCONFIGDATA_NAME")
+    other = dict.fromkeys(names, "/bin/sh")
     (machine.bin / "stacks").symlink_to(machine.checkout / "invoke")
     # A link on PATH finds its checkout.
     for program, shown in ((machine.checkout / "invoke", PREPARING), (machine.bin / "stacks", "")):
