@@ -32,9 +32,10 @@ from stacks.core.workspace import Workspace
 from stacks.locks.lock import PYLOCK
 from stacks.sources.fetch import fetch
 from stacks.sources.mirrors import public_url
-from stacks.sources.package_index import PipSettings
+from stacks.sources.package_index import Index, PipSettings
 from stacks.sources.pins import IndexFile, IndexPin, Pins
 from stacks.sources.repin import pin_files
+from stacks.sources.web import MissingError
 from stacks.variants.variant import Framework, Variant
 
 NAME, VERSION = "uv", "0.13.9"
@@ -84,10 +85,6 @@ def unpack(workspace: Workspace, pins: Pins, folder: Path) -> Path:
 UNKNOWN = re.compile(
     r"Because (\S+) was not found in the (?:package registry|provided package locations)"
     r"|No matching distribution found for ([^\s(;]+)"
-)
-REFUSED = re.compile(
-    r"An index(?: URL)? \((\S+)\)[^\n]*\b(40[13])\b"
-    r"|\b(40[13]) (?:Client )?Error[^\n]* (https?://\S+)"
 )
 FIND_LINKS = re.compile(r"Failed to read `--find-links` [a-zA-Z]+: (\S+)")
 RETRIED = re.compile(r"Retrying .*: (/\S*)$", re.MULTILINE)
@@ -139,13 +136,6 @@ def raise_for_index(error: CommandError, variant: Variant, settings: PipSettings
             fix="check the network, and pip's own settings (pip config list): index, proxy, CA "
             "bundle",
         ) from error
-    if refused := REFUSED.search(error.output):
-        url, status = refused[1] or refused[4], refused[2] or refused[3]
-        raise FetchError(
-            f"{public_url(url)}: the package index answered {status}: it refuses the access",
-            fix="check the user and password in pip's index-url and extra-index-url "
-            "(pip config list), or in ~/.netrc",
-        ) from error
     if broken := BROKEN.search(error.output):
         raise UsageError(
             f"{file}: {broken[1]} cannot be used",
@@ -163,6 +153,7 @@ def raise_for_index(error: CommandError, variant: Variant, settings: PipSettings
                 fix="put its files into a folder of find-links, or unset no-index "
                 "(pip config list, PIP_NO_INDEX)",
             ) from error
+        _check_access(settings, name)
         raise UsageError(
             f"{file}: no package index has {name}",
             fix="leave it out: Debian's `pip freeze` lists it by mistake"
@@ -170,6 +161,25 @@ def raise_for_index(error: CommandError, variant: Variant, settings: PipSettings
             else "check its spelling under `pip:`, or add the index that has it to pip's "
             "configuration",
         ) from error
+
+
+def _check_access(settings: PipSettings, name: str) -> None:
+    """Raise FetchError for an index that does not say whether it has a package.
+
+    uv and pip 20 take one that refuses the access, such as for a wrong password, for one that lacks
+    the package.
+    """
+    for url in settings.index_urls:
+        try:
+            Index(settings.for_place(), url).links_to(name.partition("[")[0], "")
+        except MissingError:
+            continue
+        except FetchError as error:
+            raise FetchError(
+                error.what,
+                fix="check the address, user and password in pip's index-url and extra-index-url "
+                "(pip config list), or in ~/.netrc",
+            ) from error
 
 
 def environment(
