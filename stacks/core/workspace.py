@@ -176,7 +176,8 @@ def _install(venv: Path, lock: Path, python: str | Path, options: Sequence[str])
     with beating(lambda: f"installing {lock.name}", sys.stderr):
         run_pip(
             python,
-            ["install", "--no-compile", *options],
+            # Whatever folders pip's configuration names.
+            ["install", "--no-compile", "--target=", "--prefix", venv, "--root=/", *options],
             lock,
             "; without a network, ./invoke vendor DIR of this version writes what ./invoke, its "
             "lock and its docs install",

@@ -149,14 +149,16 @@ def program(environ):
 def pip(environ):
     """Return the variables of a pip that installs what, and where, the builder says.
 
-    Its configuration file may say otherwise, and a variable wins over it.
+    Its configuration file may say otherwise, and a variable wins over it. For folders no variable
+    does: pip ignores an empty one.
     """
     kept = {
         name: value
         for name, value in program(environ).items()
         if not name.startswith("PIP_") or name[len("PIP_") :] in FETCHING.split()
     }
-    return dict(kept, PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0")
+    off = dict.fromkeys(("PIP_USER", "PIP_REQUIRE_VIRTUALENV", "PIP_DRY_RUN"), "0")
+    return dict(kept, PIP_CONSTRAINT=os.devnull, **off)
 
 
 def remarks(environ, prefix):

@@ -32,7 +32,8 @@ def test_runs_invoke_where_the_user_stands_with_the_users_words(machine: Machine
         places = [str(machine.root), str(machine.checkout)]
         assert json.loads(out) == [*places, ["build", "--variant", "a b", "é"]]
     [output] = (machine.root / "installs").read_text().splitlines()
-    assert "--require-hashes --no-deps --only-binary :all: -r" in output
+    folders = f"--target= --prefix {machine.checkout}/.venv --root=/"
+    assert f"--require-hashes --no-deps --only-binary :all: {folders} -r" in output
 
 
 def test_two_pips_install_half_of_the_lock_each(machine: Machine) -> None:

@@ -67,7 +67,8 @@ def test_what_is_closed_of_the_standard_streams_leads_nowhere(closed: str, tmp_p
 def test_a_pip_of_the_builder_installs_where_the_builder_says() -> None:
     left = dict.fromkeys(("PIP_TARGET", "PIP_NO_DEPS", "PIP_CONSTRAINT", "PIP_NO_BINARY"), "1")
     environ = surroundings.pip({**left, "PIP_CERT": "/ca"})
-    assert environ == {"PIP_CERT": "/ca", "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"}
+    off = {"PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0", "PIP_DRY_RUN": "0"}
+    assert environ == {"PIP_CERT": "/ca", "PIP_CONSTRAINT": "/dev/null", **off}
     # The script ./invoke runs it by its path.
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['pip']({'PIP_USER': '1'}))"
     words = [sys.executable, "-I", "-S", "-c", code, "verify/core/surroundings.py"]
