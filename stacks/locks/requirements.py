@@ -175,7 +175,8 @@ def _by_pip(
             Path(place).as_uri() if place.startswith("/") else place
             for place in settings.find_links
         )
-    env["PIP_NO_PYTHON_VERSION_WARNING"] = "1"
+    # A password that it would ask for is missing, or wrong.
+    env |= {"PIP_NO_PYTHON_VERSION_WARNING": "1", "PIP_NO_INPUT": "1"}
     # The environment's pip.conf has it, too, but PIP_CONFIG_FILE may have pip read no such file.
     env["PIP_USE_FEATURE"] = "2020-resolver"
     words += ["-d", str(files), "-r", str(requests), "-c", str(constraints)]

@@ -243,7 +243,7 @@ def test_pip_is_given_its_resolver_and_folders_of_packages_whose_path_has_a_blan
 ) -> None:
     """Whatever the user's pip has turned on."""
     monkeypatch.setenv("PIP_USE_FEATURE", "truststore")
-    given = '"$PIP_USE_FEATURE $PIP_FIND_LINKS" > given'
+    given = '"$PIP_NO_INPUT $PIP_USE_FEATURE $PIP_FIND_LINKS" > given'
     program = f"#!/bin/sh\nmkdir files\ncd {room.folder}\nprintf %s {given}\n"
     add(room.folder, "prefix/bin/python", program, 0o755)
     links = ("/my room/wheels", "https://x.test/wheels")
@@ -252,7 +252,7 @@ def test_pip_is_given_its_resolver_and_folders_of_packages_whose_path_has_a_blan
     room.variant = room.variant.model_copy(update={"framework": framework})
     assert room.resolve() == ((), "")
     given = (room.folder / "given").read_text()
-    assert given == "2020-resolver file:///my%20room/wheels https://x.test/wheels"
+    assert given == "1 2020-resolver file:///my%20room/wheels https://x.test/wheels"
     missing = "warning: pip's find-links /my room/wheels: no such folder or file\n"
     assert capsys.readouterr().err == missing
 
