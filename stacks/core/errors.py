@@ -60,7 +60,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str = "") -> UsageError:
     """Return the error for a name that does not exist; `where` is its file and line."""
     names = sorted(known)
-    near = nearest(name, names)
+    near = nearest(name, names) or nearest(name.rpartition("/")[2], names)
     return UsageError(
         f"{where}: unknown {kind}" if where else f"unknown {kind}",
         expected=f"one of {', '.join(names)}" if names else f"a {kind}; none exists yet",

@@ -34,6 +34,12 @@ MAX_VALUES = 100_000
 MAX_DIGITS = 1000
 MAX_FAULTS = 20
 
+# What the parser says, and what to do.
+HINTS = {
+    "mapping values are not allowed in this context": "put a value with `: ` in it in quotes",
+    "found character that cannot start any token": "put the value in quotes; indent with blanks",
+}
+
 # libyaml's parser: ten times as fast as one in Python.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # The core schema of YAML 1.2.2, chapter 10.3.2, but for .inf and .nan.
@@ -123,7 +129,8 @@ def parse(path: Path, data: bytes) -> tuple[Any, Positions]:
     except yaml.MarkedYAMLError as error:
         what = error.problem if error.context is None else f"{error.problem}, {error.context}"
         where = positions.at(_position(error.problem_mark or error.context_mark))
-        raise UsageError(f"{where}: expected YAML: {what}") from None
+        hint = HINTS.get(str(error.problem))
+        raise UsageError(f"{where}: expected YAML: {what}", fix=hint) from None
     except yaml.YAMLError as error:
         # A character that YAML forbids; its offset is in bytes.
         what = str(error).splitlines()[0]

@@ -89,6 +89,11 @@ UNKNOWN = re.compile(
 FIND_LINKS = re.compile(r"Failed to read `--find-links` [a-zA-Z]+: (\S+)")
 RETRIED = re.compile(r"Retrying .*: (/\S*)$", re.MULTILINE)
 BROKEN = re.compile(r"Failed to [a-z ]+ `([^`:/]+)`")
+# Names that no index has, and what to do about each.
+NO_PACKAGE = {
+    "pkg-resources": "leave it out: Debian's `pip freeze` lists it by mistake",
+    "python": "leave it out: `framework:` selects the framework, and Python with it",
+}
 NO_EXTRA = re.compile(
     r"[Tt]he package `(\S+?)==(\S+)` does not have an extra named `(\S+)`"
     r"|WARNING: (\S+) (\S+) does not provide the extra '(\S+)'"
@@ -156,10 +161,11 @@ def raise_for_index(error: CommandError, variant: Variant, settings: PipSettings
         _check_access(settings, name)
         raise UsageError(
             f"{file}: no package index has {name}",
-            fix="leave it out: Debian's `pip freeze` lists it by mistake"
-            if name == "pkg-resources"
-            else "check its spelling under `pip:`, or add the index that has it to pip's "
-            "configuration",
+            fix=NO_PACKAGE.get(
+                name,
+                "check its spelling under `pip:`, or add the index that has it to pip's "
+                "configuration",
+            ),
         ) from error
 
 

@@ -147,10 +147,18 @@ def request_of(text: str, where: str) -> str:
             f"{where}: {_shown(text)} is no requirement",
             expected="such as lasagne, lasagne==0.1 or \"matplotlib<4; python_version<'3.10'\"",
             found=str(error).splitlines()[0],
+            fix=_meant(text),
         ) from None
     if requirement.url:
         raise _elsewhere(where, text)
     return str(requirement)
+
+
+def _meant(text: str) -> str | None:
+    """Return what a text that is no request was meant to be, None if unknown."""
+    if text[0] in "<>=!~":
+        return "put a request with a comma in quotes"
+    return "write NAME==VERSION" if re.fullmatch(r"[\w.-]+(=| +)\d\S*", text) else None
 
 
 def unfit_requests(

@@ -69,23 +69,23 @@ ITS_OWN = {
 }
 # Keys that people write, with _ for -, and what the file has for it.
 OTHER_KEYS = {
-    "dependencies deps requires libraries modules": "Python packages go into `pip:`, as pip takes "
-    "them, and conda packages into `packages:`",
-    "install pip_packages pip_requirements install_requires pypi python_packages": "`pip:` lists "
-    "Python packages",
+    "dependencies dev_dependencies deps requires libraries modules": "Python packages go into "
+    "`pip:`, as pip takes them, and conda packages into `packages:`",
+    "install pip_packages pip_requirements install_requires pypi python_packages extras numpy "
+    "scipy pymc*": "`pip:` lists Python packages, and their extras: NAME[EXTRA]",
     "conda conda_packages conda_dependencies system apt": "`packages:` lists conda packages",
     "channels channel": "conda packages come from the project's channel; other Python packages "
     "come by `pip:`",
     "index_url index find_links": "the index is that of your pip configuration",
     "python python_version requires_python theano aesara pytensor version": "`framework:` selects "
     "the framework, and Python with it",
-    "env envs variables vars env_vars": "`environment:` sets variables",
+    "env envs variables vars env_vars env_file": "`environment:` sets variables",
     "name title description": "`summary:` describes it; its name is that of its folder",
     "blas base flavour flavor variant from inherits": "`extends:` names the flavour, which has "
     "the BLAS",
     "device gpu cuda": "`extends:` names a flavour, and some are for a device",
     "prefix path location": "its environment is made in stack.build, next to this file",
-    "theano_flags config settings cxxflags": "`flags:` sets flags of the framework",
+    "theano_flags config settings cxx cxxflags ldflags": "`flags:` sets flags of the framework",
     "threads": '`environment:` sets the number: {OMP_NUM_THREADS: "2"}',
 }
 

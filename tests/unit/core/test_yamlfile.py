@@ -101,7 +101,7 @@ def test_reads_a_file(file: Path) -> None:
             "r.yaml:2:12: precision: expected one of float32, float64; "
             "found 'float46': did you mean 'float64'?",
         ),
-        ("name: a\nsource: x\n", "r.yaml:2:9: source: expected a list, found 'x'"),
+        ("name: a\nsource: x\n", "r.yaml:2:9: source: expected a list, such as [A, B], found 'x'"),
         (
             "name: a\nsource:\n- suite: s\n  debz: [x]\n",
             "r.yaml:3:3: source[0]: expected the key 'debs', found none\n"
@@ -151,7 +151,8 @@ def test_reads_a_file(file: Path) -> None:
         ),
         (
             "name: a: b\n",
-            "r.yaml:1:8: expected YAML: mapping values are not allowed in this context",
+            "r.yaml:1:8: expected YAML: mapping values are not allowed in this context\n"
+            "  fix:      put a value with `: ` in it in quotes",
         ),
         (
             "name: a\nsource:\n- {suite: s, debs: *b}\n",

@@ -144,7 +144,7 @@ def test_a_folder_named_as_a_flavour_is_not_what_a_stack_extends(
     ("text", "where", "found"),
     [
         ("extends: opnblas\n", "stack.yaml:2:10", "did you mean 'openblas'"),
-        ("extends: mine.yaml\n", "stack.yaml:2:10", "unknown variant"),
+        ("extends: theano-1.0.5/blis\n", "stack.yaml:2:10", "did you mean 'blis'"),
         ("framework: theano-9\n", "stack.yaml:3:12", "unknown framework"),
         ("framework: theano-0.8.2\nextends: gpuarray-cuda\n", "stack.yaml:3:12", "not support"),
     ],
@@ -191,6 +191,9 @@ def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, fi
         ),
         ("six==", "no requirement"),
         ("a b", "no requirement"),
+        ("six=1.16", "write NAME==VERSION"),
+        ("six   1.16.0", "write NAME==VERSION"),
+        ("<2", "put a request with a comma in quotes"),
     ],
 )
 def test_requests_that_are_refused(request_: str, reason: str, file: Path) -> None:

@@ -52,6 +52,7 @@ def test_a_variable_that_would_have_no_effect(name: str, words: str, file: Path)
         ("BLAS", "`extends:` names"),
         ("cxxflags", "`flags:` sets"),
         ("requirement", "did you mean 'requirements'"),
+        ("extras", "`pip:` lists"),
         ("extend", "did you mean 'extends'"),
         ("floatx", "did you mean 'floatX'"),
     ],
