@@ -131,7 +131,7 @@ def divert_errors(path):
         sys.stderr = os.fdopen(stream, "w", 0)
     else:
         coding = sys.stderr.encoding or "utf-8"
-        sys.stderr = io.open(stream, "w", 1, coding, "backslashreplace")  # noqa: SIM115
+        sys.stderr = io.open(stream, "w", 1, coding, "backslashreplace", None, False)  # noqa: SIM115
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(file, 2)
     os.close(file)
