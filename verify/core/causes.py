@@ -13,7 +13,7 @@ import resource
 import sys
 import traceback
 
-from verify.core import configuration, machine, mismatches, packages
+from verify.core import configuration, machine, mismatches, packages, surroundings
 from verify.core.portable import text
 from verify.core.report import UNKNOWN
 
@@ -104,11 +104,10 @@ def message_of(error):
 
 
 def unknown(program):
-    """Return the words in place of a fix for what is not recognised.
-
-    program: the command that shows all of it.
-    """
-    return "%s; this shows all of it:\n%s" % (UNKNOWN, program)
+    """Return the words in place of a fix for what is not recognised; program: shows all of it."""
+    names = " ".join(surroundings.suspects(os.environ))
+    first = "; first try: unset " + names if names else ""
+    return "%s%s; this shows all of it:\n%s" % (UNKNOWN, first, program)
 
 
 def _full_disk(match, facts):
