@@ -270,9 +270,9 @@ def old_system(match, facts):
 def missing_symbol(match, facts):
     """A symbol of MKL's, of Python's or of a BLAS that no library has."""
     symbol = match.group(1)
-    if symbol.startswith(("mkl_", "MKL_")):
-        return "MKL's libraries lack %s" % symbol, _mkl_fix(facts.prefix)
     path = re.search(r"(\S+\.so[^\s:]*): undefined symbol", match.string)
+    if symbol.startswith(("mkl_", "MKL_")) or (path and "libmkl_" in path.group(1)):
+        return "MKL's libraries lack %s" % symbol, _mkl_fix(facts.prefix)
     if PYTHON_SYMBOL.match(symbol):
         name = os.path.basename(path.group(1)) if path else "a module"
         what = "%s is built for another Python: this one has no %s" % (name, symbol)

@@ -84,6 +84,7 @@ def test_what_is_not_recognised_may_be_due_to_a_variable(monkeypatch: pytest.Mon
         ("/site/m.so: undefined symbol: PyUnicodeUCS4_Join", facts(), "another Python", "again"),
         ("/site/m.so: undefined symbol: dgemm_", facts(), "BLAS's dgemm_", "ldflags = "),
         ("m.so: undefined symbol: mkl_serv_x", facts(), "lack mkl_serv_x", "ldflags = -lmkl_rt"),
+        ("/l/libmkl_gnu_thread.so.2: undefined symbol: GOMP_x", facts(), "lack GOMP_x", "-lmkl_rt"),
         (FATAL, facts(ldflags="-lmkl_intel_lp64 -lmkl_core"), "FATAL", "ldflags = -lmkl_rt"),
         (FATAL.upper(), facts(ldflags="-lmkl_rt"), "FATAL ERROR", "install MKL again"),
         # A file that an installer has recorded, and that is gone.
