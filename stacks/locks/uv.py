@@ -177,7 +177,7 @@ def _check_access(settings: PipSettings, name: str) -> None:
     """
     for url in settings.index_urls:
         try:
-            Index(settings.for_place(), url).links_to(name.partition("[")[0], "")
+            Index(settings.for_place(), url).links_to(re.split(r"[^\w.-]", name)[0], "")
         except MissingError:
             continue
         except FetchError as error:

@@ -194,10 +194,13 @@ def test_a_failure_is_named_by_its_cause(
         room.resolve()
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_an_index_that_refuses_the_access_is_named(status: int, room: Room) -> None:
-    # For uv it lacks the package.
-    room.answers(message=UNKNOWN, status=1)
+@pytest.mark.parametrize(
+    ("status", "message"), [(401, UNKNOWN), (403, "No matching distribution found for zork==1")]
+)
+def test_an_index_that_refuses_the_access_is_named(status: int, message: str, room: Room) -> None:
+    # For uv, and for pip 20, it lacks the package.
+    room.variant = room.variant.model_copy(update={"requests": ("zork==1",)})
+    room.answers(message=message, status=1)
     with serving() as site:
         site.plans["/zork/"] = [Answer(status)]
         room.settings = PipSettings(index_urls=("file:///none", site.url))
