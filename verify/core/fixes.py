@@ -46,7 +46,8 @@ def explained(context, error):
     if context.folder and not os.path.isdir(context.folder):
         fix = "run it again; what cleans that folder: leave out theano-verify-*, or set TMPDIR"
         return "%s was removed meanwhile: %s" % (context.folder, detail), fix
-    if UNLINKED.search(str(error)):
+    folder = "-L%s" % getattr(error, "filename", "")
+    if UNLINKED.search(str(error)) or folder in str(context.framework.flag("blas.ldflags")).split():
         return detail, ldflags_fix(context)
     found = causes.of_error(error, _facts(context))
     if not (found or has_compiler(context)):

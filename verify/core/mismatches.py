@@ -203,9 +203,9 @@ def other_numpy(match, facts):
     # The last one, other than NumPy, that the traceback leads through.
     names = re.findall(r"(?:site|dist)-packages/([A-Za-z0-9_]+)", facts.frames)
     package = ([DISTRIBUTIONS.get(name, name) for name in names if name != "numpy"] or [None])[-1]
-    words = (package, facts.version_of("numpy"))
+    what = "%s was compiled for another NumPy than %s" % (package, facts.version_of("numpy"))
     fix = "install it for this NumPy:\n%s --no-deps %s" % (facts.pip(again=True), package)
-    return package and ("%s was compiled for another NumPy than %s" % words, fix)
+    return _too_new("numpy", facts) or (package and (what, fix))
 
 
 def other_syntax(match, facts):

@@ -80,6 +80,7 @@ def test_what_is_not_recognised_may_be_due_to_a_variable(monkeypatch: pytest.Mon
         (ITERABLE, facts(version="0.9.0", python=(3, 10)), "has no Iterable", "pytensor"),
         (NO_BOOL, facts(**NEW), "1.26.4 is too new", "'numpy<1.23'"),
         (NO_BOOL, facts(python=(3, 12), **NEW), "3.9", "pytensor"),
+        ("numpy.dtype size changed, may indicate binary", facts(**NEW), "too new", "'numpy<1.23'"),
         (NO_GOMP, facts(), "libgomp.so.1 is missing", "libgomp"),
         ("/site/m.so: undefined symbol: PyUnicodeUCS4_Join", facts(), "another Python", "again"),
         ("/site/m.so: undefined symbol: dgemm_", facts(), "BLAS's dgemm_", "ldflags = "),

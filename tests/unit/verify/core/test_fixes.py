@@ -192,6 +192,13 @@ def test_a_missing_compiler_is_installed_or_comes_with_an_environment(
     assert fixes.compiler_fix(without).startswith("install a C++ compiler again:\n")
 
 
+def test_a_missing_folder_of_the_flags_has_the_fix_of_the_flags() -> None:
+    """Theano looks into each to write its path into what it compiles."""
+    error = OSError(errno.ENOENT, "No such file", "/nowhere")
+    made = context({"cxx": "g++", "blas.ldflags": "-L/nowhere -lblas"}, culprit=None)
+    assert fixes.explained(made, error)[1] == fixes.ldflags_fix(made)
+
+
 @pytest.mark.parametrize("cxx", ["/nowhere/g++", "/nowhere/g++ -m64", "false"])
 def test_a_compiler_that_does_not_work_has_the_fix_of_its_setting(cxx: str) -> None:
     """Then what does not compile is a consequence of it."""
