@@ -15,12 +15,12 @@ import re
 import sys
 
 OTHER_PYTHON = ("PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__")
+# The compilers of an active conda environment set it.
+OTHER_PYTHON += ("_PYTHON_SYSCONFIGDATA_NAME",)
 # (names with blanks between, what each does, as a sentence's end). No program of an environment
 # gets these.
 DROPPED = (
     (" ".join(OTHER_PYTHON), "is meant for another Python"),
-    # Set by the compilers of an active conda environment.
-    ("_PYTHON_SYSCONFIGDATA_NAME", "has Python read how another one was built"),
     # Of another environment that is active: uv installs into the folder that they name.
     ("VIRTUAL_ENV CONDA_DEFAULT_ENV", "names another environment"),
     (

@@ -36,6 +36,8 @@ from verify.core import surroundings
 OWNER = "theano-stacks"
 START = "start.py"
 KEY = "key"
+# How each Python 3 of an environment was built: its own name for that module.
+SYSCONFIG = "_sysconfigdata__linux_x86_64-linux-gnu"
 # What Jupyter takes as the name of a kernel.
 NAME = r"[A-Za-z0-9._-]+"
 
@@ -187,10 +189,11 @@ def spec_text(variant: Variant, words: Sequence[str], target: Path) -> str:
 def _without_another_python(variant: Variant, target: Path) -> dict[str, str]:
     """Return the values by which Python variables have no effect: a kernelspec cannot unset them.
 
-    Python 2 takes even an empty PYTHONHOME for a folder.
+    Python 2 takes even an empty PYTHONHOME for a folder, Python 3 the last one for a module.
     """
     home = str(target) if variant.framework.python == "2.7" else ""
-    return {**dict.fromkeys(surroundings.OTHER_PYTHON, ""), "PYTHONHOME": home}
+    named = {"PYTHONHOME": home, "_PYTHON_SYSCONFIGDATA_NAME": SYSCONFIG}
+    return {**dict.fromkeys(surroundings.OTHER_PYTHON, ""), **named}
 
 
 def _other_owner(folder: Path, target: Path) -> str:

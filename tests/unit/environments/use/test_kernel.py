@@ -106,6 +106,7 @@ def test_a_kernel_and_a_second_one_that_installs_nothing_again(
             "PYTHONPLATLIBDIR": "",
             "PYTHONEXECUTABLE": "",
             "__PYVENV_LAUNCHER__": "",
+            "_PYTHON_SYSCONFIGDATA_NAME": "_sysconfigdata__linux_x86_64-linux-gnu",
         },
         "metadata": {"debugger": True, "theano-stacks": {"variant": "theano-1.0.5/openblas"}},
     }
