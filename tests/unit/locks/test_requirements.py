@@ -194,18 +194,15 @@ def test_a_failure_is_named_by_its_cause(
         room.resolve()
 
 
-@pytest.mark.parametrize(
-    ("status", "message"), [(401, UNKNOWN), (403, "No matching distribution found for zork==1")]
-)
-def test_an_index_that_refuses_the_access_is_named(status: int, message: str, room: Room) -> None:
+@pytest.mark.parametrize("message", [UNKNOWN, "No matching distribution found for zork==1"])
+def test_an_index_that_refuses_the_access_is_named(message: str, room: Room) -> None:
     # For uv, and for pip 20, it lacks the package.
     room.variant = room.variant.model_copy(update={"requests": ("zork==1",)})
     room.answers(message=message, status=1)
     with serving() as site:
-        site.plans["/zork/"] = [Answer(status)]
+        site.plans["/zork/"] = [Answer(403)]
         room.settings = PipSettings(index_urls=("file:///none", site.url))
-        expected = f"/zork/: the server answered {status} (?s:.*)password"
-        with pytest.raises(FetchError, match=expected):
+        with pytest.raises(FetchError, match="/zork/: the server answered 403 (?s:.*)password"):
             room.resolve()
 
 

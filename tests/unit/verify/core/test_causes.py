@@ -56,12 +56,6 @@ OPTION = "g++: error: unrecognized command line option '-mfoo'"
 REFUSED = 'Invalid value ("float12") for configuration variable "floatX".'
 
 
-def test_what_is_not_recognised_may_be_due_to_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", "/mine")
-    words = "not recognised; first try: unset PYTHONPATH; this shows all of it:\nverify"
-    assert causes.unknown("verify") == words
-
-
 @pytest.mark.parametrize(
     ("text", "true", "what", "fix"),
     [

@@ -187,16 +187,13 @@ def test_a_missing_compiler_is_installed_or_comes_with_an_environment(
     error = AssertionError("/usr/lib/python3.11/distutils/core.py")
     assert fixes.explained(without, error) == (f"AssertionError: {error}", fix)
     assert fixes.explained(without, AssertionError()) == ("AssertionError", fix)
+    # So is that of a folder of the flags which is missing.
+    made = context({"blas.ldflags": "-L/none -la", "cxx": "g++"}, culprit=None)
+    missing = OSError(errno.ENOENT, "No such file", "/none")
+    assert fixes.explained(made, missing)[1] == fixes.ldflags_fix(made)
     # One that compiles nothing is no fix.
     programs("apt", "g++")
     assert fixes.compiler_fix(without).startswith("install a C++ compiler again:\n")
-
-
-def test_a_missing_folder_of_the_flags_has_the_fix_of_the_flags() -> None:
-    """Theano looks into each to write its path into what it compiles."""
-    error = OSError(errno.ENOENT, "No such file", "/nowhere")
-    made = context({"cxx": "g++", "blas.ldflags": "-L/nowhere -lblas"}, culprit=None)
-    assert fixes.explained(made, error)[1] == fixes.ldflags_fix(made)
 
 
 @pytest.mark.parametrize("cxx", ["/nowhere/g++", "/nowhere/g++ -m64", "false"])

@@ -70,6 +70,7 @@ def test_numpy_is_verified_only_where_no_framework_is_installed(
     monkeypatch.setitem(sys.modules, "theano", sys)
     monkeypatch.setitem(sys.modules, "aesara", None)
     assert error().startswith("import of aesara fails")
+    assert "first try: unset PYTHONEXECUTABLE; this shows all" in error()
     installed.intersection_update({"numpy"})
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert error().startswith("import of numpy fails")
