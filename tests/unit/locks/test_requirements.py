@@ -202,7 +202,7 @@ def test_an_index_that_refuses_the_access_is_named(message: str, room: Room) -> 
     with serving() as site:
         site.plans["/zork/"] = [Answer(403)]
         room.settings = PipSettings(index_urls=("file:///none", site.url))
-        with pytest.raises(FetchError, match="/zork/: the server answered 403 (?s:.*)password"):
+        with pytest.raises(FetchError, match=r"/zork/: the server answered 403 (?s:.*)password"):
             room.resolve()
 
 
