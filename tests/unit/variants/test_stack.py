@@ -143,7 +143,6 @@ def test_a_folder_named_as_a_flavour_is_not_what_a_stack_extends(
 @pytest.mark.parametrize(
     ("text", "where", "found"),
     [
-        ("extends: opnblas\n", "stack.yaml:2:10", "did you mean 'openblas'"),
         ("extends: theano-1.0.5/blis\n", "stack.yaml:2:10", "did you mean 'blis'"),
         ("framework: theano-9\n", "stack.yaml:3:12", "unknown framework"),
         ("framework: theano-0.8.2\nextends: gpuarray-cuda\n", "stack.yaml:3:12", "not support"),
@@ -164,10 +163,8 @@ def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, fi
         ("--index-url http://x", "an index"),
         ("--extra-index-url=http://x", "an index"),
         ("--find-links x", "an index"),
-        ("-r other.txt", "another file"),
         ("-c other.txt", "another file"),
         ("-rother.txt", "another file"),
-        ("-e.", "an editable install"),
         ("six==1.16.0 --hash=sha256:abc", "a hash"),
         ("--no-binary :all:", "a choice of files"),
         ("--pre", "a choice of versions"),
@@ -175,7 +172,6 @@ def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, fi
         ("-foo", "an index"),
         ("six -x", "an option of pip"),
         ("./six", "a file or an address"),
-        ("git+https://host/x", "a file or an address"),
         ("git+https://me:secret@host/x@v1", "'git+https://host/x@v1' is a file or an address"),
         ("--index-url=https://me:s@cret@host/simple", "'--index-url=https://host/simple' is an in"),
         ("six @ https://host/six.whl", "a file or an address"),
@@ -190,7 +186,6 @@ def test_wrong_names(text: str, where: str, found: str, workspace: Workspace, fi
             )
         ),
         ("six==", "no requirement"),
-        ("a b", "no requirement"),
         ("six=1.16", "write NAME==VERSION"),
         ("six   1.16.0", "write NAME==VERSION"),
         ("<2", "put a request with a comma in quotes"),
@@ -211,10 +206,8 @@ def test_files_that_cannot_be_read(file: Path) -> None:
     assert "stack.yaml:4:15: pipe is a pipe\n" in refused(file, "requirements: pipe\n")
     message = refused(file, "requirements: https://me:secret@host/r.txt\n")
     assert message.startswith("stack.yaml:4:15: the requirements file is an address\n")
-    (file.parent / "r.txt").write_bytes(b"\xff\xfe\x00")
-    assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
     # Among them UTF-16 without a mark.
-    for data in (b"# coding: no-such\nsix\n", b"s\0i\0x\0", b"# \xe9\n"):
+    for data in (b"\xff\xfe\0", b"# coding: no-such\nsix\n", b"s\0i\0x\0", b"# \xe9\n"):
         (file.parent / "r.txt").write_bytes(data)
         assert "r.txt: it is not UTF-8" in refused(file, "requirements: r.txt\n")
     # Lines that go on are counted.

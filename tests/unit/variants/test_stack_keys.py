@@ -15,7 +15,6 @@ from unit.variants.test_stack import refused
             (name, rf"has no effect(.|\n)*found: +{reader}(.|\n)*{name}=VALUE ./invoke run")
             for name, reader in (
                 ("PYTHONPATH", "Python"),
-                ("PYTHONHASHSEED", "Python"),
                 ("LC_ALL", "Python"),
                 ("TZ", "Python"),
                 ("LD_PRELOAD", "the loader"),
@@ -51,9 +50,7 @@ def test_a_variable_that_would_have_no_effect(name: str, words: str, file: Path)
         ("name", "`summary:` describes"),
         ("BLAS", "`extends:` names"),
         ("cxxflags", "`flags:` sets"),
-        ("requirement", "did you mean 'requirements'"),
         ("extras", "`pip:` lists"),
-        ("extend", "did you mean 'extends'"),
         ("floatx", "did you mean 'floatX'"),
     ],
 )
