@@ -17,6 +17,8 @@ JAX = "jax"
 # These compile a whole graph, and keep no profile of its nodes.
 WHOLE_GRAPH = (NUMBA, JAX)
 AMDLIBM_FLAGS = ("lib.amdlibm", "lib.amblibm")
+# Characters of an error that are shown.
+LONGEST = 500
 
 
 class FrameworkError(Exception):
@@ -222,6 +224,8 @@ def load(requested=None, repair=None, or_numpy=False):
         cause = cause or causes.damage(facts)
         # Of a long message the line that names the cause.
         message = next((line for line in message.splitlines() if causes.of(line, facts)), message)
+        # Theano writes all that the compiler has printed into one.
+        message = message[:LONGEST] + " ..." * (len(message) > LONGEST)
         words = (name, message, "\n  cause: " + cause.what if cause else "")
         program = "%s -c 'import %s'" % (surroundings.quote(text(sys.executable)), name)
         fix = cause.fix if cause else causes.unknown(program)

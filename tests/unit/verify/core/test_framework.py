@@ -21,11 +21,11 @@ from verify.core import framework
 def test_an_import_that_fails(
     error: str, fix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "broken_framework.py").write_text(f"raise AttributeError({error!r})")
+    (tmp_path / "broken_framework.py").write_text(f"raise AttributeError({error!r} + 'x' * 9999)")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(framework.FrameworkError, match=error) as caught:
         framework.load("broken_framework")
-    assert caught.value.fix.startswith(fix)
+    assert caught.value.fix.startswith(fix) and len(str(caught.value)) < 700
 
 
 def test_a_setting_that_the_error_names_is_named(
