@@ -87,11 +87,11 @@ def clean(workspace: Workspace, variants: Sequence[Variant] | None, *, cache: bo
             print(f"removing {path}")
             with explain_disk_errors(path):
                 _remove(path)
-        if not existing:
-            print("nothing to remove")
+        count = len(existing)
         if cache:
-            _collect_tmp()
-            _remove_leftovers(workspace.cache, IN_CACHE)
+            count += _collect_tmp() + _remove_leftovers(workspace.cache, IN_CACHE)
+        if not count:
+            print("nothing to remove")
 
 
 def _paths_of(workspace: Workspace, variant: Variant) -> list[Path]:
@@ -165,16 +165,16 @@ def _collect(lock: Path, area: Path, patterns: Iterable[str]) -> None:
                 os.close(descriptor)
 
 
-def _collect_tmp() -> None:
-    """Remove the person's temporary folders in TMPDIR that no process uses."""
-    # Without a folder for temporary files there is nothing to remove.
+def _collect_tmp() -> int:
+    """Remove the person's temporary folders in TMPDIR that no process uses; return how many."""
+    folder = tmp_parent()
     with suppress(OSError):
-        if folder := tmp_parent():
-            _remove_leftovers(folder, IN_TMP)
+        return _remove_leftovers(folder, IN_TMP) if folder else 0
+    return 0
 
 
-def _remove_leftovers(area: Path, patterns: Iterable[str]) -> None:
-    """Remove leftovers among the paths below a folder that match a pattern.
+def _remove_leftovers(area: Path, patterns: Iterable[str]) -> int:
+    """Remove leftovers among the paths below a folder that match a pattern; return how many.
 
     What lies behind a link stays. A line on standard error counts them.
     """
@@ -187,6 +187,7 @@ def _remove_leftovers(area: Path, patterns: Iterable[str]) -> None:
     if count:
         note = f"removed what interrupted or killed programs left in {area}: {count}"
         print(note, "entry" if count == 1 else "entries", file=sys.stderr, flush=True)
+    return count
 
 
 def _remove_leftover(path: Path) -> bool:

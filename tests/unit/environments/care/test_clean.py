@@ -209,6 +209,9 @@ def test_a_clean_of_the_cache_leaves_other_folders_and_no_leftovers(
     ]
     assert {path.name for path in filled.cache.iterdir()} == {"mine"}
     assert files(scratch_folder) == {"other/file"}
+    fill(scratch_folder, "theano-stacks-scratch-12345678/file")
+    clean.clean(filled, [], cache=True)
+    assert capsys.readouterr().out == ""
     clean.clean(filled, [], cache=True)
     assert capsys.readouterr().out.splitlines()[-1] == "nothing to remove"
 
