@@ -85,6 +85,8 @@ class Program(invoke.program.Program):
         words = self.core.unparsed
         self.core.unparsed = with_variant(words, tasks)
         try:
+            if not self.core.remainder and is_command(words):
+                raise ParseError(f"No idea what '{words[1]}' is!")
             super().parse_tasks()
         # ValueError: the value of an option is no number.
         except (ParseError, ValueError) as error:
@@ -176,6 +178,17 @@ def command_line_error(
             fix=f"a program comes after --: {fix}" if DECLARED[task].takes_command else help_of,
         )
     return UsageError(f"the words after {task} cannot be read", found=message, fix=help_of)
+
+
+def is_command(words: Sequence[str]) -> bool:
+    """Return whether words have a program where a variant may be, as `run python -c 1` has.
+
+    Its options would be taken for the task's.
+    """
+    task, *others = words or [""]
+    has_option = len(others) > 1 and re.fullmatch("-[a-z]", others[1])
+    named = not others or others[0].startswith("-") or is_variant(others[0])
+    return task in DECLARED and DECLARED[task].takes_command and bool(has_option) and not named
 
 
 def with_variant(words: Sequence[str], tasks: Mapping[str, ParserContext]) -> list[str]:

@@ -29,6 +29,8 @@ from unit.tasks.conftest import CommandLine
         ("export mkl --as devcontainer", "devcontainer needs a folder", "--to DIR"),
         ("run --variant v python x", "run has no use for the word 'python'",
          "a program comes after --: ./invoke run --variant v -- python x"),
+        ("run python -c 1", "run has no use for the word 'python'",
+         "a program comes after --: ./invoke run -- python -c 1"),
         ("run python x", "run has no use for the word 'python'",
          "a program comes after --: ./invoke run -- python x"),
         ("run", "nothing to run\n  expected: a program and its words after --",
