@@ -132,15 +132,17 @@ def flag_fix(context, flag, value):
 
 
 def without_flags(context, harmful):
-    """Return how to take options of the compiler out of gcc.cxxflags; None if they lack them.
+    """Return how to take options of the compiler out of its flags; None if they lack them.
 
-    harmful: the regular expression of an option.
+    It gets those of blas.ldflags, too, by which it links. harmful: the regular expression of an
+    option.
     """
-    words = str(context.framework.flag("gcc.cxxflags") or "").split()
-    kept = [word for word in words if not re.match("(?:%s)$" % harmful, word)]
-    if kept == words:
-        return None
-    return flag_fix(context, "gcc.cxxflags", " ".join(kept))
+    for flag in ("gcc.cxxflags", "blas.ldflags"):
+        words = str(context.framework.flag(flag) or "").split()
+        kept = [word for word in words if not re.match("(?:%s)$" % harmful, word)]
+        if kept != words:
+            return flag_fix(context, flag, " ".join(kept))
+    return None
 
 
 def ldflags_fix(context):

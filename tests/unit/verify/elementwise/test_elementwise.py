@@ -191,19 +191,21 @@ MATRICES = [SimpleNamespace(shape=shape, size=math.prod(shape)) for shape in num
 
 
 @pytest.mark.parametrize(
-    ("options", "preloaded", "locked", "fix"),
+    ("flags", "preloaded", "locked", "fix"),
     [
         # A compiler's option that leaves IEEE's rules; a library that the loader takes first.
-        ("-O3 -ffast-math", "", None, "cxxflags = -O3"),
-        ("", "/odd/ftz.so", {"variant": "v", "framework": "f"}, "again:\nunset LD_PRELOAD"),
+        ({"gcc.cxxflags": "-O3 -ffast-math"}, "", None, "cxxflags = -O3"),
+        ({"blas.ldflags": "-lblis -Ofast"}, "", None, "ldflags = -lblis"),
+        ({}, "/odd/ftz.so", {"variant": "v", "framework": "f"}, "again:\nunset LD_PRELOAD"),
     ],
 )
 def test_what_makes_numbers_wrong_is_taken_out(
-    options: str, preloaded: str, locked: object, fix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    flags: dict[str, str], preloaded: str, locked: object, fix: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     monkeypatch.setenv("LD_PRELOAD", preloaded)
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
-    flags = {"gcc.cxxflags": options, "cxx": "g++", "compiledir": "/none"}
+    flags = {"cxx": "g++", "compiledir": "/none", **flags}
     assert numbers._fix(context(flags, expectation=locked), None).endswith(fix)
 
 
