@@ -22,7 +22,7 @@ from verify.core.report import failed, passed, skipped
 
 NAME = "files"
 EXPECTATION = "etc/theano-stacks/expect.json"
-COMPILED = "compiled Python files"
+COMPILED, ADDED = "compiled Python files", "added by you: "
 PASSED, FAILED = 0, 1
 
 
@@ -30,7 +30,10 @@ def check(context):
     """Check every file of the environment that runs the suite against its manifest."""
     if not context.expectation:
         return skipped(NAME, "this environment has no manifest of its files")
-    return check_prefix(own_prefix(), context.expectation, context.full)
+    found = check_prefix(own_prefix(), context.expectation, context.full)
+    if found.status == report.PASS and ADDED not in found.detail:
+        context.expectation[fixes.WHOLE] = context.full
+    return found
 
 
 def own_prefix():
@@ -62,7 +65,7 @@ def check_prefix(prefix, expectation, full=False):
         return failed(NAME, "\n".join(lines), fix)
     own = [text for text in added if not text.endswith(COMPILED)]
     details = ["{:,} as installed".format(len(comparison.entries))]
-    details += ["added by you: " + ", ".join(own)] * bool(own)
+    details += [ADDED + ", ".join(own)] * bool(own)
     return passed(NAME, "; ".join(details + [text for text in added if text not in own]))
 
 

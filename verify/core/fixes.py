@@ -29,6 +29,10 @@ REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
 # What `--variant NAME` builds for without `--framework`.
 DEFAULT_FRAMEWORK = "theano-1.0.5"
 OF_IMAGE = "start a new container from the image, by its digest"
+# Of an expectation, once its environment's files were compared, and nothing had been changed or
+# added: whether each was read.
+WHOLE = "whole"
+INTACT = "the cause is not recognised; the environment's files are as they were installed"
 
 
 def explain(error):
@@ -241,8 +245,10 @@ def compiler_fix(context):
 def repair_fix(expectation):
     """Return how to put an environment's files back; of an image, which cannot, what to do.
 
-    expectation: the builder's, or None if it is damaged.
+    Where they are there already, it says so. expectation: the builder's, or None if it is damaged.
     """
+    if expectation and WHOLE in expectation:
+        return INTACT if expectation[WHOLE] else INTACT + "; --full reads each of them again"
     command, program = os.environ.get(REPAIR_VARIABLE), packages.builder()
     if not (command or program):
         return OF_IMAGE

@@ -4,6 +4,7 @@ import csv
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -66,10 +67,28 @@ def test_damage_is_named_and_undone_where_files_can_be_put_back(
         "lib/libz.so: missing",
         "lib/more: extra",
     ]
+    assert files.fixes.repair_fix(found.expectation) == check.fix
     # An image is not repaired.
     monkeypatch.setattr(files.fixes.process, "SUITE", "/opt/share/verify")
     check = files.check_prefix(str(prefix), EXPECTED)
     assert check.fix == "start a new container from the image, by its digest"
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_what_is_whole_has_no_fix_that_puts_files_back(
+    full: bool, prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files.sys, "base_prefix", str(prefix))
+    checked = context(expectation=dict(EXPECTED), full=full)
+    installed(prefix, "pandas-1.5.0", "pandas.py")
+    assert files.check(checked).status == "pass"
+    # What the user has added may be the reason.
+    assert COMMAND in files.fixes.repair_fix(checked.expectation)
+    shutil.rmtree(prefix / SITE_PACKAGES / "pandas-1.5.0.dist-info")
+    (prefix / SITE_PACKAGES / "pandas.py").unlink()
+    files.check(checked)
+    end = "as they were installed" if full else "installed; --full reads each of them again"
+    assert files.fixes.repair_fix(checked.expectation).endswith(end)
 
 
 def test_a_folder_of_files_is_one_difference(prefix: Path) -> None:
