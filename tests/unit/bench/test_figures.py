@@ -35,19 +35,13 @@ THREES = [n // 3 for n in range(15)]
         ([1.0] * 7, [2.0] * 7, "s", None, 2, "2.00-2.00"),
         ([1.0] * 7, [2.0] * 7, "ns", None, 2, "2.00-2.00"),
         # Rounds of one start are one value.
-        (
-            [10.0, 10, 40, 20, 20, 20, 5, 5, 5, 10, 10, 10, 20, 20, 20],
-            [10.0] * 15,
-            "s",
-            THREES,
-            1,
-            "0.50-2.00",
-        ),
+        ([10.0, 10, 40, 20, 20, 20, 5, 5, 5, 10, 10, 10, 20, 20, 20], [10.0] * 15, "s", THREES, 1,
+         "0.50-2.00"),
         # Four starts are too few for an interval.
         ([8.0] * 4, [4.0] * 4, "GFLOP/s", None, 2, "4 starts"),
         ([8.0] * 9, [4.0] * 9, "GFLOP/s", THREES[:9], 2, "3 starts"),
     ],
-)
+)  # fmt: skip
 def test_ratios_are_of_rounds_and_intervals_of_starts(
     ours: list[float],
     theirs: list[float],

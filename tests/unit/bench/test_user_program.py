@@ -192,11 +192,8 @@ MIXED = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
     ("timed", "best", "verdict"),
     [
         ({"a": SLOW, "b": FAST}, ["b"], "run: b is the fastest"),
-        (
-            {"a": MIXED, "b": [a_run(2.0)] * 7},
-            ["b", "a"],
-            "run: the rounds show no fastest variant; b has the lowest median",
-        ),
+        ({"a": MIXED, "b": [a_run(2.0)] * 7}, ["b", "a"],
+         "run: the rounds show no fastest variant; b has the lowest median"),
         ({"a": SLOW}, ["a"], "one variant: nothing to compare it with"),
         (
             {
@@ -207,7 +204,7 @@ MIXED = [a_run(2.0 + (-1) ** n / 10) for n in range(7)]
             "step: b is the fastest",
         ),
     ],
-)
+)  # fmt: skip
 def test_the_fastest_is_named_where_the_rounds_show_it(
     timed: dict[str, list[ProgramRun]],
     best: list[str],

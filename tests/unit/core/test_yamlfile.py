@@ -84,11 +84,9 @@ def test_reads_a_file(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "name: a\nnubmer: 1\n",
-            "r.yaml:2:1: nubmer: expected one of the keys name, number, noarch, precision, source, "
-            "extra; found 'nubmer': did you mean 'number'?",
-        ),
+        ("name: a\nnubmer: 1\n",
+         "r.yaml:2:1: nubmer: expected one of the keys name, number, noarch, precision, source, "
+         "extra; found 'nubmer': did you mean 'number'?"),
         ("number: 1\n", "r.yaml:1:1: expected the key 'name', found none"),
         ("", "r.yaml:1:1: expected the key 'name', found none"),
         ("name: 3.9\n", "r.yaml:1:7: name: expected text, found the number 3.9: put it in quotes"),
@@ -96,85 +94,55 @@ def test_reads_a_file(file: Path) -> None:
         ("name: A\n", "r.yaml:1:7: name: expected text that matches ^[a-z]+$, found 'A'"),
         ("name: a\nnumber: '1'\n", "r.yaml:2:9: number: expected a whole number, found '1'"),
         ("name: a\nnoarch: yes\n", "r.yaml:2:9: noarch: expected true or false, found 'yes'"),
-        (
-            "name: a\nprecision: float46\n",
-            "r.yaml:2:12: precision: expected one of float32, float64; "
-            "found 'float46': did you mean 'float64'?",
-        ),
+        ("name: a\nprecision: float46\n",
+         "r.yaml:2:12: precision: expected one of float32, float64; "
+         "found 'float46': did you mean 'float64'?"),
         ("name: a\nsource: x\n", "r.yaml:2:9: source: expected a list, such as [A, B], found 'x'"),
-        (
-            "name: a\nsource:\n- suite: s\n  debz: [x]\n",
-            "r.yaml:3:3: source[0]: expected the key 'debs', found none\n"
-            "r.yaml:4:3: source[0].debz: expected one of the keys suite, debs; "
-            "found 'debz': did you mean 'debs'?",
-        ),
-        (
-            "name: a\nsource:\n- {suite: s, debs: [x, 1]}\n",
-            "r.yaml:3:24: source[0].debs[1]: expected text, found the number 1: put it in quotes",
-        ),
-        (
-            "name: a\nextra: {stage: whele}\n",
-            "r.yaml:2:16: extra.stage: expected one of wheel, copy; "
-            "found 'whele': did you mean 'wheel'?",
-        ),
+        ("name: a\nsource:\n- suite: s\n  debz: [x]\n",
+         "r.yaml:3:3: source[0]: expected the key 'debs', found none\n"
+         "r.yaml:4:3: source[0].debz: expected one of the keys suite, debs; "
+         "found 'debz': did you mean 'debs'?"),
+        ("name: a\nsource:\n- {suite: s, debs: [x, 1]}\n",
+         "r.yaml:3:24: source[0].debs[1]: expected text, found the number 1: put it in quotes"),
+        ("name: a\nextra: {stage: whele}\n",
+         "r.yaml:2:16: extra.stage: expected one of wheel, copy; "
+         "found 'whele': did you mean 'wheel'?"),
         ("name: a\nextra: {}\n", "r.yaml:2:8: extra: expected the key 'stage', found none"),
-        (
-            "name: a\nextra: {stage: copy, link: {}}\n",
-            "r.yaml:2:22: extra.link: expected one of the keys stage, links; "
-            "found 'link': did you mean 'links'?",
-        ),
+        ("name: a\nextra: {stage: copy, link: {}}\n",
+         "r.yaml:2:22: extra.link: expected one of the keys stage, links; "
+         "found 'link': did you mean 'links'?"),
         ("- a\n", "r.yaml:1:1: expected a mapping, found a list"),
-        (
-            "name: a\nname: b\n",
-            "r.yaml:2:1: name: expected each key once, found it again; the first is in line 1",
-        ),
-        (
-            "name:\nnumber: 1\n",
-            "r.yaml:1:1: name: expected a value, "
-            "found nothing: leave the key out where none is meant",
-        ),
-        (
-            "name: 2026-01-02\n",
-            "r.yaml:1:7: name: expected text, a number, true or false, found a date: 2026-01-02",
-        ),
-        (
-            "name: !!python/object:os.system a\n",
-            "r.yaml:1:7: name: expected a plain value, "
-            "found the tag tag:yaml.org,2002:python/object:os.system",
-        ),
+        ("name: a\nname: b\n",
+         "r.yaml:2:1: name: expected each key once, found it again; the first is in line 1"),
+        ("name:\nnumber: 1\n",
+         "r.yaml:1:1: name: expected a value, "
+         "found nothing: leave the key out where none is meant"),
+        ("name: 2026-01-02\n",
+         "r.yaml:1:7: name: expected text, a number, true or false, found a date: 2026-01-02"),
+        ("name: !!python/object:os.system a\n",
+         "r.yaml:1:7: name: expected a plain value, "
+         "found the tag tag:yaml.org,2002:python/object:os.system"),
         ("name: &a b\n", "r.yaml:1:7: name: expected a value written out, found the anchor 'a'"),
         ("1: a\n", "r.yaml:1:1: expected a key that is text, found '1': put it in quotes"),
-        (
-            "name: [a\nnumber: 1\n",
-            "r.yaml:2:7: expected YAML: did not find expected ',' or ']', "
-            "while parsing a flow sequence",
-        ),
-        (
-            "name: a: b\n",
-            "r.yaml:1:8: expected YAML: mapping values are not allowed in this context\n"
-            "  fix:      put a value with `: ` in it in quotes",
-        ),
-        (
-            "name: a\nsource:\n- {suite: s, debs: *b}\n",
-            "r.yaml:3:20: source[0].debs: expected a value written out, found the alias 'b'",
-        ),
+        ("name: [a\nnumber: 1\n",
+         "r.yaml:2:7: expected YAML: did not find expected ',' or ']', "
+         "while parsing a flow sequence"),
+        ("name: a: b\n",
+         "r.yaml:1:8: expected YAML: mapping values are not allowed in this context\n"
+         "  fix:      put a value with `: ` in it in quotes"),
+        ("name: a\nsource:\n- {suite: s, debs: *b}\n",
+         "r.yaml:3:20: source[0].debs: expected a value written out, found the alias 'b'"),
         ("name: a\n*b : c\n", "r.yaml:2:1: expected a key that is text, found the alias 'b'"),
-        (
-            "number: " + "9" * 5000,
-            "r.yaml:1:9: number: expected a number of at most 1000 digits, found 5000 characters",
-        ),
+        ("number: " + "9" * 5000,
+         "r.yaml:1:9: number: expected a number of at most 1000 digits, found 5000 characters"),
         ("number: 1e999", "r.yaml:1:9: number: expected a number of at most 1.7e308, found 1e999"),
-        (
-            "name: é\nnumber: \x01\n",
-            "r.yaml:2:1: expected YAML: unacceptable character #x0001: "
-            "control characters are not allowed",
-        ),
-        (
-            b"name: a\nprecision: \xff\n",
-            "r.yaml:2:1: expected text in UTF-8, found a byte that is not: 0xff",
-        ),
+        ("name: é\nnumber: \x01\n",
+         "r.yaml:2:1: expected YAML: unacceptable character #x0001: "
+         "control characters are not allowed"),
+        (b"name: a\nprecision: \xff\n",
+         "r.yaml:2:1: expected text in UTF-8, found a byte that is not: 0xff"),
     ],
-)
+)  # fmt: skip
 def test_an_error_names_the_line_and_the_key(file: Path, text: str | bytes, message: str) -> None:
     assert fault(file, text) == message
 

@@ -35,18 +35,15 @@ AWAY = "http://mirror.invalid/debian"
 @pytest.mark.parametrize(
     ("root", "variables", "message"),
     [
-        (
-            "http://me:hunter2@CLOSED/debian",
-            {},
-            r"CLOSED cannot be reached: Connection refused(?s:.*)network: THEANO_STACKS_VENDOR=",
-        ),
+        ("http://me:hunter2@CLOSED/debian", {},
+         r"CLOSED cannot be reached: Connection refused(?s:.*)network: THEANO_STACKS_VENDOR="),
         (AWAY, {"http_proxy": "http://me:hunter2@CLOSED"}, "through the proxy: Connection refused"),
         ("http://me:hunter2@HOST/debian", {}, "answered 401(?s:.*)password"),
         ("http://[half/debian", {}, "(?s:.*)fix(?s:.*)spelling"),
         ("http:///debian", {}, "(?s:.*)fix(?s:.*)spelling"),
         ("https://HOST/debian", {"REQUESTS_CA_BUNDLE": "/nosuch.pem"}, "(?s:.*)fix(?s:.*)CA bund"),
     ],
-)
+)  # fmt: skip
 def test_a_server_that_cannot_be_used_is_named_with_the_reason_and_no_password(
     mirror: Site,
     got: Got,
@@ -192,14 +189,11 @@ def test_a_steady_server_may_take_longer_than_the_grace(hurried: Web, tmp_path: 
     [
         (OK + LENGTH.replace(b"1024000", b"1024001") + BODY, 0),
         (OK + b"\r\n" + BODY, 0),
-        (
-            b"HTTP/1.1 206 x\r\nContent-Range: bytes 1000-9999999/*\r\n"
-            b"Content-Length: 9999000\r\n\r\n",
-            1000,
-        ),
+        (b"HTTP/1.1 206 x\r\nContent-Range: bytes 1000-9999999/*\r\n"
+         b"Content-Length: 9999000\r\n\r\n", 1000),
     ],
     ids=["too long", "endless", "resumed"],
-)
+)  # fmt: skip
 def test_a_body_that_is_too_long_is_cut_at_the_pinned_size(
     room: Path, hurried: Web, head: bytes, least: int
 ) -> None:

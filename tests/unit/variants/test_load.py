@@ -40,57 +40,32 @@ TWO_DEFAULTS = FRAMEWORK.format(version="1") + "default: true\n"
 @pytest.mark.parametrize(
     ("files", "name", "message"),
     [
-        (
-            {"a": "extends: b\n", "b": "extends: c\n", "c": "blas: numpy\nextends: b\n"},
-            "a",
-            "envs/variants/c.yaml:3:10: `extends` forms a circle\n  found:    b extends c extends b"
-            "\n  fix:      remove `extends` from one of them",
-        ),
-        (
-            {"a": "extends: bsae\n"},
-            "a",
-            "envs/variants/a.yaml:2:10: unknown variant\n  expected: one of a, base\n"
-            "  found:    'bsae'\n  fix:      did you mean 'base'?",
-        ),
-        (
-            {"a": "extends: b\n", "b": "python_packages: pip\nblas: OpenBLAS\n"},
-            "a",
-            "envs/variants/b.yaml:3:7: unknown BLAS\n  expected: one of blis, numpy, openblas\n"
-            "  found:    'OpenBLAS'\n  fix:      did you mean 'openblas'?",
-        ),
-        (
-            {"a": "extends: b\n", "b": "blas: numpy\n"},
-            "a",
-            "envs/variants/a.yaml: expected the key 'python_packages', here or in what it extends, "
-            "found none",
-        ),
-        (
-            {"a": "extends: base\nframeworks: [theano-1, theano1]\n"},
-            "theano-2/a",
-            "envs/variants/a.yaml:3:24: unknown framework"
-            + ONE_OF_TWO.format("theano1")
-            + "\n  fix:      did you mean 'theano-1'?",
-        ),
-        (
-            {"a": "extends: base\nframeworks: [theano-1]\n"},
-            "theano-2/a",
-            "a does not support theano-2\n  expected: one of theano-1",
-        ),
-        (
-            {},
-            "bas",
-            "unknown variant\n  expected: one of base\n  found:    'bas'\n"
-            "  fix:      did you mean 'base'?",
-        ),
+        ({"a": "extends: b\n", "b": "extends: c\n", "c": "blas: numpy\nextends: b\n"}, "a",
+         "envs/variants/c.yaml:3:10: `extends` forms a circle\n  found:    b extends c extends b"
+         "\n  fix:      remove `extends` from one of them"),
+        ({"a": "extends: bsae\n"}, "a",
+         "envs/variants/a.yaml:2:10: unknown variant\n  expected: one of a, base\n"
+         "  found:    'bsae'\n  fix:      did you mean 'base'?"),
+        ({"a": "extends: b\n", "b": "python_packages: pip\nblas: OpenBLAS\n"}, "a",
+         "envs/variants/b.yaml:3:7: unknown BLAS\n  expected: one of blis, numpy, openblas\n"
+         "  found:    'OpenBLAS'\n  fix:      did you mean 'openblas'?"),
+        ({"a": "extends: b\n", "b": "blas: numpy\n"}, "a",
+         "envs/variants/a.yaml: expected the key 'python_packages', here or in what it extends, "
+         "found none"),
+        ({"a": "extends: base\nframeworks: [theano-1, theano1]\n"}, "theano-2/a",
+         "envs/variants/a.yaml:3:24: unknown framework"
+         + ONE_OF_TWO.format("theano1")
+         + "\n  fix:      did you mean 'theano-1'?"),
+        ({"a": "extends: base\nframeworks: [theano-1]\n"}, "theano-2/a",
+         "a does not support theano-2\n  expected: one of theano-1"),
+        ({}, "bas", "unknown variant\n  expected: one of base\n  found:    'bas'\n"
+         "  fix:      did you mean 'base'?"),
         ({}, "pytensor/base", "unknown framework" + ONE_OF_TWO.format("pytensor")),
-        (
-            {"../frameworks/theano-1": TWO_DEFAULTS},
-            "base",
-            "envs/frameworks: no framework is the default\n"
-            "  expected: `default: true` in exactly one file\n  found:    theano-1, theano-2",
-        ),
+        ({"../frameworks/theano-1": TWO_DEFAULTS}, "base",
+         "envs/frameworks: no framework is the default\n"
+         "  expected: `default: true` in exactly one file\n  found:    theano-1, theano-2"),
     ],
-)
+)  # fmt: skip
 def test_what_is_refused(files: dict[str, str], name: str, message: str, envs: Envs) -> None:
     for file, text in files.items():
         summary = "" if "summary: " in text else "summary: s\n"

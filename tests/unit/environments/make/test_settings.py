@@ -59,20 +59,14 @@ SETS = f"sets blas.ldflags to '-lx', {NEEDS}"
             ],
         ),
         # Only the files that the variable names are read.
-        (
-            {OTHER: BLAS, RC: "[blas]\nldflags = -ly\n"},
-            {"THEANORC": "/no/such:~/mine:"},
-            [f"{OTHER} {SETS}"],
-        ),
+        ({OTHER: BLAS, RC: "[blas]\nldflags = -ly\n"}, {"THEANORC": "/no/such:~/mine:"},
+         [f"{OTHER} {SETS}"]),
         # A checkout beside the user's file is no environment; an environment's own file is.
         ({RC: BLAS, "{home}/theano-stacks/README": ""}, {}, [f"{RC} {SETS}"]),
-        (
-            {"{home}/etc/theanorc": BLAS, "{home}/etc/theano-stacks/README": ""},
-            {"THEANORC": "{home}/etc/theanorc"},
-            [],
-        ),
+        ({"{home}/etc/theanorc": BLAS, "{home}/etc/theano-stacks/README": ""},
+         {"THEANORC": "{home}/etc/theanorc"}, []),
     ],
-)
+)  # fmt: skip
 def test_settings_that_override_the_variants(
     files: dict[str, str],
     environ: dict[str, str],

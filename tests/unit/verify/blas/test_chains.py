@@ -65,16 +65,14 @@ def where(monkeypatch: pytest.MonkeyPatch) -> Any:
         # A flavour that keeps pip's files.
         (SCIPYS, {**FLAVOUR, "alone": False}, None, {}, "pass", "libscipy_openblas.so)", None),
         (SCIPYS, None, LAPACK, {}, "fail", f"; {THREE} here (n=150)", EXPORT),
-        (
-            SCIPYS._replace(name=library.UNKNOWN),
-            *(None, None, {}, "fail", "library with fast kernels", "install SciPy"),
-        ),
+        (SCIPYS._replace(name=library.UNKNOWN),
+         *(None, None, {}, "fail", "library with fast kernels", "install SciPy")),
         (SCIPYS, None, {chains.LAPACK: 1.2}, {}, "pass", "here (n=150)", None),
         (SCIPYS, None, {chains.LAPACK: 261.2}, {"busy": 1.8}, "fail", BESIDE, EXPORT),
         (SCIPYS, None, {}, {}, "pass", "the cost is unknown: SciPy's Cholesky did not run", None),
         (OURS._replace(adapts=1), None, LAPACK, {}, "pass", "libblas_threads.so.1)", None),
     ],
-)
+)  # fmt: skip
 def test_the_library_that_numba_calls(
     called: Any,
     blas: object,
@@ -97,19 +95,14 @@ def test_the_library_that_numba_calls(
     ("called", "gains", "status", "detail", "is_advice"),
     [
         (SCIPYS, BOTH, "pass", f"{THREE} and 1.0 times as fast (products) here (n=150)", True),
-        (
-            SCIPYS,
-            {chains.PRODUCTS: 1.5},
-            "pass",
-            f"{COST}1.5 times as fast (products) here (n=150)",
-            False,
-        ),
+        (SCIPYS, {chains.PRODUCTS: 1.5}, "pass", f"{COST}1.5 times as fast (products) here (n=150)",
+         False),
         *(
             (each, BOTH, "skip", "no library starts more threads than there are processors", False)
             for each in (OURS._replace(adapts=1), OURS._replace(threads=1))
         ),
     ],
-)
+)  # fmt: skip
 def test_the_c_linkers_library_and_lapack_cost_what_is_measured(
     called: Any, gains: dict[str, float], status: str, detail: str, is_advice: bool, where: Any
 ) -> None:

@@ -182,15 +182,8 @@ COMPARED = "; the other variants are compared with this"
         ("openblas", "Barcelona", "", {"flags": "sse2"}, "pass", "Barcelona, for SSE2", None),
         ("openblas", "Barcelona", "", {"flags": "avx avx2"}, "fail", "has AVX:", NO % "AVX"),
         ("openblas", "Barcelona", "", {"flags": "avx avx2 fma"}, "fail", "has AVX2:", NO % "AVX2"),
-        (
-            "openblas",
-            "Haswell",
-            "",
-            {"flags": f"{AVX2} avx512f"},
-            "pass",
-            "Haswell, for AVX2",
-            None,
-        ),
+        ("openblas", "Haswell", "", {"flags": f"{AVX2} avx512f"}, "pass", "Haswell, for AVX2",
+         None),
         # Slow kernels fail, and the fix is a command.
         ("openblas", "Haswell", "Haswell SkylakeX", {}, "fail", BEHIND, CORETYPE),
         ("openblas", "Barcelona", "Haswell", {}, "fail", "for SSE2, where", NO_BETTER),
@@ -216,7 +209,7 @@ COMPARED = "; the other variants are compared with this"
         ("mkl", None, "avx2", {"MKL_ENABLE_INSTRUCTIONS": "AVX2", **INTEL}, "fail", "avx2", UNSET),
         ("mkl", None, "avx2", {"MKL_CBWR": "AVX2", **INTEL, "part": 0.9}, "pass", "90 %", None),
     ],
-)
+)  # fmt: skip
 def test_the_kernels_of_a_library(
     name: str,
     kernel: str | None,

@@ -166,14 +166,11 @@ def test_a_slow_setting_is_a_warning_with_the_measured_ratio(
 @pytest.mark.parametrize(
     ("script", "status", "detail"),
     [
-        (
-            """echo noise; echo 'verify-result ["scan in C", "pass", "50 steps", null]'""",
-            "pass",
-            "50",
-        ),
+        ("""echo noise; echo 'verify-result ["scan in C", "pass", "50 steps", null]'""", "pass",
+         "50"),
         ("exit 1", "fail", "its process failed: it printed nothing"),
     ],
-)
+)  # fmt: skip
 def test_the_result_of_the_other_process(
     script: str, status: str, detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
