@@ -50,20 +50,11 @@ LIBRARIES = r"^(?=.*3 libraries)(?=.*numpy: openblas)(?=.*scipy: openblas)(?=.*t
 @pytest.mark.parametrize(
     ("flavour", "expect", "variables", "found", "fix"),
     [
-        (
-            "mkl",
-            "own",
-            {"LD_PRELOAD": "{place}/lib/libmkl_rt.so.3", "MKL_NUM_THREADS": "2"},
-            {"library": ANYTHING, "threads": ("fail", NEVER_ENDS)},
-            "LD_PRELOAD leads to {place}/lib/libmkl_rt.so.3:\nunset LD_PRELOAD",
-        ),
-        (
-            "pip-openblas",
-            "own",
-            {"THEANO_FLAGS": "blas.ldflags=-lnonesuch"},
-            {"Dot22": ("fail", ONCE)},
-            "",
-        ),
+        ("mkl", "own", {"LD_PRELOAD": "{place}/lib/libmkl_rt.so.3", "MKL_NUM_THREADS": "2"},
+         {"library": ANYTHING, "threads": ("fail", NEVER_ENDS)},
+         "LD_PRELOAD leads to {place}/lib/libmkl_rt.so.3:\nunset LD_PRELOAD"),
+        ("pip-openblas", "own", {"THEANO_FLAGS": "blas.ldflags=-lnonesuch"},
+         {"Dot22": ("fail", ONCE)}, ""),
         *(
             (
                 "pip-openblas",
@@ -76,29 +67,14 @@ LIBRARIES = r"^(?=.*3 libraries)(?=.*numpy: openblas)(?=.*scipy: openblas)(?=.*t
         ),
         # What costs time, or is no fault, passes and is named.
         ("pip-openblas", "own", {}, {"one BLAS": ("pass", LIBRARIES)}, ""),
-        (
-            "pip-default",
-            None,
-            {"OPENBLAS_NUM_THREADS": "2"},
-            {"library": ANYTHING, "chains": ("pass", CHAINS)},
-            "",
-        ),
-        (
-            "pip-openblas",
-            "own",
-            {"THEANO_FLAGS": "floatX=float16"},
-            {"cost": ("pass", FLOAT16)},
-            "",
-        ),
-        (
-            "pip-default",
-            "own",
-            {"THEANO_FLAGS": "openmp=True", "OMP_NUM_THREADS": "2"},
-            {"cost": ("pass", OPENMP)},
-            "",
-        ),
+        ("pip-default", None, {"OPENBLAS_NUM_THREADS": "2"},
+         {"library": ANYTHING, "chains": ("pass", CHAINS)}, ""),
+        ("pip-openblas", "own", {"THEANO_FLAGS": "floatX=float16"}, {"cost": ("pass", FLOAT16)},
+         ""),
+        ("pip-default", "own", {"THEANO_FLAGS": "openmp=True", "OMP_NUM_THREADS": "2"},
+         {"cost": ("pass", OPENMP)}, ""),
     ],
-)
+)  # fmt: skip
 def test_a_variable(
     prefix: Prefix, flavour: str, expect: str | None, variables: dict[str, str], found: Found,
     fix: str,
@@ -114,12 +90,8 @@ BASELINE = ("fail", "this is not the baseline")
 @pytest.mark.parametrize(
     ("framework", "flavour", "changes", "found"),
     [
-        (
-            "theano-1.0.5",
-            "pip-openblas",
-            {"baseline": True, "blas": None},
-            dict.fromkeys(("ldflags", "library", "Gemm", "Dot22"), BASELINE),
-        ),
+        ("theano-1.0.5", "pip-openblas", {"baseline": True, "blas": None},
+         dict.fromkeys(("ldflags", "library", "Gemm", "Dot22"), BASELINE)),
         # Theano-PyMC has no lib.amdlibm; its name for the flag is lib.amblibm.
         (
             "theano-pymc-1.1.2",
@@ -131,7 +103,7 @@ BASELINE = ("fail", "this is not the baseline")
             },
         ),
     ],
-)
+)  # fmt: skip
 def test_an_environment_that_is_not_the_expected_one(
     prefix: Prefix,
     tmp_path: Path,
@@ -158,18 +130,12 @@ def test_an_environment_that_is_not_the_expected_one(
             {"scan": ("fail", "Python code, not compiled")},
         ),
         # As if the .pth file did not start it.
-        (
-            "theano-1.0.5/openblas",
-            {"theano_stacks_quick.py": "def watch(): pass\n"},
-            {"accelerator": ("fail", "^not in force: ")},
-        ),
-        (
-            "pytensor-3.3.7/pip-default",
-            {"numba/__init__.py": "raise ImportError('no LLVM')\n"},
-            {"linkers": ("fail", "^linker=numba fails: .*no LLVM")},
-        ),
+        ("theano-1.0.5/openblas", {"theano_stacks_quick.py": "def watch(): pass\n"},
+         {"accelerator": ("fail", "^not in force: ")}),
+        ("pytensor-3.3.7/pip-default", {"numba/__init__.py": "raise ImportError('no LLVM')\n"},
+         {"linkers": ("fail", "^linker=numba fails: .*no LLVM")}),
     ],
-)
+)  # fmt: skip
 def test_a_module_that_hides_the_environments(
     prefix: Prefix, tmp_path: Path, variant: str, files: dict[str, str], found: Found
 ) -> None:

@@ -36,6 +36,12 @@ WRONG_RESULTS = {
         "write the loop of a fixed number of steps in Python",
         THEANO + AESARA + OLD,
     ),
+    # Their _gemm_from_factored_list leaves out what it cannot cast. PyTensor's pull request 2276.
+    "in C, a sum of three terms or more, of which one is a product of matrices, loses s * x, where "
+    "s is a number of float64 and x an array of float32": (
+        "cast the array: x.astype('float64')",
+        THEANO + AESARA + PYTENSOR,
+    ),
     # Aesara's issue 1089. The others refuse to compute the value.
     "the gradient of an array of length 1 that is broadcast at run time is not summed": (
         "give its type a length of 1: aesara.tensor.shape.specify_broadcastable(x, axis)",
@@ -127,6 +133,12 @@ def check(context):
         if "%s-%s" % (framework.name, framework.version) in versions.split()
         and not (fault == UNTIL and until_is_corrected(framework.name))
     ]
+    fix = fixes.policy_fix(context)
+    if fix:
+        fault = (
+            "with cast_policy=numpy+floatX, sums of float32 with products of matrices lose terms"
+        )
+        return failed(NAME, fault, fix)
     if framework.name in AMDLIBM:
         flag = framework.spelled(framework.amdlibm_flag)
         name, version = AMDLIBM[framework.name]

@@ -172,8 +172,20 @@ def ldflags_fix(context):
     return packages.install_fix(setting)
 
 
+def policy_fix(context):
+    """Return how to undo the policy of types with which sums lose terms; None without it.
+
+    All of float32 there has a factor, 1.0, of float64: see WRONG_RESULTS in framework_faults.py.
+    """
+    flags = [context.framework.flag(name) for name in ("cast_policy", "floatX")]
+    return undo_fix(context, "cast_policy") if flags == ["numpy+floatX", "float64"] else None
+
+
 def library_fix(context):
     """Return how to have another library compute matrix products than the one that does."""
+    fix = policy_fix(context)
+    if fix:
+        return fix
     fix = surroundings.loader_fix([context.serving.path] if context.serving else [])
     if fix:
         return fix

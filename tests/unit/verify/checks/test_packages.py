@@ -16,7 +16,7 @@ import pytest
 
 from unit.helpers.verification import REPAIR, context
 from verify.checks import framework_faults, versions
-from verify.core import packages
+from verify.core import fixes, packages
 
 
 @pytest.fixture(autouse=True)
@@ -111,10 +111,10 @@ def test_a_framework_or_numpy_from_elsewhere_fails(
 @pytest.mark.parametrize(
     ("name", "version", "status", "count"),
     [
-        ("theano", "0.8.2", "pass", 15),
-        ("theano", "1.1.2", "pass", 12),
+        ("theano", "0.8.2", "pass", 16),
+        ("theano", "1.1.2", "pass", 13),
         ("aesara", "2.9.3", "pass", 1),
-        ("pytensor", "2.38.3", "pass", 12),
+        ("pytensor", "2.38.3", "pass", 13),
         # Of versions between those that were tried nothing is known.
         ("theano", "1.0.4", "skip", 0),
     ],
@@ -130,6 +130,16 @@ def test_wrong_results_of_a_version_are_named(
     assert (check.status, len(lines)) == (status, count if count > 1 else 0)
     assert count < 2 or head == f"{count} of this version, and what to do instead"
     assert all(": " in line for line in lines)
+
+
+def test_a_policy_of_types_with_which_sums_lose_terms_is_a_fault() -> None:
+    for floatx, is_lost in (("float64", True), ("float32", False)):
+        flags = {"cast_policy": "numpy+floatX", "floatX": floatx, "cxx": "g++"}
+        made = context(flags, user_flags="cast_policy=numpy+floatX")
+        fix = "remove cast_policy=numpy+floatX from THEANO_FLAGS" if is_lost else None
+        assert framework_faults.check(made).fix == fix
+        # What it makes wrong is a consequence.
+        assert not is_lost or fixes.library_fix(made) == fix
 
 
 PARTS = ("compiler", "ops", "scan", "cache", "replaced")
