@@ -105,9 +105,7 @@ def message_of(error):
 
 def unknown(program):
     """Return the words in place of a fix for what is not recognised; program: shows all of it."""
-    names = " ".join(surroundings.suspects(os.environ))
-    first = "; first try: unset " + names if names else ""
-    return "%s%s; this shows all of it:\n%s" % (UNKNOWN, first, program)
+    return "%s%s; this shows all of it:\n%s" % (UNKNOWN, surroundings.first_try(), program)
 
 
 def _full_disk(match, facts):

@@ -260,7 +260,8 @@ def repair_fix(expectation):
     Where they are there already, it says so. expectation: the builder's, or None if it is damaged.
     """
     if expectation and WHOLE in expectation:
-        return INTACT if expectation[WHOLE] else INTACT + "; --full reads each of them again"
+        full = "" if expectation[WHOLE] else "; --full reads each of them again"
+        return INTACT + surroundings.first_try() + full
     command, program = os.environ.get(REPAIR_VARIABLE), packages.builder()
     if not (command or program):
         return OF_IMAGE

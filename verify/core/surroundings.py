@@ -208,6 +208,12 @@ def suspects(environ):
     return sorted(name for name in environ if reason_of(name, environ[name]))
 
 
+def first_try():
+    """Return, as the middle of a fix, which variables to unset; "" if none may be the reason."""
+    names = " ".join(suspects(os.environ))
+    return "; first try: unset " + names if names else ""
+
+
 def folders(environ, name):
     """Return the folders, or the files, of a variable that is a list of them."""
     # A blank is a part of a path everywhere else.
