@@ -49,7 +49,8 @@ def solve(variant: Variant, channel: Channel) -> tuple[Candidate, ...]:
 def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
     """Raise UsageError for names under a stack's `packages:` that it cannot have."""
     known = {candidate.recipe.package.name for candidate in channel.candidates.values()}
-    names = [re.split("[ =<>!~]", spec)[0] for spec in variant.declared["packages"]]
+    specs = {re.split("[ =<>!~]", spec)[0]: spec for spec in variant.declared["packages"]}
+    names = list(specs)
     framework = variant.framework
     if others := [name for name in names if name in framework.others]:
         raise UsageError(
@@ -60,8 +61,17 @@ def _check_packages(variant: Variant, file: Path, channel: Channel) -> None:
     if unknown := [name for name in names if name not in known]:
         raise UsageError(
             f"{display_path(file)}: packages: this project's channel has no {', '.join(unknown)}",
-            fix=f"if pip installs it, write pip: [{', '.join(unknown)}] instead",
+            fix="if pip installs it, write pip: "
+            f"[{', '.join(_request(name, specs[name]) for name in unknown)}] instead",
         )
+
+
+def _request(name: str, spec: str) -> str:
+    """Return a conda match spec as pip takes it; without what pip does not, such as a build."""
+    version = spec.removeprefix(name).strip()
+    if not re.fullmatch(r"(([<>=!~]=|[<>])[\w.*]+,?)+", version):
+        return name
+    return f'"{name}{version}"' if "," in version else f"{name}{version}"
 
 
 def locked_package(candidate: Candidate, path: Path) -> LockedPackage:

@@ -189,6 +189,7 @@ def test_conda_reads_the_specs_and_a_name_that_is_text(room: Workspace, tmp_path
     ("spec", "message", "fix"),
     [
         ("pymc", "has no pymc", "if pip installs it, write pip: [pymc] instead"),
+        ("pymc >=4,<5", "has no pymc", 'if pip installs it, write pip: ["pymc>=4,<5"] instead'),
         ("numpy <1", "cannot satisfy", "change `packages:` in"),
         ("aesara", "aesara beside theano-1.0.5", "change `framework:`, or leave out aesara"),
     ],
