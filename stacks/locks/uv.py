@@ -94,6 +94,7 @@ NO_PACKAGE = {
     "pkg-resources": "leave it out: Debian's `pip freeze` lists it by mistake",
     "python": "leave it out: `framework:` selects the framework, and Python with it",
 }
+MISSPELT = "check its spelling under `pip:`, or add the index that has it to pip's configuration"
 NO_EXTRA = re.compile(
     r"[Tt]he package `(\S+?)==(\S+)` does not have an extra named `(\S+)`"
     r"|WARNING: (\S+) (\S+) does not provide the extra '(\S+)'"
@@ -160,20 +161,14 @@ def raise_for_index(error: CommandError, variant: Variant, settings: PipSettings
             ) from error
         _check_access(settings, name)
         raise UsageError(
-            f"{file}: no package index has {name}",
-            fix=NO_PACKAGE.get(
-                name,
-                "check its spelling under `pip:`, or add the index that has it to pip's "
-                "configuration",
-            ),
+            f"{file}: no package index has {name}", fix=NO_PACKAGE.get(name, MISSPELT)
         ) from error
 
 
 def _check_access(settings: PipSettings, name: str) -> None:
     """Raise FetchError for an index that does not say whether it has a package.
 
-    uv and pip 20 take one that refuses the access, such as for a wrong password, for one that lacks
-    the package.
+    uv and pip 20 take one that refuses the access for one that lacks the package.
     """
     for url in settings.index_urls:
         try:

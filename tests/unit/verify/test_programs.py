@@ -42,13 +42,10 @@ def test_no_bytes_are_formatted_which_python_3_4_cannot() -> None:
         ("verify/suite.py", "import verify.nothing", "take a whole copy"),
         ("verify/core/machine.py", "def", "take a whole copy"),
         ("path/argparse.py", "import nothing", "take its folder off PYTHONPATH"),
-        (
-            "verify/cli.py",
-            "import _bz3",
-            "this Python is incomplete: install it again, or take another",
-        ),
+        ("verify/cli.py", "import _bz3",
+         "this Python is incomplete: install it again, or take another"),
     ],
-)
+)  # fmt: skip
 def test_a_suite_that_cannot_start_names_the_file(
     name: str, text: str, fix: str, tmp_path: Path
 ) -> None:
@@ -153,13 +150,11 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (framework.FrameworkError("no framework", "get one"), "get one"),
         (expectation.ExpectationError("x is missing"), "build the environment "),
         (FileNotFoundError(2, "No such file", "a.json"), "make a.json, or name another one"),
-        (
-            PermissionError(13, "Permission denied", "/a/b.json"),
-            "make it yours, or choose another folder",
-        ),
+        (PermissionError(13, "Permission denied", "/a/b.json"),
+         "make it yours, or choose another folder"),
         (OSError(22, "Invalid argument"), "not recognised; this shows all of it:"),
     ],
-)
+)  # fmt: skip
 def test_a_program_that_cannot_run_has_status_2_and_a_fix(
     error: Exception, fix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -243,43 +243,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("code", "environ", "what", "fix"),
     [
         (OPTIMISED, "PYTHONOPTIMIZE=2", "PYTHONOPTIMIZE=2, which ", "unset PYTHONOPTIMIZE"),
-        (
-            "import warnings; warnings.warn('x')",
-            "PYTHONWARNINGS=error OMP_NUM_THREADS=1",
-            "PYTHONWARNINGS=error, which ",
-            "unset PYTHONWARNINGS",
-        ),
+        ("import warnings; warnings.warn('x')", "PYTHONWARNINGS=error OMP_NUM_THREADS=1",
+         "PYTHONWARNINGS=error, which ", "unset PYTHONWARNINGS"),
         # Of a list the folder that matters is named.
-        (
-            "import json",
-            "PYTHONPATH={0}/good:{0}/bad",
-            "{0}/bad in PYTHONPATH",
-            "export PYTHONPATH={0}/good",
-        ),
+        ("import json", "PYTHONPATH={0}/good:{0}/bad", "{0}/bad in PYTHONPATH",
+         "export PYTHONPATH={0}/good"),
         ("pass", "LD_PRELOAD={0}/bad.so", "{0}/bad.so in LD_PRELOAD", "unset LD_PRELOAD"),
-        (
-            "import os; assert 'bad' not in os.environ['THEANO_FLAGS'], 1",
-            "flags=floatX=float32,mode=bad",
-            "mode=bad in THEANO_FLAGS",
-            "remove mode=bad from THEANO_FLAGS",
-        ),
-        (
-            "import os; assert os.environ['THEANORC'] == os.devnull",
-            "THEANORC=/my/rc",
-            "a setting in /my/rc",
-            "correct the lines of /my/rc",
-        ),
-        (
-            "import os; number = os.environ.get('OMP_NUM_THREADS', '2')\n"
-            "if number != '2': raise TypeError('OMP_NUM_THREADS should be a number')",
-            "OMP_NUM_THREADS=2,2",
-            "OMP_NUM_THREADS=2,2, which the error names",
-            "unset OMP_NUM_THREADS",
-        ),
+        ("import os; assert 'bad' not in os.environ['THEANO_FLAGS'], 1",
+         "flags=floatX=float32,mode=bad", "mode=bad in THEANO_FLAGS",
+         "remove mode=bad from THEANO_FLAGS"),
+        ("import os; assert os.environ['THEANORC'] == os.devnull", "THEANORC=/my/rc",
+         "a setting in /my/rc", "correct the lines of /my/rc"),
+        ("import os; number = os.environ.get('OMP_NUM_THREADS', '2')\n"
+         "if number != '2': raise TypeError('OMP_NUM_THREADS should be a number')",
+         "OMP_NUM_THREADS=2,2", "OMP_NUM_THREADS=2,2, which the error names",
+         "unset OMP_NUM_THREADS"),
         # A variable that brings a package is not the cause of another error.
         ("import provided; raise ValueError('another')", "PYTHONPATH={0}/mine", None, None),
     ],
-)
+)  # fmt: skip
 def test_the_variable_or_setting_without_which_a_program_runs(
     code: str, environ: str, what: str | None, fix: str | None, folder: Path
 ) -> None:
