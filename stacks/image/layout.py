@@ -29,7 +29,7 @@ from stacks.variants import stack
 from stacks.variants.variant import AMDLIBM, Variant
 
 # Raised when an image gets other files than before from the same inputs: it is made again.
-REVISION = 1
+REVISION = 2
 # Folders that the group root may write, so that any user in that group can.
 # /data is where the guide mounts a volume: Docker makes an empty one like the folder.
 WRITABLE = {str(HOME)[1:]: 0o775, str(WORK)[1:]: 0o775, "data": 0o1777}

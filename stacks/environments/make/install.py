@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -114,6 +115,8 @@ def _link(
                 alternative_target_prefix=target,
             )
         )
+        # In an image they would be files of its own, with the cache's path.
+        shutil.rmtree(links)
     checked = contents.check(prefix, expected)
     for package in to_install:
         # The files that rattler wrote a path into.
