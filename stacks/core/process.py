@@ -186,7 +186,8 @@ def how_to_start(program: str | Path) -> str:
 
 # Programs that other threads than the main one run, and wait for.
 _OF_THREADS: set[subprocess.Popen[Any]] = set()
-# Whether they are to end: a thread may be about to start one when the signal comes.
+# Whether they are to end, from the first signal on: a thread may be about to start one, and nobody
+# waits for a thread whose start the signal has interrupted.
 _ENDING = threading.Event()
 
 
@@ -247,10 +248,7 @@ def ended_once() -> Iterator[None]:
                 os.write(sys.stderr.fileno(), ENDING_TWICE)
 
     with _handled(end):
-        try:
-            yield
-        finally:
-            _ENDING.clear()
+        yield
 
 
 @contextmanager

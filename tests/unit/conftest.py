@@ -5,6 +5,7 @@ from pathlib import Path
 import common  # noqa: F401
 import pytest
 
+from stacks.core import process
 from stacks.core.disk import REPOSITORY
 from stacks.core.errors import FetchError
 from stacks.core.workspace import Workspace
@@ -12,6 +13,13 @@ from stacks.sources import debian_mirrors, download
 from stacks.variants.load import load_variant
 from stacks.variants.variant import Variant
 from unit.helpers.serving import BODY, POOL, Site, serving
+
+
+@pytest.fixture(autouse=True)
+def lives_on() -> Iterator[None]:
+    """Let a process that a test has ended run the programs of the next test's threads."""
+    yield
+    process._ENDING.clear()
 
 
 @pytest.fixture

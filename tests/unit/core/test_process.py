@@ -185,14 +185,21 @@ def test_what_a_thread_runs_is_ended_with_its_children(tmp_path: Path) -> None:
     """The shell's child holds its output open, and this process waits for the thread.
 
     Python may see a signal only when the next one comes, if it comes as the main thread begins to
-    wait.
+    wait. None comes before the pool knows its thread: it would not be waited for, and the next
+    signal would find this process without a handler.
     """
-    late = tmp_path / "late"
+    late, begin = tmp_path / "late", tmp_path / "begin"
+    os.mkfifo(begin)
     kill = f"kill -TERM {os.getpid()}"
-    tell = f"(sleep 20; touch {late}) & {kill}; sleep 0.2; {kill}; wait"
+    tell = f"read x < {begin}; (sleep 20; touch {late}) & {kill}; sleep 0.2; {kill}; wait"
     with pytest.raises(process.Ended), process.ended_once(), ThreadPoolExecutor() as pool:
-        list(pool.map(call, [["sh", "-c", tell]]))
+        done = pool.submit(call, ["sh", "-c", tell])
+        begin.write_text("begin\n")
+        done.result()
     assert not late.exists()
+    # So is what a thread is about to run then.
+    with ThreadPoolExecutor() as pool, pytest.raises(CommandError, match="exit status -15"):
+        pool.submit(call, ["sleep", "60"]).result()
 
 
 def test_a_file_system_without_locks_of_folders(
