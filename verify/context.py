@@ -45,6 +45,7 @@ class Context(object):
         # The folder of what the environment's verification has compiled before, or None.
         self.verified = None
         # The rest is left by checks for later ones, and for the report.
+        self.is_whole = False  # whether the files were seen to be the installed ones, and no others
         self.operations = {}  # {(name, dtype): CompiledOperation}
         self.elementwise = {}  # {(name, dtype): compiled function}
         self.serving = None  # the Library that computes matrix products

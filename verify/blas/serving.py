@@ -17,7 +17,7 @@ from verify.core.fixes import (
     ldflags_fix,
     library_fix,
     package_fix,
-    repair_fix,
+    repair_of,
 )
 from verify.core.packages import import_installed
 from verify.core.report import failed, passed, skipped
@@ -215,7 +215,7 @@ def _one_blas_fix(context, callers, expected):
     if fix:
         return fix
     if others == [NOBODY]:
-        return repair_fix(context.expectation)
+        return repair_of(context)
     if context.framework.name in others or not others:
         return ldflags_fix(context)
     return packages_fix(context, [name for name in others if name != NOBODY])
@@ -229,5 +229,5 @@ def packages_fix(context, names):
     fix = without("PYTHONPATH", *folders)
     if not fix:
         # As the checks of files and versions have it: one fault is one row.
-        return repair_fix(context.expectation)
+        return repair_of(context)
     return "not from the lock: %s, with a BLAS of its own:\n%s" % (" and ".join(names), fix)

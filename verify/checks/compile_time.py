@@ -13,7 +13,7 @@ from verify.context import IMPORT
 from verify.core import c_code, causes, process, progress
 from verify.core.configuration import compile_flags, share_modules, sources_of, take
 from verify.core.ends import FULL
-from verify.core.fixes import fix_of_words, repair_fix, setting_fix, verify_command
+from verify.core.fixes import fix_of_words, repair_of, setting_fix, verify_command
 from verify.core.packages import import_installed, is_installed
 from verify.core.portable import monotonic, native, seconds_of, text
 from verify.core.profiles import compile_times_of
@@ -102,7 +102,7 @@ def linkers(context):
             fix = fix_of_words(context, output) or (context.culprit or (None, None))[1]
             if not fix:
                 fix = causes.unknown("%s probe %s %s" % (verify_command(), MODEL, linker))
-                fix = causes.repaired(fix, context.expectation and repair_fix(context.expectation))
+                fix = causes.repaired(fix, context.expectation and repair_of(context))
             return failed(LINKERS_CHECK, detail, fix), timings
         values[linker] = result["value"]
         timings += [

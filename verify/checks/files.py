@@ -31,8 +31,7 @@ def check(context):
     if not context.expectation:
         return skipped(NAME, "this environment has no manifest of its files")
     found = check_prefix(own_prefix(), context.expectation, context.full)
-    if found.status == report.PASS and ADDED not in found.detail:
-        context.expectation[fixes.WHOLE] = context.full
+    context.is_whole = found.status == report.PASS and ADDED not in found.detail
     return found
 
 

@@ -187,7 +187,7 @@ def check_accelerator(context):
     if fault:
         # What keeps functions from being compiled has its own fix.
         uncompiled = [each.fix for each in context.operations.values() if each.fix]
-        fix = (uncompiled or [fixes.repair_fix(context.expectation)])[0]
+        fix = (uncompiled or [fixes.repair_of(context)])[0]
         return failed(ACCELERATOR, fault, fix)
     detail = "graphs are stored; the gradient of a scan has %d nodes" % nodes[0]
     return passed(ACCELERATOR, detail)

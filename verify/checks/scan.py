@@ -9,7 +9,7 @@ import numpy
 
 from verify import context as contexts
 from verify.core import causes, process, progress, report
-from verify.core.fixes import compiler_fix, explained, has_compiler, repair_fix, verify_command
+from verify.core.fixes import compiler_fix, explained, has_compiler, repair_of, verify_command
 from verify.core.report import failed, passed
 from verify.core.surroundings import quote
 
@@ -35,23 +35,22 @@ def start(context, compile_fix=None):
         except process.NoAnswerError as error:
             fix = compile_fix or _debug_fix(context)
             return failed(NAME, "its process failed: %s" % error, fix)
-        if found.status == report.FAIL and (compile_fix or context.expectation):
-            # The process does not know what the builder has locked.
-            fix = compile_fix or _fix(context)
-            if not compile_fix and has_compiler(context):
-                fix = causes.repaired(found.fix, fix)
-            found = found._replace(fix=fix)
-        return found
+        if found.status != report.FAIL:
+            return found
+        if compile_fix:
+            return found._replace(fix=compile_fix)
+        if not context.expectation:
+            return found
+        # The process does not know what the builder has locked.
+        if has_compiler(context):
+            return found._replace(fix=causes.repaired(found.fix, repair_of(context)))
+        return found._replace(fix=compiler_fix(context))
 
     return finish
 
 
 def _fix(context):
-    if not has_compiler(context):
-        return compiler_fix(context)
-    if context.expectation:
-        return repair_fix(context.expectation)
-    return _debug_fix(context)
+    return _debug_fix(context) if has_compiler(context) else compiler_fix(context)
 
 
 def _debug_fix(context):

@@ -58,7 +58,7 @@ def check(context):
         "%s is missing" % name for name, _, found in packages if name in modules and not found
     ]
     if faults:
-        return failed(NAME, "; ".join(faults), fixes.repair_fix(expectation))
+        return failed(NAME, "; ".join(faults), fixes.repair_of(context))
     detail = "%d as locked" % right
     return passed(NAME, detail + (", %d without a version" % unknown if unknown else ""))
 

@@ -29,9 +29,6 @@ REPAIR_VARIABLE = "THEANO_STACKS_REPAIR"
 # What `--variant NAME` builds for without `--framework`.
 DEFAULT_FRAMEWORK = "theano-1.0.5"
 OF_IMAGE = "start a new container from the image, by its digest"
-# Of an expectation, once its environment's files were compared, and nothing had been changed or
-# added: whether each was read.
-WHOLE = "whole"
 INTACT = "the cause is not recognised; the environment's files are as they were installed"
 
 
@@ -77,7 +74,7 @@ def fix_of_words(context, words):
 def _facts(context):
     folders = [context.folder] if context.folder else []
     flags = str(context.framework.flag("blas.ldflags") or "")
-    repair = repair_fix(context.expectation) if context.expectation else None
+    repair = repair_of(context) if context.expectation else None
     return causes.Facts(context.framework.name, context.framework.version, folders, flags, repair)
 
 
@@ -127,7 +124,7 @@ def undo_fix(context, flag, expected=None):
 def own_fix(context, flag):
     """Return how to give a flag the value of the environment that the builder has made."""
     own = context.expectation.get("flags", {}).get(flag)
-    return undo_fix(context, flag, own) or repair_fix(context.expectation)
+    return undo_fix(context, flag, own) or repair_of(context)
 
 
 def flag_fix(context, flag, value):
@@ -254,14 +251,19 @@ def compiler_fix(context):
     return "\n".join(step for step in (undo, install) if step)
 
 
+def repair_of(context):
+    """Return how to put the environment's files back, or that they are as they were installed."""
+    if context.is_whole:
+        full = "" if context.full else "; --full reads each of them again"
+        return INTACT + surroundings.first_try() + full
+    return repair_fix(context.expectation)
+
+
 def repair_fix(expectation):
     """Return how to put an environment's files back; of an image, which cannot, what to do.
 
-    Where they are there already, it says so. expectation: the builder's, or None if it is damaged.
+    expectation: the builder's, or None if it is damaged.
     """
-    if expectation and WHOLE in expectation:
-        full = "" if expectation[WHOLE] else "; --full reads each of them again"
-        return INTACT + surroundings.first_try() + full
     command, program = os.environ.get(REPAIR_VARIABLE), packages.builder()
     if not (command or program):
         return OF_IMAGE

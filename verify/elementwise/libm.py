@@ -151,7 +151,7 @@ def _fix(context, library=None):
     if not context.framework.flag("cxx"):
         return fixes.compiler_fix(context)
     if context.expectation:
-        return fixes.repair_fix(context.expectation)
+        return fixes.repair_of(context)
     flag = context.framework.amdlibm_flag
     return fixes.undo_fix(context, flag) or fixes.setting_fix(context, flag, "False")
 

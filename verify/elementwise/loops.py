@@ -197,7 +197,7 @@ def _fix(context, linker):
         shown = " and ".join("%s=%s" % (name, os.environ[name]) for name in names)
         return "%s: without it, verify again:\nunset %s" % (shown, " ".join(names))
     if context.expectation:
-        return fixes.repair_fix(context.expectation)
+        return fixes.repair_of(context)
     foreign = [path for path in libraries if not re.search(r"/libm[.-]", path)]
     names = " and ".join(foreign or libraries) or "the compiler"
     return "%s: the functions are those of %s" % (UNKNOWN, names)

@@ -64,6 +64,7 @@ def context(flags: dict[str, Any] | None = None, **attributes: object) -> Simple
         **{
             "framework": framework,
             "expectation": None,
+            "is_whole": False,
             "user_flags": "",
             "second_blas_fix": None,
             "is_by_numba": False,

@@ -67,7 +67,7 @@ def test_damage_is_named_and_undone_where_files_can_be_put_back(
         "lib/libz.so: missing",
         "lib/more: extra",
     ]
-    assert files.fixes.repair_fix(found.expectation) == check.fix
+    assert files.fixes.repair_of(found) == check.fix
     # An image is not repaired.
     monkeypatch.setattr(files.fixes.process, "SUITE", "/opt/share/verify")
     check = files.check_prefix(str(prefix), EXPECTED)
@@ -83,12 +83,12 @@ def test_what_is_whole_has_no_fix_that_puts_files_back(
     installed(prefix, "pandas-1.5.0", "pandas.py")
     assert files.check(checked).status == "pass"
     # What the user has added may be the reason.
-    assert COMMAND in files.fixes.repair_fix(checked.expectation)
+    assert COMMAND in files.fixes.repair_of(checked)
     shutil.rmtree(prefix / SITE_PACKAGES / "pandas-1.5.0.dist-info")
     (prefix / SITE_PACKAGES / "pandas.py").unlink()
     files.check(checked)
     end = "as they were installed" if full else "installed; --full reads each of them again"
-    assert files.fixes.repair_fix(checked.expectation).endswith(end)
+    assert files.fixes.repair_of(checked).endswith(end)
 
 
 def test_a_folder_of_files_is_one_difference(prefix: Path) -> None:

@@ -153,6 +153,7 @@ class Accelerated:
     """The context of Theano with the accelerator, on stand-ins for both."""
 
     expectation = {"accelerator": ["theano-stacks"], "variant": "v", "framework": "f"}  # noqa: RUF012
+    is_whole = False
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(framework_faults.QUICK_VARIABLE, raising=False)
