@@ -90,8 +90,8 @@ def check_report(status: int, report: Path, what: str, fix: str) -> None:
         found=f"exit status {status} and {found}",
         fix=fix,
     )
-    if status == FAILED and not is_valid:
-        # A step has hung or crashed: the suite's supervisor has printed which, and the fix.
+    if status == FAILED:
+        # A step, or its end, has hung or crashed: the suite's supervisor has printed which.
         error = VerifyError(what, fix="see the suite's own message above")
     error.exit_code = FAILED if status == FAILED else CANNOT_RUN
     raise error

@@ -197,7 +197,9 @@ class _Supervisor(object):
         lines = os.read(self.steps, 65536).splitlines()
         names = [line for line in lines if line != FINISHED.strip(b"\n")]
         self.finished = self.finished or len(names) < len(lines)
-        if names:
+        if self.finished:
+            self.step = "its end"
+        elif names:
             self.step = names[-1].decode("utf-8", "replace")
         return bool(lines)
 
@@ -209,7 +211,8 @@ class _Supervisor(object):
 
     def errors(self):
         """Return what C code has written to standard error."""
-        return native(read_text(os.path.join(self.folder, ERRORS)))
+        text = native(read_text(os.path.join(self.folder, ERRORS)))
+        return text + "\n" * (text[-1:] not in ("", "\n"))
 
     def fail(self, message, fix, is_of_code=True):
         """Print what went wrong, its cause if it is known, and the fix; return the exit status.

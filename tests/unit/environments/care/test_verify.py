@@ -123,7 +123,8 @@ def reporting(status: int, content: object) -> str:
         ),
         (reporting(0, {"ok": True, "checks": [FAIL]}), NO_REPORT),
         (reporting(0, {"ok": False, "checks": [FAIL]}), "exit status 0 and a report of"),
-        (reporting(1, {"ok": True, "checks": [PASS]}), "exit status 1 and a report without"),
+        # The suite has died at its end, and said so.
+        (reporting(1, {"ok": True, "checks": [PASS]}), "None"),
     ],
 )
 def test_a_program_that_does_not_verify_never_passes(script: str, found: str, room: Room) -> None:
