@@ -195,8 +195,8 @@ def read(file: Path) -> Stack:
         )
     content, positions = yamlfile.read(file, StackFile)
     where = positions.where
-    for name in content.environment:
-        _check_variable(name, where(("environment", name)))
+    for name, value in content.environment.items():
+        _check_variable(name, value, where(("environment", name)))
     requests = [
         request
         for number, text in enumerate(content.pip)
@@ -218,20 +218,29 @@ def _listed_requests(folder: Path, name: str, where: str) -> list[str]:
     return file_requests(folder / expanded(name), where)
 
 
-def _check_variable(name: str, where: str) -> None:
-    """Raise UsageError for a variable that an environment's Python would not, or too late, set."""
+def _check_variable(name: str, value: str, where: str) -> None:
+    """Raise UsageError for a variable that an environment's Python would not, or too late, set.
+
+    Also for a value that a shell would replace: a lock is for other people and machines, too.
+    """
     found, fix = "the environment sets it itself", _row(ITS_OWN, name)
     if name in surroundings.dropped():
         found = f"it {surroundings.reason_of(name, 'any')}"
         fix = "leave it out: no program of an environment gets it"
     if fix:
         raise UsageError(f"{where}: {name} may not stand in `environment:`", found=found, fix=fix)
+    set_at_start = f"set it where you start programs: {name}=VALUE ./invoke run ... passes it on"
     if reader := _row(EARLY, name):
         raise UsageError(
             f"{where}: {name} has no effect in `environment:`",
             expected="variables that are read after Python has started",
             found=reader,
-            fix=f"set it where you start programs: {name}=VALUE ./invoke run ... passes it on",
+            fix=set_at_start,
+        )
+    if re.search(r"\$[\w{]|^~", value):
+        raise UsageError(
+            f"{where}: {name} is taken as it is written, with {value}",
+            fix=f"write it out, or {set_at_start}",
         )
 
 

@@ -38,6 +38,13 @@ def test_a_variable_that_would_have_no_effect(name: str, words: str, file: Path)
     assert re.match(rf"stack\.yaml:\d+:\d+: {name} {words}", message), message
 
 
+@pytest.mark.parametrize("value", ["$HOME/data", "a:${B}", "~/data"])
+def test_a_value_that_a_shell_would_replace(value: str, file: Path) -> None:
+    message = refused(file, f'environment: {{DATA: "{value}", COST: "5 $"}}\n')
+    assert ": DATA is taken as it is written" in message and value in message
+    assert "fix:      write it out, or set it where you start programs: DATA=VALUE" in message
+
+
 @pytest.mark.parametrize(
     ("key", "words"),
     [
