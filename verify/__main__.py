@@ -42,7 +42,9 @@ PROGRAMS = {
 
 def main(argv):
     """Run the program that the first argument names, else the verification; return its status."""
-    importlib.import_module("verify.core.surroundings").open_streams()
+    surroundings = importlib.import_module("verify.core.surroundings")
+    surroundings.open_streams()
+    surroundings.note_own()
     if sys.version_info[0] > 2:
         # A library that is cut off ends Python before there is a supervisor: this says where.
         handler = importlib.import_module("faulthandler")

@@ -4,6 +4,7 @@ from __future__ import absolute_import, division, print_function
 
 import os
 import re
+import sys
 import tempfile
 
 from verify import context as contexts
@@ -70,8 +71,8 @@ def check(context):
         fixes = [fix for _, fix in faults]
         fixes = [fix for number, fix in enumerate(fixes) if fix not in fixes[:number]]
         return failed(NAME, "; ".join(fault for fault, _ in faults), "\n".join(fixes))
-    detail = "%d in force" % len(flags) if flags else "no setting turns compiled code off"
-    return passed(NAME, detail)
+    details = ["%d in force" % len(flags) if flags else "no setting turns compiled code off"]
+    return passed(NAME, "; ".join(details + surroundings.remarks(os.environ, sys.prefix)))
 
 
 def _differences(context, flags):

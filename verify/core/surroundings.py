@@ -103,6 +103,7 @@ HIDING = {
 UNIMPORTANT = {"__pycache__", "bin", "tests", "test", "docs", "setup", "conftest", "README.txt"}
 # Names in a sentence, at most.
 SHOWN = 3
+_own = set()
 
 
 def reason_of(name, value):
@@ -203,9 +204,22 @@ def _names(folder):
     return {name for name in stems if "-" not in name and not name.endswith(".pth")}
 
 
+def note_own():
+    """Note the variables that this process began without: this Python's start has set them."""
+    try:
+        with open("/proc/self/environ", "rb") as file:
+            parts = file.read().decode("latin-1").split("\0")
+    except EnvironmentError:
+        return
+    _own.update(set(os.environ) - {part.partition("=")[0] for part in parts})
+
+
 def suspects(environ):
-    """Return the names of the variables that may keep a program from running, sorted."""
-    return sorted(name for name in environ if reason_of(name, environ[name]))
+    """Return the names of the variables that may keep a program from running, sorted.
+
+    Not those that the environment itself sets: nobody can unset them.
+    """
+    return sorted(name for name in environ if name not in _own and reason_of(name, environ[name]))
 
 
 def first_try():

@@ -79,8 +79,9 @@ def test_the_settings_in_force(
     path = tmp_path / "etc/theanorc"
     (path.parent / "theano-stacks" if file.startswith("#") else path.parent).mkdir(parents=True)
     path.write_text(file)
-    monkeypatch.setenv("THEANORC", str(path))
-    monkeypatch.setenv("PATH", str(tmp_path))
+    own = {"THEANORC": str(path), "PATH": str(tmp_path), "MALLOC_CHECK_": "3"}
+    monkeypatch.setattr(settings.os, "environ", own)
+    detail += "" if fix else "; MALLOC_CHECK_=3 slows every allocation of memory"
     expectation = None if locked is None else {**LOCKED, "flags": locked}
     made = context({"cxx": "g++", **flags}, user_flags=user_flags, expectation=expectation)
     check = settings.check(made)

@@ -64,6 +64,14 @@ def test_what_is_closed_of_the_standard_streams_leads_nowhere(closed: str, tmp_p
     assert int((tmp_path / "done").read_text()) > 2
 
 
+def test_no_variable_is_named_that_the_environment_sets_itself() -> None:
+    code = "import os; from verify.core import surroundings; os.environ['BLIS_ARCH_TYPE'] = '0'; "
+    code += "surroundings.note_own(); print(*surroundings.suspects(os.environ))"
+    env = {"PYTHONPATH": str(REPOSITORY), "MKL_CBWR": "AVX2"}
+    found = subprocess.check_output([sys.executable, "-c", code], env=env, text=True)
+    assert found == "MKL_CBWR PYTHONPATH\n"
+
+
 def test_a_pip_of_the_builder_installs_where_the_builder_says() -> None:
     left = dict.fromkeys(("PIP_TARGET", "PIP_NO_DEPS", "PIP_CONSTRAINT", "PIP_NO_BINARY"), "1")
     environ = surroundings.pip({**left, "PIP_CERT": "/ca"})
