@@ -85,8 +85,11 @@ class Context(object):
         """
         if self._culprit is _UNTRIED:
             name = self.framework.name
-            program = (IMPORT + COMPILE) % {"name": name}
-            self._culprit = find_culprit(program, name, self.folder, self.user_flags)
+            # What numba compiles says nothing of the C compiler.
+            steps = [COMPILE] + [IN_C + COMPILE] * self.framework.runs_numba
+            programs = ((IMPORT + step) % {"name": name} for step in steps)
+            found = (find_culprit(p, name, self.folder, self.user_flags) for p in programs)
+            self._culprit = next((each for each in found if each), None)
         return self._culprit
 
     @property
@@ -130,6 +133,7 @@ ERROR = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Warning|Exit)\b")
 NAME = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
 # Not from the folder that the user stands in: the suite does not import from there either.
 IMPORT = "import sys; sys.path = [path for path in sys.path if path]; import %(name)s"
+IN_C = "; %(name)s.config.linker = 'cvm'"
 COMPILE = "; x = %(name)s.tensor.dvector(); %(name)s.function([x], (x + 1).sum())([1.0])"
 
 

@@ -165,6 +165,13 @@ def test_of_a_flag_that_pytensor_breaks_on(prefix: Prefix, home: Path) -> None:
     apply_fixes(place, checks, home, "own", PYTENSOR_FLAGS=flags)
 
 
+def test_of_a_variable_of_the_compiler_where_programs_run_numba(prefix: Prefix, home: Path) -> None:
+    (home / "pthread.h").write_text("#error mine")
+    checks = {"ldflags": "", "Gemm": "which has the compiler search its folders first"}
+    place = prefix("pytensor-3.3.7", "openblas")
+    assert apply_fixes(place, checks, home, "own", CPATH=str(home)) == ["unset CPATH"]
+
+
 @pytest.mark.parametrize(
     ("missing", "reason"),
     [
