@@ -89,6 +89,7 @@ NAMED = (
     ("NUMBA_CPU_*", ANY, "has numba compile for another processor"),
     (_KERNELS, ANY, "selects the kernels of the BLAS library"),
     ("MKL_THREADING_LAYER", "seq*", "has MKL run on one thread"),
+    ("MKL_THREADING_LAYER", "[!gs]*", "selects the library of MKL's threads"),
     ("MKL_INTERFACE_LAYER", "*ilp64*", "has MKL read sizes of 64 bits: programs crash"),
     ("KMP_LIBRARY", "serial", "has Intel's OpenMP run on one thread"),
     ("KMP_DUPLICATE_LIB_OK", "1 t* y*", "hides that OpenMP is loaded twice"),

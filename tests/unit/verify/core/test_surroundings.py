@@ -29,6 +29,7 @@ from verify.core import surroundings
         ("MKL_CBWR", "COMPATIBLE", ""),
         ("KMP_DUPLICATE_LIB_OK", "TRUE", "FALSE"),
         ("MKL_INTERFACE_LAYER", "ILP64 GNU,ILP64", "LP64"),
+        ("MKL_THREADING_LAYER", "SEQUENTIAL INTEL tbb", "GNU"),
         ("KMP_LIBRARY", "serial", "throughput"),
         ("MALLOC_PERTURB_", "165", "0"),
         (
