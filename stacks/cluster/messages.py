@@ -137,8 +137,9 @@ def digests(workspace: Workspace) -> dict[str, str]:
     return {
         str(name): sha256_of(path)
         for name, path in names.items()
-        # No cache of Python or of a linter.
-        if not any(part == "__pycache__" or part.startswith(".") for part in name.parts)
+        # No cache of Python, which 2.7 writes beside the modules, or of a linter.
+        if name.suffix != ".pyc"
+        and not any(part.startswith((".", "__pycache__")) for part in name.parts)
     }
 
 

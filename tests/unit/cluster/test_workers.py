@@ -45,7 +45,8 @@ def test_an_order_and_its_answer_travel_whole() -> None:
 
 def test_what_decides_is_read(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "stacks/__pycache__").mkdir(parents=True)
-    (tmp_path / "stacks/__pycache__/a.pyc").touch()
+    for name in ("stacks/__pycache__/a.pyc", "stacks/a.pyc"):
+        (tmp_path / name).touch()
     (tmp_path / "stacks/.ruff_cache").mkdir()
     (tmp_path / "stacks/.ruff_cache/CACHEDIR.TAG").touch()
     (tmp_path / "stacks/a.py").write_text("a")
