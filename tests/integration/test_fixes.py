@@ -45,6 +45,7 @@ NOT_FOUND = {"settings": "blas.ldflags is -l", "ldflags": "cannot find -lnothere
             "cxx=",
             {
                 "settings": "cxx is ",
+                "library": "through NumPy",
                 "Gemm": "Gemm is Py",
                 **dict.fromkeys(("Gemv", "Ger", "Dot22Scalar", "BatchedDot"), " is Py"),
                 "scan": "compiled loop is missing",

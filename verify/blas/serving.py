@@ -83,8 +83,7 @@ def check(context):
     detail += _others(context)
     if len(libraries) > 1 and not is_alone:
         return failed(NAME, "more than one: " + detail, loader_fix(paths) or library_fix(context))
-    # What keeps products from being compiled has its own fix.
-    fix = _compiled(context).fix if through_numpy and not is_alone else None
+    fix = _compile_fix(context) if through_numpy and not is_alone else None
     if context.expectation:
         blas = context.expectation["blas"]
         if blas is None:
@@ -104,6 +103,11 @@ def check(context):
     if through_numpy and not is_alone:
         return failed(NAME, detail, fix or ldflags_fix(context))
     return passed(NAME, detail)
+
+
+def _compile_fix(context):
+    """Return the fix of what keeps products from being compiled, None if nothing does."""
+    return _compiled(context).fix or (None if has_compiler(context) else compiler_fix(context))
 
 
 def _compiled_modules(context):

@@ -10,7 +10,7 @@ import signal
 import time
 
 from verify.blas import library
-from verify.core import machine, process
+from verify.core import machine, process, surroundings
 from verify.core.fixes import fix_of_words, library_fix
 from verify.core.report import failed, passed, skipped
 
@@ -81,11 +81,9 @@ def check(context, alone):
     says_nothing = serving.name == "openblas" and serving.most is None and not variable
     is_of_few = expects and says_nothing and 1 < serving.threads < counts[0]
     if expects and serving.threads not in counts and not is_of_few:
-        return failed(
-            NAME,
-            "the library uses %d where %s" % (serving.threads, reason),
-            "set this before Python starts:\nexport %s=%d" % (variables_of(serving)[0], counts[0]),
-        )
+        words = (variables_of(serving)[0], counts[0])
+        fix = _limit_fix(counts[0]) or "set this before Python starts:\nexport %s=%d" % words
+        return failed(NAME, "the library uses %d where %s" % (serving.threads, reason), fix)
     if variable and counts[0] < usable:
         context.advice.append(
             "%s=%s: the BLAS library uses %d of %d processors"
@@ -114,11 +112,8 @@ def check(context, alone):
         together, fault = _times(_start(context, counts[0], **{ADAPT_VARIABLE: FIXED}))
         is_idle = together and _others(together) < OTHERS_AT_LEAST
     if is_idle:
-        limit = os.environ.get(LIMIT_VARIABLE, "")
-        is_limit = limit.isdigit() and int(limit) < counts[0]
-        fix = "%s=%s limits it:\nunset %s" % (LIMIT_VARIABLE, limit, LIMIT_VARIABLE)
         detail = "%s, %s; but the calling one does all the work" % (count, reason)
-        return failed(NAME, detail, fix if is_limit else library_fix(context))
+        return failed(NAME, detail, _limit_fix(counts[0]) or library_fix(context))
     if together and together["fork"]:
         words = (counts[0], together["fork"])
         detail = "after a product on %d threads, a forked process %s" % words
@@ -130,6 +125,21 @@ def check(context, alone):
     words = (count, reason, fault or "%.1f processors busy" % _busy(together), _busy(alone))
     detail = "%s, %s; %s; with one requested: %.1f" % words
     return passed(NAME, detail + _by_call(serving))
+
+
+def _limit_fix(count):
+    """Return how to undo what leaves fewer threads than `count`, None if no variable does."""
+    values = [(name, os.environ[name]) for name in surroundings.suspects(os.environ)]
+    found = [
+        (name, value)
+        for name, value in values
+        if surroundings.reason_of(name, value) == surroundings.FEWER
+        and not (name == LIMIT_VARIABLE and value.isdigit() and int(value) >= count)
+    ]
+    if not found:
+        return None
+    texts, names = ["%s=%s" % each for each in found], [name for name, _ in found]
+    return "%s %s:\nunset %s" % (" and ".join(texts), surroundings.FEWER, " ".join(names))
 
 
 def _reason(counts, variable, usable):

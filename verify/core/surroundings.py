@@ -42,6 +42,8 @@ ANY = "?*"
 _SLOW_NUMBA = "can make numba's programs many times slower"
 _PRINTS = "prints lines between those of the program"
 _SLOW_MEMORY = "slows every allocation of memory"
+# Beside the number of threads, and in place of it.
+FEWER = "limits the threads of BLAS or OpenMP"
 _KERNELS = "OPENBLAS_CORETYPE BLIS_ARCH_TYPE MKL_DEBUG_CPU_TYPE MKL_ENABLE_INSTRUCTIONS MKL_CBWR"
 # (names, the values that the row is for, in lower case, what each does). Names and values are as
 # fnmatch has them. Numbers of threads and their places are not here: the check `threads` compares
@@ -93,7 +95,8 @@ NAMED = (
     ("MKL_INTERFACE_LAYER", "*ilp64*", "has MKL read sizes of 64 bits: programs crash"),
     ("KMP_LIBRARY", "serial", "has Intel's OpenMP run on one thread"),
     ("KMP_DUPLICATE_LIB_OK", "1 t* y*", "hides that OpenMP is loaded twice"),
-    ("OMP_THREAD_LIMIT", ANY, "limits the threads of OpenMP"),
+    ("OMP_THREAD_LIMIT MKL_DOMAIN_NUM_THREADS BLIS_[IJP][CR]_NT", ANY, FEWER),
+    ("OMP_DYNAMIC", "t* 1", FEWER),
 )
 
 # Variables with folders, and the environment's folders whose files theirs come before.

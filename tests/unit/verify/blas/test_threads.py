@@ -19,7 +19,7 @@ PART = library.Library("mkl", "1", None, 4, "/lib/libmkl_intel_lp64.so.2", None,
 FRONT = {"blas": {"libraries": ["libblas_threads.so.1"]}, "flags": {"blas.ldflags": "-lx"}}
 FRONT.update(variant="v", framework="f")
 EXPORT = "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=%d"
-LIMITED = "OMP_THREAD_LIMIT=1 limits it:\nunset OMP_THREAD_LIMIT"
+LIMITED = "OMP_THREAD_LIMIT=1 limits the threads of BLAS or OpenMP:\nunset OMP_THREAD_LIMIT"
 BUSY = "4 threads, 4 usable; 4.0 processors busy; with one requested: 1.0"
 ADAPTS = "; fewer for small work, and on a busy machine"
 ASKS = "the library uses %d where OMP_NUM_THREADS asks for %d"

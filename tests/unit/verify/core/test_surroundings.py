@@ -31,6 +31,7 @@ from verify.core import surroundings
         ("MKL_INTERFACE_LAYER", "ILP64 GNU,ILP64", "LP64"),
         ("MKL_THREADING_LAYER", "SEQUENTIAL INTEL tbb", "GNU"),
         ("KMP_LIBRARY", "serial", "throughput"),
+        ("OMP_DYNAMIC BLIS_JC_NT MKL_DOMAIN_NUM_THREADS", "TRUE", ""),
         ("MALLOC_PERTURB_", "165", "0"),
         (
             "GLIBC_TUNABLES",
