@@ -46,8 +46,8 @@ _SLOW_MEMORY = "slows every allocation of memory"
 FEWER = "limits the threads of BLAS or OpenMP"
 _KERNELS = "OPENBLAS_CORETYPE BLIS_ARCH_TYPE MKL_DEBUG_CPU_TYPE MKL_ENABLE_INSTRUCTIONS MKL_CBWR"
 # (names, the values that the row is for, in lower case, what each does). Names and values are as
-# fnmatch has them. Numbers of threads and their places are not here: the check `threads` compares
-# them with what runs.
+# fnmatch has them. What sets the number of threads, or their places, is not here: the check
+# `threads` compares it with what runs.
 NAMED = (
     ("PYTHONPATH", ANY, "puts its folders before the environment's packages"),
     ("PYTHONOPTIMIZE", "[!0]* 0?*", "leaves out the checks and texts that packages rely on"),

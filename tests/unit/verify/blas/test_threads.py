@@ -20,6 +20,7 @@ FRONT = {"blas": {"libraries": ["libblas_threads.so.1"]}, "flags": {"blas.ldflag
 FRONT.update(variant="v", framework="f")
 EXPORT = "set this before Python starts:\nexport OPENBLAS_NUM_THREADS=%d"
 LIMITED = "OMP_THREAD_LIMIT=1 limits the threads of BLAS or OpenMP:\nunset OMP_THREAD_LIMIT"
+WAYS = "BLIS_JC_NT=2 limits the threads of BLAS or OpenMP:\nunset BLIS_JC_NT"
 BUSY = "4 threads, 4 usable; 4.0 processors busy; with one requested: 1.0"
 ADAPTS = "; fewer for small work, and on a busy machine"
 ASKS = "the library uses %d where OMP_NUM_THREADS asks for %d"
@@ -76,6 +77,7 @@ TWO, CANNOT = OPENBLAS._replace(threads=2), "the library cannot be called by its
         Case("fail", WORK, NOT_THE_LIBRARY, alone=FOUR),
         Case("fail", IDLE, LIMITED, together=ONE, variables="OMP_THREAD_LIMIT=1"),
         Case("fail", IDLE, NOT_THE_LIBRARY, together=ONE),
+        Case("fail", "the library uses 2", WAYS, TWO._replace(most=64), variables="BLIS_JC_NT=2"),
         # A limit that is no lower is not the reason.
         Case("fail", IDLE, NOT_THE_LIBRARY, together=ONE, variables="OMP_THREAD_LIMIT=4"),
         Case("fail", CANNOT, alone=ended(1, "no")),
